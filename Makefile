@@ -1,0 +1,36 @@
+# Two commands on a fresh machine: `make fit` (data, training, scores, report) and `make test`.
+PYTHON ?= python3
+ARGS ?= model=modular env=physics5
+BIN := .venv/bin
+export WANDB_MODE ?= offline
+
+.PHONY: fit test slow bench clean
+
+fit: .venv/installed
+	$(BIN)/python train/fit.py $(ARGS)
+
+test: .venv/installed
+	$(BIN)/python -m pytest
+
+slow: .venv/installed
+	$(BIN)/python -m pytest -m slow
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/hot_paths.py
+
+# torch and torchvision go in together first: a torchvision beside a torch it was not
+# built for breaks `import pytorch_lightning`. A partly made .venv is repaired, since the
+# stamp is written last. A fresh Debian may lack the venv module; the first line says so.
+.venv/installed: setup.py
+	@$(PYTHON) -c "import ensurepip, venv" 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && apt-get install -y -qq python3-venv; \
+	  else echo "The Python module 'venv' is missing: run  sudo apt-get install python3-venv  and try again." >&2; exit 1; fi; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade pip setuptools
+	$(BIN)/pip install --quiet torch torchvision
+	$(BIN)/pip install --quiet --editable ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf .venv runs data

@@ -1,0 +1,1 @@
+"""Composable configuration: one small yaml per command, plus one folder per group."""

@@ -1,0 +1,129 @@
+"""Physics boards as Gymnasium environments: one board (`PhysicsEnv`) or many at once (`PhysicsVectorEnv`)."""
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from envs.physics import PhysicsWorld
+from envs.problem import Problem, nearest
+
+_OPTIONS = {"mode", "num_steps", "goal_may_equal_start"}
+
+
+class PhysicsVectorEnv(gym.vector.VectorEnv):
+    """`num_envs` boards stepped as one batch; autoreset on the step after an episode's end.
+
+    Observation: frames (num_envs, 50, 50, 3) uint8.  Reward: minus the mean L1 distance to the goal, in [-8, 0].
+    terminated: the goal is met.  truncated: `max_steps` are over.  info: goal (num_envs, 50, 50, 3) uint8, distance,
+    invalid_push.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 5, "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(self, num_envs: int = 1, render_mode: str | None = "rgb_array", max_steps: int = 200, **world) -> None:
+        self.num_envs, self.render_mode, self.max_steps = num_envs, render_mode, max_steps
+        self.world = PhysicsWorld(**world)
+        self.single_observation_space = gym.spaces.Box(0, 255, self.world.spec.obs_shape, np.uint8)
+        self.single_action_space = gym.spaces.Discrete(self.world.spec.action_size)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._boards = None
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None):
+        """options: mode (default train), num_steps from start to goal (10), goal_may_equal_start (False)."""
+        super().reset(seed=seed)
+        self._options = options = dict(options or {})
+        for key in options:
+            if key not in _OPTIONS:
+                raise Problem(f"reset has no option '{key}': {nearest(key, _OPTIONS)}")
+        self._boards, self._goal = self._draw(self.num_envs)
+        self._steps = np.zeros(self.num_envs, int)
+        self._over = np.zeros(self.num_envs, bool)
+        return self.render_boards(), self._info(np.zeros(self.num_envs, bool))
+
+    def _draw(self, batch: int):
+        boards = self.world.reset(batch, self.np_random, self._options.get("mode", "train"))
+        steps, same = self._options.get("num_steps", 10), self._options.get("goal_may_equal_start", False)
+        return boards, self.world.goal(boards, self.np_random, steps, same)
+
+    def step(self, actions):
+        if self._boards is None:
+            raise Problem("step was called before reset; call reset() first")
+        fresh = np.flatnonzero(self._over)
+        boards, invalid = self.world.step(self._boards, np.asarray(actions))
+        self._boards = boards
+        self._steps += 1
+        if len(fresh):
+            new, goal = self._draw(len(fresh))
+            for name in ("positions", "weights", "shapes", "colors"):
+                getattr(self._boards, name)[fresh] = getattr(new, name)
+                getattr(self._goal, name)[fresh] = getattr(goal, name)
+            self._steps[fresh], invalid[fresh] = 0, False
+        distance = self.world.distance(self._boards, self._goal)
+        terminated, truncated = distance == 0, self._steps >= self.max_steps
+        reward = -distance
+        reward[fresh], terminated[fresh] = 0.0, False
+        self._over = terminated | truncated
+        return self.render_boards(), reward, terminated, truncated, self._info(invalid)
+
+    def _info(self, invalid) -> dict:
+        return {
+            "invalid_push": invalid,
+            "distance": self.world.distance(self._boards, self._goal),
+            "goal": self.world.render(self._goal),
+        }
+
+    def render_boards(self) -> np.ndarray:
+        """The boards as they are, (num_envs, 50, 50, 3) uint8."""
+        return self.world.render(self._boards)
+
+    def render(self):
+        return tuple(self.render_boards())
+
+
+class PhysicsEnv(gym.Env):
+    """One board; the vector environment with a batch of one."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 5}
+
+    def __init__(self, render_mode: str | None = None, max_steps: int = 200, **world) -> None:
+        self.render_mode = render_mode
+        self._batch = PhysicsVectorEnv(1, max_steps=max_steps, **world)
+        self.observation_space = self._batch.single_observation_space
+        self.action_space = self._batch.single_action_space
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None):
+        super().reset(seed=seed)
+        if seed is not None or self._batch._np_random is None:
+            self._batch._np_random = self.np_random  # one stream of random numbers, owned by this env
+        frames, info = self._batch.reset(options=options)
+        return frames[0], self._single(info)
+
+    def step(self, action):
+        self._batch._over[:] = False  # the caller resets a single env
+        frames, reward, terminated, truncated, info = self._batch.step(np.array([action]))
+        return frames[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), self._single(info)
+
+    @staticmethod
+    def _single(info: dict) -> dict:
+        return {"invalid_push": bool(info["invalid_push"][0]), "distance": float(info["distance"][0]), "goal": info["goal"][0]}
+
+    def render(self):
+        return self._batch.render_boards()[0]
+
+
+def register() -> None:
+    """Add the stable presets to Gymnasium: causalwm/Physics3-v0, causalwm/Physics5Shuffled-v0, ..."""
+    presets = {}
+    for n in (3, 4, 5):
+        presets[f"Physics{n}"] = {"num_objects": n}
+        presets[f"Physics{n}Shuffled"] = {"num_objects": n, "object_order": "shuffled"}
+        presets[f"Physics{n}Unobserved"] = {"num_objects": n, "setting": "unobserved", "colormap": "sets"}
+        presets[f"Physics{n}FixedUnobserved"] = {"num_objects": n, "setting": "fixed_unobserved", "colormap": "sets"}
+        presets[f"Physics{n}Hidden"] = {"num_objects": n, "object_order": "shuffled", "hidden_weights": True}
+    for name, world in presets.items():
+        gym.register(
+            f"causalwm/{name}-v0", entry_point="envs.board_env:PhysicsEnv",
+            vector_entry_point="envs.board_env:PhysicsVectorEnv", kwargs=world,
+        )  # fmt: skip

@@ -1,0 +1,194 @@
+"""The episode file: one HDF5 file, one dataset per column, header and checksum, never half-written.
+
+An episode of T actions has T+1 rows; `action[t]` leads from row t to row t+1 and `reward[t]` is its consequence; both
+are padding in the last row. Rows of all episodes follow one another; `ep_len` and `ep_offset` (both in rows) say where each begins, the
+layout that `stable_worldmodel.data` reads.
+"""
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import h5py
+import hdf5plugin
+import numpy as np
+from filelock import FileLock
+
+from envs.problem import Problem
+
+FORMAT = 1
+INDEX = ("ep_len", "ep_offset")
+_CODEC = dict(hdf5plugin.Blosc(cname="zstd", clevel=1, shuffle=hdf5plugin.Blosc.NOSHUFFLE))
+
+
+def _digest(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array)).hexdigest()[:32]
+
+
+def _checksum(blocks: list[dict]) -> str:
+    return hashlib.sha256(json.dumps(blocks, sort_keys=True).encode()).hexdigest()
+
+
+class EpisodeWriter:
+    """Appends blocks of episodes to `<path>.part` and renames it to `path` when finished.
+
+    Holds `<path>.lock` while open, so a second writer waits. Every block is flushed with the digests of its columns:
+    a later writer with the same header keeps the whole blocks it finds and goes on from `blocks_done`.
+    """
+
+    def __init__(self, path: str | Path, header: Mapping) -> None:
+        self.path = Path(path)
+        self.header = json.dumps(dict(header), sort_keys=True)
+        self._part = self.path.with_name(self.path.name + ".part")
+        self._lock = FileLock(str(self.path) + ".lock")
+        self._file: h5py.File | None = None
+        self._blocks: list[dict] = []
+
+    def __enter__(self) -> "EpisodeWriter":
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
+        except OSError as error:
+            raise Problem(f"cannot write {self.path}: {error.strerror or error}; choose another data_dir=") from error
+        try:
+            if not self._reopen():
+                self._part.unlink(missing_ok=True)
+                self._file = h5py.File(self._part, "w")
+                self._file.attrs["header"] = self.header
+                self._file.attrs["blocks"] = "[]"
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def _reopen(self) -> bool:
+        """Take up an interrupted file if it is ours and every block of it is whole."""
+        if not self._part.exists():
+            return False
+        try:
+            self._file = h5py.File(self._part, "r+")
+            if self._file.attrs["header"] != self.header:
+                raise ValueError("header")
+            self._blocks = json.loads(self._file.attrs["blocks"])
+            rows = sum(block["rows"] for block in self._blocks)
+            episodes = sum(block["episodes"] for block in self._blocks)
+            for name, column in self._file.items():
+                column.resize(episodes if name in INDEX else rows, axis=0)
+            _verify(self._file, self._blocks)
+            return True
+        except (OSError, KeyError, ValueError, RuntimeError):
+            if self._file is not None:
+                self._file.close()
+            self._file, self._blocks = None, []
+            return False
+
+    @property
+    def blocks_done(self) -> int:
+        return len(self._blocks)
+
+    def append(self, columns: Mapping[str, np.ndarray], lengths: np.ndarray) -> None:
+        """columns: name -> (rows, ...), episodes one after the other; lengths (episodes,) in rows, summing to rows."""
+        lengths = np.asarray(lengths, np.int32)
+        offset = sum(block["rows"] for block in self._blocks)
+        index = {"ep_len": lengths, "ep_offset": (offset + np.cumsum(lengths) - lengths).astype(np.int64)}
+        try:
+            for name, values in {**columns, **index}.items():
+                if name not in self._file:
+                    chunk = 256 if name in INDEX else int(lengths[0])
+                    self._file.create_dataset(
+                        name, (0, *values.shape[1:]), values.dtype, maxshape=(None, *values.shape[1:]),
+                        chunks=(chunk, *values.shape[1:]), **_CODEC,
+                    )  # fmt: skip
+                column = self._file[name]
+                start = len(column)
+                column.resize(start + len(values), axis=0)
+                column[start:] = values
+            digests = {name: _digest(values) for name, values in columns.items()}
+            self._blocks.append({"rows": int(lengths.sum()), "episodes": len(lengths), "digests": digests})
+            self._file.attrs["blocks"] = json.dumps(self._blocks)
+            self._file.flush()
+        except OSError as error:
+            full = error.errno == errno.ENOSPC or "No space left" in str(error)
+            why = "the disk is full" if full else str(error)
+            raise Problem(
+                f"cannot go on writing {self._part}: {why}; free some space or choose another data_dir=, then give the "
+                f"same command again ({self.blocks_done} blocks are kept)"
+            ) from error
+
+    def finish(self) -> None:
+        """Seal the file with its checksum and give it its name."""
+        self._file.attrs["format"] = FORMAT
+        self._file.attrs["checksum"] = _checksum(self._blocks)
+        self._file.close()
+        self._file = None
+        os.replace(self._part, self.path)
+
+    def __exit__(self, *_) -> None:
+        try:
+            if self._file is not None:
+                self._file.close()
+        except (OSError, RuntimeError):
+            pass  # a full disk shows up again on close; the first sentence has already said it
+        finally:
+            self._file = None
+            self._lock.release()
+
+
+def _verify(file: h5py.File, blocks: list[dict], only: tuple[str, ...] | None = None) -> dict[str, np.ndarray]:
+    """Read the columns and compare every block with its digest; returns what was read."""
+    columns = {}
+    for name in only or tuple(name for name in file if name not in INDEX):
+        values, start = file[name][:], 0
+        for number, block in enumerate(blocks):
+            if _digest(values[start : start + block["rows"]]) != block["digests"][name]:
+                raise ValueError(f"column '{name}', block {number}")
+            start += block["rows"]
+        columns[name] = values
+    return columns
+
+
+class EpisodeFile:
+    """A finished episode file. Columns are read whole, checked against their digests, and kept by the caller.
+
+    remedy: the command that makes the file anew; it ends every complaint.
+    """
+
+    def __init__(self, path: str | Path, header: Mapping | None = None, remedy: str = "collect it again") -> None:
+        self.path, self._remedy = Path(path), remedy
+        try:
+            with h5py.File(self.path, "r") as file:
+                version, checksum = file.attrs["format"], file.attrs["checksum"]
+                self.header = json.loads(file.attrs["header"])
+                self._blocks = json.loads(file.attrs["blocks"])
+                self.ep_len, self.ep_offset = file["ep_len"][:], file["ep_offset"][:]
+                self.columns = tuple(name for name in file if name not in INDEX)
+        except FileNotFoundError as error:
+            raise Problem(f"{self.path} does not exist; make it with: {remedy}") from error
+        except (OSError, KeyError, ValueError, RuntimeError) as error:
+            raise self._broken("it is truncated or not an episode file") from error
+        if version != FORMAT:
+            raise self._broken(f"it has format version {version}, this code reads {FORMAT}")
+        if checksum != _checksum(self._blocks):
+            raise self._broken("its checksum does not match its contents")
+        if header is not None and self.header != json.loads(json.dumps(dict(header))):
+            expected = json.loads(json.dumps(dict(header)))
+            keys = [k for k in sorted(set(expected) | set(self.header)) if expected.get(k) != self.header.get(k)]
+            sides = "; ".join(f"{k}: expected {expected.get(k)}, file has {self.header.get(k)}" for k in keys)
+            raise self._broken(f"it was recorded under another configuration ({sides})")
+
+    def _broken(self, why: str) -> Problem:
+        return Problem(f"{self.path} cannot be used: {why}; make it anew with: {self._remedy}")
+
+    def __len__(self) -> int:
+        return len(self.ep_len)
+
+    def read(self, *names: str) -> dict[str, np.ndarray]:
+        """The named columns, whole and verified: name -> (rows, ...)."""
+        try:
+            with h5py.File(self.path, "r") as file:
+                return _verify(file, self._blocks, names)
+        except (OSError, KeyError, ValueError, RuntimeError) as error:
+            raise self._broken(f"its data are damaged ({error})") from error

@@ -1,0 +1,16 @@
+"""Problem: a fault the user can mend, told in one sentence (the thing, expected, got, remedy)."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class Problem(Exception):
+    """Commands print the sentence alone and leave with exit code 1."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """'did you mean X?' where something is near, and the list of what exists."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"{hint}known: {', '.join(known)}"

@@ -1,0 +1,1 @@
+"""What a trained world model is worth: ranking, counterfactuals, reports."""

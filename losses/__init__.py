@@ -1,0 +1,1 @@
+"""Objectives: what a world model is trained for."""

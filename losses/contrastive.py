@@ -1,0 +1,46 @@
+"""The hinge loss of C-SWM (Kipf et al. 2020, Eq. 5 and 6; reference section 7)."""
+
+import torch
+from torch import Tensor
+
+from losses.objective import LossTerms, encode_windows, step_windows
+from models.interfaces import Batch
+
+
+def energy(a: Tensor, b: Tensor, sigma: float = 0.5) -> Tensor:
+    """Squared distance over D, mean over slots, times 0.5 / sigma^2.  (B, K, D) x 2 -> (B,)."""
+    return 0.5 / sigma**2 * (a - b).pow(2).sum(-1).mean(-1)
+
+
+def contrastive(
+    state: Tensor, predicted: Tensor, target: Tensor, permutation: Tensor, hinge: float = 1.0, sigma: float = 0.5
+) -> Tensor:
+    """The published loss, a scalar mean over the batch.  state, predicted, target (B, K, D); permutation (B,) long."""
+    positive = energy(predicted, target, sigma)
+    negative = (hinge - energy(state, state[permutation], sigma)).clamp(min=0)
+    return positive.mean() + negative.mean()
+
+
+class Contrastive:
+    """E(prediction, next) + max(0, hinge - E(anchor, negative)); negatives are permuted states of the batch.
+
+    anchor: "current" compares z_t with permuted z_t, as the authors' code does; "next" compares z_{t+1} with permuted
+    z_t, which is Eq. 5 as printed (c-swm issues 3 and 7 ask about this one line).
+    Negatives are drawn from torch's own generator, fixed points allowed as published.
+    """
+
+    def __init__(self, hinge: float = 1.0, sigma: float = 0.5, anchor: str = "current") -> None:
+        if anchor not in ("current", "next"):
+            raise ValueError(f"anchor is current or next, got '{anchor}'")
+        self.hinge, self.sigma, self.anchor = hinge, sigma, anchor
+
+    def __call__(self, model, batch: Batch) -> LossTerms:
+        latent = encode_windows(model, batch)
+        state, target = latent[:, :-1].flatten(0, 1), latent[:, 1:].flatten(0, 1)
+        predicted = step_windows(model, latent[:, :-1], batch.action).flatten(0, 1)
+        negative = state[torch.randperm(len(state), device=state.device)]
+        anchor = state if self.anchor == "current" else target
+        return {
+            "positive": energy(predicted, target, self.sigma).mean(),
+            "negative": (self.hinge - energy(anchor, negative, self.sigma)).clamp(min=0).mean(),
+        }

@@ -1,0 +1,50 @@
+"""InfoNCE over squared distances, with current and same-episode frames among the negatives; our default objective.
+
+The hinge of C-SWM separates episodes from one another; planning needs the states of *one* episode apart. Every frame of
+every window in the batch is a candidate here, so the current frame and its neighbours in time are hard negatives at no
+extra encoding.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from losses.objective import LossTerms, encode_windows, step_windows
+from models.interfaces import Batch
+
+
+def squared_distances(a: Tensor, b: Tensor) -> Tensor:
+    """(N, F), (M, F) -> (N, M), never negative."""
+    return (a.pow(2).sum(-1)[:, None] + b.pow(2).sum(-1)[None] - 2 * a @ b.T).clamp(min=0)
+
+
+class InfoNCE:
+    """Softmax over -distance^2 in both directions, plus the squared prediction error.
+
+    forward: each prediction must find its true next frame among all frames of the batch; backward: each true next frame
+    must find its prediction among all predictions; squared: |prediction - next|^2, summed over the latent. Candidates
+    whose picture equals the true one are left out (a false negative otherwise). Means over the batch's transitions.
+    """
+
+    def __init__(self, squared_weight: float = 1.0) -> None:
+        self.squared_weight = squared_weight
+
+    def __call__(self, model, batch: Batch) -> LossTerms:
+        latent = encode_windows(model, batch)
+        predicted = step_windows(model, latent[:, :-1], batch.action)
+        with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
+            frames = latent.float().flatten(2).flatten(0, 1)  # (B (T+1), F)
+            predicted = predicted.float().flatten(2).flatten(0, 1)  # (B T, F)
+            index = torch.arange(len(frames), device=frames.device).view(batch.frame.shape)
+            true = index[:, 1:].flatten()
+            frame = batch.frame.flatten()
+            logits = -squared_distances(predicted, frames)
+            twin = (frame[true][:, None] == frame[None]) & (true[:, None] != index.flatten()[None])
+            logits = logits.masked_fill(twin, -torch.inf)
+            rows = torch.arange(len(true), device=frames.device)
+            squared = (predicted - frames[true]).pow(2).sum(-1).mean()
+            return {
+                "forward": F.cross_entropy(logits, true),
+                "backward": F.cross_entropy(logits[:, true].T, rows),
+                "squared": self.squared_weight * squared,
+            }

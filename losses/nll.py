@@ -1,0 +1,90 @@
+"""Negative log-likelihood in three stages: reconstruct, predict the latent, then everything together (section 7)."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from losses.objective import LossTerms, encode_windows, step_windows
+from models.interfaces import Batch, Latent
+
+
+def bce(logits: Tensor, obs: Tensor) -> Tensor:
+    """Binary cross entropy of frames, summed over pixels, mean over frames; obs uint8 or float in [0, 1]."""
+    target = obs.float() / 255 if obs.dtype == torch.uint8 else obs
+    return F.binary_cross_entropy_with_logits(logits.float(), target, reduction="none").sum((1, 2, 3)).mean()
+
+
+def squared_error(predicted: Tensor, target: Tensor) -> Tensor:
+    """Summed over the latent, mean over transitions.  (N, K, D) x 2 -> scalar."""
+    return (predicted - target).pow(2).sum((1, 2)).mean()
+
+
+class Reconstruction:
+    """Stage 1: BCE(decode(encode(x)), x), and the KL for variational encoders. The transition is not run."""
+
+    def __call__(self, model, batch: Batch) -> LossTerms:
+        # As published, the current frames of shuffled transitions; the last frame of a window is nobody's current.
+        obs = batch.obs[:, :-1].flatten(0, 1)
+        belief = model.infer(obs)
+        latent = belief.sample() if model.training else belief.mean
+        terms = {"reconstruction": bce(model.decoder(latent), obs)}
+        if belief.logvar is not None:
+            terms["kl"] = belief.kl().mean()
+        return terms
+
+
+class LatentPrediction:
+    """Stage 2: squared error of the transition on a frozen encoder, whose codes may have been computed once.
+
+    reference: the authors leave the frozen encoder in train mode, so batch statistics drift and VAE codes are samples.
+    """
+
+    def __init__(self, reference: bool = False) -> None:
+        self.reference = self.frozen_in_train_mode = reference
+        self.encoder_is_fixed = not reference  # then its codes can be computed once and kept
+
+    def __call__(self, model, batch: Batch) -> LossTerms:
+        with torch.no_grad():
+            if self.reference and model.training:
+                latent = model.infer(batch.obs.flatten(0, 1)).sample().unflatten(0, batch.obs.shape[:2])
+            else:
+                latent = encode_windows(model, batch)
+        predicted = step_windows(model, latent[:, :-1], batch.action).flatten(0, 1)
+        return {"prediction": squared_error(predicted, latent[:, 1:].flatten(0, 1))}
+
+
+class JointNLL:
+    """Stage 3: BCE of the current and of the predicted frame, latent error, and both KLs; nothing is detached.
+
+    reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
+    """
+
+    def __init__(self, reference: bool = False) -> None:
+        self.reference = reference
+
+    def _infer(self, model, batch: Batch) -> Latent:
+        obs = batch.obs
+        if not self.reference:
+            return model.infer(obs.flatten(0, 1))
+        parts = [model.infer(obs[:, t]) for t in range(obs.shape[1])]
+        mean = torch.stack([p.mean for p in parts], 1).flatten(0, 1)
+        if parts[0].logvar is None:
+            return Latent(mean)
+        return Latent(mean, torch.stack([p.logvar for p in parts], 1).flatten(0, 1))
+
+    def __call__(self, model, batch: Batch) -> LossTerms:
+        belief, shape = self._infer(model, batch), batch.obs.shape[:2]
+        latent = (belief.sample() if model.training else belief.mean).unflatten(0, shape)
+        state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)
+        predicted = step_windows(model, state, batch.action).flatten(0, 1)
+        decoded = model.decoder(torch.cat([state.flatten(0, 1), predicted]))
+        now, after = decoded.chunk(2)
+        terms = {
+            "reconstruction": bce(now, batch.obs[:, :-1].flatten(0, 1)),
+            "next_reconstruction": bce(after, batch.obs[:, 1:].flatten(0, 1)),
+            "prediction": squared_error(predicted, target),
+        }
+        if belief.logvar is not None:
+            kl = belief.kl().view(shape)
+            terms["kl"] = (kl[:, :-1] + kl[:, 1:]).mean()
+        return terms

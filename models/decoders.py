@@ -1,0 +1,53 @@
+"""Decoders: latents to frame logits (reference section 6).  (B, K, D) -> (B, 3, 50, 50)."""
+
+from math import prod
+
+from torch import Tensor, nn
+
+from models.encoders import mlp
+from models.extractors import MAP_SIZE
+
+
+def painter(size: str, num_objects: int, width: int) -> nn.Sequential:
+    """Maps to frames, (B, num_objects, h, w) -> logits (B, 3, 50, 50)."""
+    if size in ("small", "cells"):
+        return nn.Sequential(
+            nn.ConvTranspose2d(num_objects, width, 1), nn.ReLU(), nn.ConvTranspose2d(width, 3, 10, stride=10)
+        )
+    if size == "medium":
+        return nn.Sequential(
+            nn.ConvTranspose2d(num_objects, width, 5, stride=5),
+            nn.BatchNorm2d(width),
+            nn.ReLU(),
+            nn.ConvTranspose2d(width, 3, 9, padding=4),
+        )
+    layers = []
+    for inputs in (num_objects, width, width):
+        layers += [nn.ConvTranspose2d(inputs, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
+    return nn.Sequential(*layers, nn.ConvTranspose2d(width, 3, 3, padding=1))
+
+
+class SlotDecoder(nn.Module):
+    """One slot, one map; the perceptron is shared by the slots."""
+
+    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256):
+        super().__init__()
+        self.map_size = MAP_SIZE[size]
+        self.mlp = mlp(width, hidden, prod(self.map_size))
+        self.paint = painter(size, num_objects, hidden)
+
+    def forward(self, latent: Tensor) -> Tensor:
+        return self.paint(self.mlp(latent).unflatten(-1, self.map_size))
+
+
+class FlatDecoder(nn.Module):
+    """One vector to all maps."""
+
+    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256):
+        super().__init__()
+        self.shape = (num_objects, *MAP_SIZE[size])
+        self.mlp = mlp(num_objects * width, hidden, prod(self.shape))
+        self.paint = painter(size, num_objects, hidden)
+
+    def forward(self, latent: Tensor) -> Tensor:
+        return self.paint(self.mlp(latent).view(-1, *self.shape))

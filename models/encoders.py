@@ -1,0 +1,57 @@
+"""Encoders: frames to latents, by slots (K = objects), flat (K = 1) or variational (reference section 6)."""
+
+from math import prod
+
+from torch import Tensor, nn
+
+from models.extractors import MAP_SIZE, extractor
+from models.interfaces import Latent
+
+
+def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
+    """The paper's three-layer perceptron, layer norm before its last activation."""
+    return nn.Sequential(
+        nn.Linear(inputs, hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, hidden),
+        nn.LayerNorm(hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, outputs),
+    )
+
+
+class SlotEncoder(nn.Module):
+    """One map, one slot; the perceptron is shared by the slots.  (B, 3, 50, 50) -> K = num_objects, D = width."""
+
+    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 512, channels: int = 32):
+        super().__init__()
+        self.maps = extractor(size, num_objects, channels)
+        self.mlp = mlp(prod(MAP_SIZE[size]), hidden, width)
+
+    def forward(self, obs: Tensor) -> Latent:
+        return Latent(self.mlp(self.maps(obs).flatten(2)))
+
+
+class FlatEncoder(nn.Module):
+    """All maps into one vector.  (B, 3, 50, 50) -> K = 1, D = num_objects * width."""
+
+    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 512, channels: int = 32):
+        super().__init__()
+        self.maps = extractor(size, num_objects, channels)
+        self.mlp = mlp(num_objects * prod(MAP_SIZE[size]), hidden, num_objects * width)
+
+    def forward(self, obs: Tensor) -> Latent:
+        return Latent(self.mlp(self.maps(obs).flatten(1))[:, None])
+
+
+class VariationalEncoder(nn.Module):
+    """FlatEncoder with a Gaussian over the vector."""
+
+    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 512, channels: int = 32):
+        super().__init__()
+        self.maps = extractor(size, num_objects, channels)
+        self.mlp = mlp(num_objects * prod(MAP_SIZE[size]), hidden, 2 * num_objects * width)
+
+    def forward(self, obs: Tensor) -> Latent:
+        mean, logvar = self.mlp(self.maps(obs).flatten(1))[:, None].chunk(2, -1)
+        return Latent(mean, logvar)

@@ -1,0 +1,52 @@
+"""Object extractors: frames to one map per object, (B, 3, 50, 50) -> (B, num_objects, h, w) in [0, 1]."""
+
+import torch
+from torch import Tensor, nn
+
+MAP_SIZE = {"cells": (5, 5), "small": (5, 5), "medium": (10, 10), "large": (50, 50)}
+
+
+def _xavier(module: nn.Module) -> None:
+    """Xavier weights and zero biases for convolutions; everything else keeps torch's own start (reference section 6)."""
+    if isinstance(module, nn.Conv2d):
+        nn.init.xavier_uniform_(module.weight)
+        nn.init.zeros_(module.bias)
+
+
+class CellSoftmax(nn.Module):
+    """Softmax over the cells of every map, with one learned temperature: a map says where its object is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log_scale = nn.Parameter(torch.zeros(()))
+
+    def forward(self, maps: Tensor) -> Tensor:
+        return (maps.flatten(2).float() * self.log_scale.exp()).softmax(-1).view_as(maps)
+
+
+def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
+    """size: small | medium | large (reference section 6), or cells = small with a softmax over cells for the sigmoid."""
+    if size in ("small", "cells"):
+        layers = [
+            nn.Conv2d(3, channels, 10, stride=10),
+            nn.BatchNorm2d(channels),
+            nn.ReLU(),
+            nn.Conv2d(channels, num_objects, 1),
+            CellSoftmax() if size == "cells" else nn.Sigmoid(),
+        ]
+    elif size == "medium":
+        layers = [
+            nn.Conv2d(3, channels, 9, padding=4),
+            nn.BatchNorm2d(channels),
+            nn.LeakyReLU(),
+            nn.Conv2d(channels, num_objects, 5, stride=5),
+            nn.Sigmoid(),
+        ]
+    elif size == "large":
+        layers = []
+        for inputs in (3, channels, channels):
+            layers += [nn.Conv2d(inputs, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU()]
+        layers += [nn.Conv2d(channels, num_objects, 3, padding=1), nn.Sigmoid()]
+    else:
+        raise ValueError(f"no extractor of size '{size}'; known: {', '.join(MAP_SIZE)}")
+    return nn.Sequential(*layers).apply(_xavier)

@@ -1,0 +1,67 @@
+"""The promises between parts: Encoder, Decoder, Transition, and what flows between them.
+
+Letters: B batch, T time, K slots, D slot width, A action width, C H W image.
+A latent is always (B, K, D). Monolithic models are K = 1 with D = per-object width x objects; slots are K = objects.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+
+@dataclass
+class Latent:
+    """What an encoder believes: mean (B, K, D) and, for variational encoders, logvar (B, K, D)."""
+
+    mean: Tensor
+    logvar: Tensor | None = None
+
+    def sample(self) -> Tensor:
+        """One draw (B, K, D); the mean itself where there is no variance."""
+        if self.logvar is None:
+            return self.mean
+        return self.mean + torch.randn_like(self.mean) * (self.logvar / 2).exp()
+
+    def kl(self) -> Tensor:
+        """KL divergence to N(0, I), summed over slots and width, (B,); zero where there is no variance."""
+        if self.logvar is None:
+            return self.mean.new_zeros(len(self.mean))
+        return -0.5 * (1 + self.logvar - self.mean**2 - self.logvar.exp()).sum((1, 2))
+
+
+@dataclass
+class Batch:
+    """B windows of T steps.
+
+    obs (B, T+1, C, H, W) uint8; action (B, T, A) one-hot or vector, action[:, t] leads from obs[:, t] to obs[:, t+1];
+    frame (B, T+1) int64, equal exactly where two frames are equal.
+    latent (B, T+1, K, D): codes computed beforehand, when the encoder is frozen.
+    """
+
+    obs: Tensor | None
+    action: Tensor
+    frame: Tensor
+    latent: Tensor | None = None
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """obs (B, C, H, W) float in [0, 1]  ->  Latent of (B, K, D)."""
+
+    def __call__(self, obs: Tensor) -> Latent: ...
+
+
+@runtime_checkable
+class Decoder(Protocol):
+    """latent (B, K, D)  ->  logits (B, C, H, W)."""
+
+    def __call__(self, latent: Tensor) -> Tensor: ...
+
+
+@runtime_checkable
+class Transition(Protocol):
+    """Predicts the next latent.  latent (B, K, D), action (B, A)  ->  (B, K, D)."""
+
+    def __call__(self, latent: Tensor, action: Tensor) -> Tensor: ...

@@ -1,0 +1,1 @@
+"""Transitions: one step of the world in latent space."""

@@ -1,0 +1,41 @@
+"""Graph network transition of C-SWM (Kipf et al. 2020; reference section 6)."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class GNNTransition(nn.Module):
+    """latent (B, K, D), action (B, A)  ->  the next latent, as a residual.
+
+    Slot k receives the block of the action that belongs to object k, which ties the order of slots to that of actions.
+    """
+
+    def __init__(self, num_objects: int, action_size: int, width: int = 128, hidden: int = 512) -> None:
+        super().__init__()
+        self.num_slots = num_objects
+        self.edge_in = nn.Linear(2 * width, hidden)
+        self.edge = nn.Sequential(nn.ReLU(), nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.ReLU())
+        self.edge_out = nn.Linear(hidden, hidden)
+        self.node = nn.Sequential(
+            nn.Linear(width + action_size // num_objects + hidden, hidden),
+            nn.ReLU(),
+            nn.Linear(hidden, hidden),
+            nn.LayerNorm(hidden),
+            nn.ReLU(),
+            nn.Linear(hidden, width),
+        )
+        receiver, sender = torch.nonzero(~torch.eye(num_objects, dtype=torch.bool), as_tuple=True)
+        self.register_buffer("receiver", receiver, persistent=False)
+        self.register_buffer("sender", sender, persistent=False)
+
+    def forward(self, latent: Tensor, action: Tensor) -> Tensor:
+        batch, k, _ = latent.shape
+        # A linear layer on [s_i, s_j] is the sum of two linear layers: K products where pairs would need K (K - 1).
+        own, other = self.edge_in.weight.chunk(2, 1)
+        own, other = F.linear(latent, own, self.edge_in.bias), F.linear(latent, other)
+        edges = self.edge(own[:, self.receiver] + other[:, self.sender]).view(batch, k, k - 1, -1)
+        # The last edge layer is linear too, so it is applied once to the sum: sum_j (W h_ij + b) = W sum_j h_ij + (K-1) b
+        incoming = F.linear(edges.sum(2), self.edge_out.weight) + (k - 1) * self.edge_out.bias
+        blocks = action.view(batch, k, -1)
+        return latent + self.node(torch.cat([latent, blocks, incoming], -1))

@@ -1,0 +1,93 @@
+"""WorldModel: encoder + decoder + transition + objective, spoken in four verbs: encode, transition, decode, rollout."""
+
+from collections.abc import Callable
+
+import torch
+from pytorch_lightning import LightningModule
+from torch import Tensor, nn
+
+from models.interfaces import Latent
+
+
+class WorldModel(LightningModule):
+    """A world in latent space.
+
+    obs (B, 3, H, W) uint8, or float in [0, 1]; latent (B, K, D); action (B, A).  `transition` is one step; `rollout` is
+    the open loop in which the model is fed its own predictions.
+    The objective and the optimiser belong to a stage of training and are set by `begin`.
+    """
+
+    def __init__(self, encoder: nn.Module, transition: nn.Module, decoder: nn.Module | None = None) -> None:
+        super().__init__()
+        self.encoder, self.transition, self.decoder = encoder, transition, decoder
+        self.objective: Callable | None = None
+
+    # -- the four verbs ---------------------------------------------------------------------------------------------
+
+    def infer(self, obs: Tensor) -> Latent:
+        """What the encoder believes about frames, with its uncertainty where it has one."""
+        if obs.dtype == torch.uint8:
+            obs = obs.float() / 255
+        return self.encoder(obs)
+
+    def encode(self, obs: Tensor) -> Tensor:
+        """obs (B, 3, H, W)  ->  latent (B, K, D)."""
+        return self.infer(obs).mean
+
+    def decode(self, latent: Tensor) -> Tensor:
+        """latent (B, K, D)  ->  frames (B, 3, H, W) in [0, 1]."""
+        return self.decoder(latent).sigmoid()
+
+    def rollout(self, latent: Tensor, actions: Tensor) -> Tensor:
+        """latent (B, K, D), actions (B, T, A)  ->  predicted latents (B, T, K, D), open loop."""
+        steps = []
+        for action in actions.unbind(1):
+            latent = self.transition(latent, action)
+            steps.append(latent)
+        return torch.stack(steps, 1)
+
+    # -- one stage of training ---------------------------------------------------------------------------------------
+
+    def begin(self, objective: Callable, trains: list[str], learning_rate: float, schedule: str = "constant") -> None:
+        """Set what this stage optimises: parts named in `trains` learn, the others are frozen, in eval mode.
+
+        schedule: constant | cosine (warm-up over the first twentieth, then down to zero).
+        """
+        self.objective, self._trains = objective, list(trains)
+        self._learning_rate, self._schedule = learning_rate, schedule
+        for name in ("encoder", "transition", "decoder"):
+            part = getattr(self, name)
+            if part is not None:
+                part.requires_grad_(name in self._trains)
+
+    def on_train_epoch_start(self) -> None:
+        for name in ("encoder", "transition", "decoder"):
+            part = getattr(self, name)
+            if part is not None and name not in self._trains:
+                part.train(getattr(self.objective, "frozen_in_train_mode", False))
+
+    def training_step(self, batch, _) -> Tensor:
+        return self._log_terms("train", batch)
+
+    def validation_step(self, batch, _) -> Tensor:
+        return self._log_terms("val", batch)
+
+    def _log_terms(self, prefix: str, batch) -> Tensor:
+        terms = self.objective(self, batch)
+        loss = torch.stack(list(terms.values())).sum()
+        size = len(batch.action)
+        self.log(f"{prefix}/loss", loss, on_step=False, on_epoch=True, batch_size=size, prog_bar=prefix == "val")
+        for name, term in terms.items():
+            self.log(f"{prefix}/{name}", term, on_step=False, on_epoch=True, batch_size=size)
+        return loss
+
+    def configure_optimizers(self):
+        parameters = [p for p in self.parameters() if p.requires_grad]
+        optimizer = torch.optim.Adam(parameters, self._learning_rate, fused=True)
+        if self._schedule == "constant":
+            return optimizer
+        steps = max(2, int(self.trainer.estimated_stepping_batches))
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, self._learning_rate, total_steps=steps, pct_start=0.05, cycle_momentum=False
+        )
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

@@ -1,0 +1,34 @@
+"""Packaging: the six top-level packages of Causal World Models and their extras."""
+
+from setuptools import find_packages, setup
+
+PACKAGES = ["configs", "envs", "eval", "losses", "models", "train"]
+
+CORE = [
+    "torch>=2.4",
+    "torchvision",
+    "pytorch-lightning>=2.4",
+    "numpy>=1.26",
+    "gymnasium>=1.0",
+    "h5py>=3.10",
+    "hdf5plugin>=4.4",
+    "hydra-core>=1.3,<1.4",
+    "omegaconf>=2.3",
+    "filelock>=3.12",
+    "matplotlib>=3.8",
+    "rich>=13",
+    "wandb>=0.17",
+]
+DEV = ["pytest>=8", "hypothesis>=6.100", "scikit-image>=0.22", "psutil>=5.9", "stable-worldmodel[format]>=0.1.1"]
+
+setup(
+    name="causal-world-models",
+    version="0.1.0",
+    description="World models judged by whether they learned the causes.",
+    license="MIT",
+    python_requires=">=3.10",
+    packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
+    package_data={"configs": ["**/*.yaml", "*.yaml"]},
+    install_requires=CORE,
+    extras_require={"dev": DEV},
+)
