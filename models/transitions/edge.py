@@ -6,7 +6,6 @@ ties the order of slots to that of actions.
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 
 class EdgeTransition(nn.Module):
@@ -30,7 +29,7 @@ class EdgeTransition(nn.Module):
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         batch, k, _ = latent.shape
-        pairs = F.linear(action, self.pair_action.weight, self.pair_action.bias).view(batch, k * (k - 1), -1)
+        pairs = self.pair_action(action).view(batch, k * (k - 1), -1)
         edges = self.own(latent)[:, self.receiver] + self.other(latent)[:, self.sender] + pairs
         incoming = self.edge(edges).view(batch, k, k - 1, -1).sum(2)
         node = self.node_in(torch.cat([latent, incoming], -1)) + self.slot_action(action).view(batch, k, -1)

@@ -1,0 +1,98 @@
+"""Episodes resident in memory, batches gathered by index: no per-item Python, no float copies."""
+
+from collections.abc import Iterator
+
+import torch
+from pytorch_lightning import LightningDataModule
+from torch import Tensor
+from torch.nn import functional as F
+
+from envs.episodes import EpisodeFile
+from envs.frames import frame_ids
+from envs.problem import Problem
+from envs.spec import EnvSpec
+from models.interfaces import Batch
+
+
+class Windows:
+    """Batches of windows of T steps, in an order that depends on (seed, epoch) alone.
+
+    One epoch shows as many transitions as the file holds. `shuffle=False` walks once over non-overlapping windows, in
+    one fixed mixed order, so that a batch of validation mixes episodes as a batch of training does.
+    """
+
+    def __init__(self, file: EpisodeFile, spec: EnvSpec, window: int, batch_size: int, seed: int, shuffle: bool):
+        longest = int(file.ep_len.max()) - 1
+        if window > longest:
+            raise Problem(f"window={window} is longer than the episodes of {file.path} ({longest} actions); "
+                          f"set loss.stages.0.window={longest} or less")  # fmt: skip
+        columns = file.read("pixels", "action")
+        self.pixels, self.spec = torch.from_numpy(columns["pixels"]), spec
+        self.frame = torch.from_numpy(frame_ids(columns["pixels"]))
+        self.action = torch.from_numpy(columns["action"])
+        self.latent: Tensor | None = None
+        lengths, offsets = torch.from_numpy(file.ep_len).long(), torch.from_numpy(file.ep_offset)
+        self.transitions = int((lengths - 1).sum())
+        stride = 1 if shuffle else window
+        starts = [o + torch.arange(0, n - window, stride) for n, o in zip(lengths.tolist(), offsets.tolist())]
+        self.starts = torch.cat(starts)
+        self.steps = torch.arange(window + 1)
+        self.windows_per_batch = max(1, batch_size // window)
+        self.windows = max(1, min(len(self.starts), self.transitions // window))
+        self.seed, self.shuffle, self.epoch = seed, shuffle, 0
+        self.sampler = self  # where Lightning looks for `set_epoch`
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return -(-self.windows // self.windows_per_batch)
+
+    def __iter__(self) -> Iterator[Batch]:
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + (self.epoch if self.shuffle else 0))
+        order = self.starts[torch.randperm(len(self.starts), generator=generator)][: self.windows]
+        for starts in order.split(self.windows_per_batch):
+            yield self.gather(starts)
+
+    def gather(self, starts: Tensor) -> Batch:
+        """The windows that begin at these rows."""
+        rows = starts[:, None] + self.steps
+        action = self.action[rows[:, :-1]]
+        if self.spec.action_kind == "object":
+            action = F.one_hot(action, self.spec.action_size).float()
+        if self.latent is not None:
+            return Batch(None, action, self.frame[rows], self.latent[rows])
+        return Batch(self.pixels[rows.flatten()].permute(0, 3, 1, 2).unflatten(0, rows.shape), action, self.frame[rows])
+
+
+class EpisodeData(LightningDataModule):
+    """Training and validation windows of two episode files; re-cut for every stage by `cut`."""
+
+    def __init__(self, train: EpisodeFile, valid: EpisodeFile, spec: EnvSpec, seed: int) -> None:
+        super().__init__()
+        self.files, self.spec, self.seed = (train, valid), spec, seed
+        self._cut: tuple | None = None
+
+    def cut(self, window: int, batch_size: int) -> None:
+        """Set the windows of the next stage; the resident frames stay where they are."""
+        if self._cut != (window, batch_size):
+            self._cut = (window, batch_size)
+            self.train, self.valid = (
+                Windows(file, self.spec, window, batch_size, self.seed, shuffle)
+                for file, shuffle in zip(self.files, (True, False))
+            )
+        self.train.latent = self.valid.latent = None
+
+    @torch.inference_mode()
+    def keep_latents(self, model) -> None:
+        """Encode every frame once with a frozen encoder; batches then carry codes in place of frames."""
+        model.eval()
+        for part in (self.train, self.valid):
+            frames = part.pixels.permute(0, 3, 1, 2)
+            part.latent = torch.cat([model.encode(f.to(model.device)).cpu() for f in frames.split(1024)]).clone()
+
+    def train_dataloader(self) -> Windows:
+        return self.train
+
+    def val_dataloader(self) -> Windows:
+        return self.valid

@@ -1,0 +1,99 @@
+"""Stages of training are data; this runs them one after the other, each from the best weights of the one before."""
+
+import logging
+import sys
+import warnings
+from pathlib import Path
+
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+from pytorch_lightning import Trainer
+from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
+from pytorch_lightning.loggers import WandbLogger
+
+from envs.problem import Problem
+from eval.runs import load_weights
+from models.world_model import WorldModel
+from train.callbacks import EpochLines, MetricsFile, SeedEpochs
+from train.datamodule import EpisodeData
+
+logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
+logging.getLogger("lightning").setLevel(logging.ERROR)
+warnings.filterwarnings("ignore", ".*(isinstance|LeafSpec|does not have many workers|Checkpoint directory|logging interval).*")
+
+
+def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
+    """The W&B mirror of a run; offline unless WANDB_MODE says otherwise. A resumed run goes on under its own id."""
+    if cfg.logger.name != "wandb":
+        return None
+    import os
+
+    import wandb
+
+    mode = os.environ.get("WANDB_MODE", "offline")
+    mark = folder / "wandb_id.txt"
+    if not mark.exists():
+        mark.write_text(wandb.util.generate_id())
+    logger = WandbLogger(
+        name=cfg.name, project=cfg.logger.project, save_dir=str(folder), id=mark.read_text(), resume="allow",
+        mode=mode, settings=wandb.Settings(silent=True, console="off"), config=dict(cfg),
+    )  # fmt: skip
+    return logger
+
+
+def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger) -> None:
+    """Run (or go on with) every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt."""
+    if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
+        raise Problem("trainer=gpu needs a GPU and none is visible; use trainer=quick")
+    checkpoints = folder / "checkpoints"
+    for number, stage in enumerate(cfg.loss.stages):
+        best = checkpoints / f"{number}-{stage.name}.ckpt"  # appears when the stage is finished
+        if best.exists():
+            load_weights(model, best)
+            continue
+        _train_stage(cfg, stage, number, model, data, checkpoints, logger)
+        trained = ModelState(model)
+        trained.save(best)
+    ModelState(model).save(checkpoints / "model.ckpt")
+
+
+class ModelState:
+    """Weights alone, written whole or not at all."""
+
+    def __init__(self, model: WorldModel) -> None:
+        self.state = {"state_dict": model.state_dict()}
+
+    def save(self, path: Path) -> None:
+        part = path.with_suffix(".part")
+        torch.save(self.state, part)
+        part.replace(path)
+
+
+def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
+    working = checkpoints / f"{number}-{stage.name}"
+    objective = instantiate(stage.objective)
+    model.begin(objective, stage.trains, stage.learning_rate, stage.schedule)
+    data.cut(stage.window, stage.batch_size)
+    if getattr(objective, "encoder_is_fixed", False):
+        data.keep_latents(model)
+    keep = ModelCheckpoint(working, filename="best", monitor="val/loss", save_last=True, enable_version_counter=False)
+    progress = RichProgressBar() if sys.stdout.isatty() else EpochLines(stage.name)
+    trainer = Trainer(
+        accelerator=cfg.trainer.accelerator,
+        devices=1,
+        precision=cfg.trainer.precision,
+        gradient_clip_val=cfg.trainer.gradient_clip,
+        max_epochs=stage.epochs,
+        callbacks=[SeedEpochs(cfg.seed, number), keep, MetricsFile(checkpoints.parent / "metrics.csv", stage.name), progress],
+        logger=logger or False,
+        num_sanity_val_steps=0,
+        enable_model_summary=False,
+        enable_progress_bar=sys.stdout.isatty(),
+    )
+    last = working / "last.ckpt"
+    trainer.fit(model, data, ckpt_path=str(last) if last.exists() else None, weights_only=False)
+    if trainer.interrupted:
+        raise KeyboardInterrupt
+    load_weights(model, Path(keep.best_model_path))
+    model.cpu()
