@@ -40,10 +40,6 @@ class Windows:
         self.windows_per_batch = max(1, batch_size // window)
         self.windows = max(1, min(len(self.starts), self.transitions // window))
         self.seed, self.shuffle, self.epoch = seed, shuffle, 0
-        self.sampler = self  # where Lightning looks for `set_epoch`
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
 
     def __len__(self) -> int:
         return -(-self.windows // self.windows_per_batch)
@@ -92,6 +88,7 @@ class EpisodeData(LightningDataModule):
             part.latent = torch.cat([model.encode(f.to(model.device)).cpu() for f in frames.split(1024)]).clone()
 
     def train_dataloader(self) -> Windows:
+        self.train.epoch = self.trainer.current_epoch  # the stage's Trainer asks anew every epoch
         return self.train
 
     def val_dataloader(self) -> Windows:

@@ -102,7 +102,7 @@ def run(cfg) -> dict:
     results = score_run(folder, timing=timing)
     if logger is not None:
         logger.experiment.log(results["metrics"])
-        logger.experiment.finish(quiet=True)
+        logger.experiment.finish()
     report = write_report(folder)
     print_scores(results)
     print(f"\n{folder / 'results.json'}\n{report}")

@@ -1,6 +1,8 @@
 """Stages of training are data; this runs them one after the other, each from the best weights of the one before."""
 
 import logging
+import os
+import secrets
 import sys
 import warnings
 from pathlib import Path
@@ -27,14 +29,12 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
     """The W&B mirror of a run; offline unless WANDB_MODE says otherwise. A resumed run goes on under its own id."""
     if cfg.logger.name != "wandb":
         return None
-    import os
-
     import wandb
 
     mode = os.environ.get("WANDB_MODE", "offline")
     mark = folder / "wandb_id.txt"
     if not mark.exists():
-        mark.write_text(wandb.util.generate_id())
+        mark.write_text(secrets.token_hex(4))
     logger = WandbLogger(
         name=cfg.name, project=cfg.logger.project, save_dir=str(folder), id=mark.read_text(), resume="allow",
         mode=mode, settings=wandb.Settings(silent=True, console="off"), config=dict(cfg),
@@ -88,6 +88,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         callbacks=[SeedEpochs(cfg.seed, number), keep, MetricsFile(checkpoints.parent / "metrics.csv", stage.name), progress],
         logger=logger or False,
         num_sanity_val_steps=0,
+        reload_dataloaders_every_n_epochs=1,  # the order of an epoch follows from its number
         enable_model_summary=False,
         enable_progress_bar=sys.stdout.isatty(),
     )

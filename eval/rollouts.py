@@ -1,0 +1,76 @@
+"""What a model predicts for held-out episodes: encoded frames, open-loop rollouts, and what-if rollouts."""
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from envs.frames import frame_ids
+
+
+def actions_of(action: np.ndarray, spec) -> torch.Tensor:
+    """Recorded actions (..., ) as the transition reads them, (..., A) float."""
+    action = torch.from_numpy(np.ascontiguousarray(action))
+    return F.one_hot(action, spec.action_size).float() if spec.action_kind == "object" else action.float()
+
+
+@torch.inference_mode()
+def encode_frames(model, pixels: np.ndarray, batch: int = 1024) -> torch.Tensor:
+    """(N, H, W, 3) uint8  ->  latents (N, K, D), in float32."""
+    frames = torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2)
+    return torch.cat([model.encode(part.to(model.device)).cpu() for part in frames.split(batch)])
+
+
+@torch.inference_mode()
+def rollout(model, latent: torch.Tensor, actions: torch.Tensor, batch: int = 4096) -> torch.Tensor:
+    """latent (N, K, D), actions (N, T, A)  ->  the last predicted latent (N, K, D), open loop."""
+    parts = []
+    for z, a in zip(latent.split(batch), actions.split(batch)):
+        parts.append(model.rollout(z.to(model.device), a.to(model.device))[:, -1].cpu())
+    return torch.cat(parts)
+
+
+@torch.inference_mode()
+def decode_frames(model, latent: torch.Tensor, batch: int = 512) -> torch.Tensor:
+    """latent (N, K, D)  ->  frames (N, 3, H, W) in [0, 1]."""
+    return torch.cat([model.decode(part.to(model.device)).cpu() for part in latent.split(batch)])
+
+
+def what_if(world, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator):
+    """True outcomes of action sequences that differ in one action.
+
+    state (M, N, 7) rows of the state column; action (M, T >= horizon). The action at one random step of the first
+    `horizon` is replaced by every action in turn.
+    -> (sequences (M, A, horizon) int, frames (U, H, W, 3) uint8 of the distinct outcomes, outcome (M, A) index into them).
+    """
+    count, choices = len(state), world.spec.action_size
+    sequences = np.repeat(action[:, None, :horizon], choices, 1)
+    step = rng.integers(0, horizon, count)
+    sequences[np.arange(count), :, step] = np.arange(choices)
+    boards = world.unpack(np.repeat(state, choices, 0))
+    for t in range(horizon):
+        boards, _ = world.step(boards, sequences[:, :, t].reshape(-1))
+    # Equal outcomes of one state are one candidate; only distinct boards are drawn.
+    key = np.concatenate([np.repeat(np.arange(count), choices)[:, None], world.pack(boards).reshape(count * choices, -1)], 1)
+    _, first, outcome = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    return sequences, world.render(boards.take(first)), outcome.reshape(count, choices)
+
+
+def what_if_ranks(model, world, pixels, state, action, horizon: int, rng) -> np.ndarray:
+    """Rank of the true outcome of every action among the distinct outcomes of all actions, ties against us, (M, A).
+
+    pixels (M, H, W, 3): the frames of `state`.
+    """
+    sequences, frames, outcome = what_if(world, state, action, horizon, rng)
+    ids = frame_ids(frames)
+    count, choices = outcome.shape
+    start = encode_frames(model, pixels).repeat_interleave(choices, 0)
+    flat = actions_of(sequences.reshape(count * choices, horizon), world.spec)
+    predicted = rollout(model, start, flat).flatten(1).view(count, choices, -1).double()
+    candidates = encode_frames(model, frames).flatten(1).double()[torch.from_numpy(outcome)]  # (M, A, D)
+    distance = torch.cdist(predicted, candidates, compute_mode="donot_use_mm_for_euclid_dist").pow(2)
+    name = ids[outcome]  # (M, A): two boards that look the same are one outcome too
+    first = np.array([[list(row).index(x) == i for i, x in enumerate(row)] for row in name])  # 25 entries a row
+    other = torch.from_numpy(first[:, None, :] & (name[:, :, None] != name[:, None, :]))
+    true = distance.diagonal(dim1=1, dim2=2)[..., None]
+    slack = 1e-9 * (predicted.pow(2).sum(-1, keepdim=True) + candidates.pow(2).sum(-1).amax(1)[:, None, None])
+    return ((distance <= true + slack) & other).sum(-1).numpy()

@@ -1,0 +1,199 @@
+"""Score a run: ranking, counterfactual ranking and reconstruction, with floors beside them.
+
+    python eval/score.py run=runs/modular-infonce-physics5-quick-s0
+    python eval/score.py run=runs/<name> split=test-v3
+    python eval/score.py run=runs/<name> horizons=[1,10] episodes=2000
+
+Writes results.json (results-<split>.json for another split than the run's own) into the run folder.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+
+import json
+import platform
+import time
+
+import numpy as np
+import torch
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from rich.console import Console
+from rich.table import Table
+from torch.nn import functional as F
+
+from envs.collect import collect
+from envs.frames import frame_ids
+from envs.problem import Problem
+from eval.ranking import hits_at_k, mrr, ranks
+from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, what_if_ranks
+from eval.runs import config_hash, load_run
+
+
+def _versions() -> dict:
+    from importlib.metadata import version
+
+    names = ("torch", "pytorch-lightning", "numpy", "gymnasium", "h5py")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def _events_until(world, state, action, horizon: int) -> dict[str, np.ndarray]:
+    """Which episodes saw an event in their first `horizon` steps.  state (E, T+1, N, 7), action (E, T+1)."""
+    seen: dict[str, np.ndarray] = {}
+    for t in range(horizon):
+        for name, now in world.events(world.unpack(state[:, t]), action[:, t]).items():
+            seen[name] = seen.get(name, False) | now
+    return seen
+
+
+def _rank_all(metrics, name, predicted, target, groups, horizon, subsets) -> None:
+    """H@1 and MRR of one predictor, over all episodes and over those with an event."""
+    result = ranks(predicted, target, groups=groups)
+    metrics[f"{name}hits@1/h{horizon}"], metrics[f"{name}mrr/h{horizon}"] = hits_at_k(result), mrr(result)
+    for event, rows in subsets.items():
+        metrics[f"{name}hits@1/{event}/h{horizon}"] = hits_at_k(result[rows])
+        metrics[f"{name}mrr/{event}/h{horizon}"] = mrr(result[rows])
+
+
+def measure(model, world, file, horizons, episodes: int, counterfactuals: int, seed: int = 0) -> tuple[dict, dict]:
+    """-> (metrics, protocol). All numbers in percent but reconstruction (nats per frame) and spread."""
+    longest = int(file.ep_len.min()) - 1
+    if max(horizons) > longest:
+        raise Problem(f"horizon {max(horizons)} is longer than the episodes of {file.path} ({longest} actions); "
+                      f"shorten horizons=")  # fmt: skip
+    count = min(episodes, len(file))
+    columns = file.read("pixels", "action", "state")
+    pixels, action, state = (c.reshape(len(file), longest + 1, *c.shape[1:])[:count] for c in columns.values())
+    actions = actions_of(action, world.spec)
+    start = encode_frames(model, pixels[:, 0])
+    metrics: dict[str, float] = {}
+    protocol = {
+        "pool": count, "rule": "grouped", "direction": "prediction queries true outcomes", "ties": "count against us",
+        "split": file.header["split"], "episodes": count, "distinct": {}, "events": {}, "counterfactual_states": 0,
+    }  # fmt: skip
+    for h in horizons:
+        groups = frame_ids(pixels[:, h])
+        target = encode_frames(model, pixels[:, h])
+        predicted = rollout(model, start, actions[:, :h])
+        if not predicted.isfinite().all():
+            raise Problem(f"predictions at horizon {h} hold NaN or infinity; the model diverged, train it again")
+        subsets = _events_until(world, state, action, h)
+        protocol["distinct"][f"h{h}"] = len(np.unique(groups))
+        protocol["events"][f"h{h}"] = {name: int(rows.sum()) for name, rows in subsets.items()}
+        _rank_all(metrics, "test/", predicted, target, groups, h, subsets)
+        reference = ranks(predicted, target, rule="reference")
+        metrics[f"test/reference/hits@1/h{h}"], metrics[f"test/reference/mrr/h{h}"] = hits_at_k(reference), mrr(reference)
+        _rank_all(metrics, "floor/copy/", start, target, groups, h, subsets)
+        constant = target.mean(0, keepdim=True).expand_as(target)
+        _rank_all(metrics, "floor/constant/", constant, target, groups, h, {})
+        if model.decoder is not None:
+            true = torch.from_numpy(np.ascontiguousarray(pixels[:, h])).permute(0, 3, 1, 2)
+            metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, true)
+    metrics["test/latent_spread"] = float(start.flatten(1).std(0).mean())  # near 0: the encoder collapsed
+    if counterfactuals:
+        rng = np.random.default_rng(seed)
+        chosen = rng.permutation(count)[:counterfactuals]
+        protocol["counterfactual_states"], protocol["counterfactual_actions"] = len(chosen), world.spec.action_size
+        for h in horizons:
+            result = what_if_ranks(model, world, pixels[chosen, 0], state[chosen, 0], action[chosen], h, rng)
+            metrics[f"test/cf_hits@1/h{h}"], metrics[f"test/cf_mrr/h{h}"] = hits_at_k(result.ravel()), mrr(result.ravel())
+        first = f"h{min(horizons)}"
+        metrics["test/cf_hits@1"], metrics["test/cf_mrr"] = metrics[f"test/cf_hits@1/{first}"], metrics[f"test/cf_mrr/{first}"]
+    return metrics, protocol
+
+
+def _reconstruction(model, latent, frames) -> float:
+    """Binary cross entropy of decoded predictions, summed over pixels, mean over episodes (nats per frame)."""
+    total = 0.0
+    for z, x in zip(latent.split(512), frames.split(512)):
+        probability = decode_frames(model, z).clamp(1e-7, 1 - 1e-7)
+        total += F.binary_cross_entropy(probability, x.float() / 255, reduction="sum").item()
+    return total / len(frames)
+
+
+def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, counterfactuals=None, timing=None) -> dict:
+    """Score a run folder and write its results; None takes what the run's config says."""
+    folder = Path(folder)
+    model, cfg = load_run(folder)
+    own = split is None or split == cfg.score.split
+    split = split or cfg.score.split
+    world = instantiate(cfg.env.world)
+    file = collect(OmegaConf.to_container(cfg.env), world, split, data_dir or cfg.data_dir)
+    start = time.monotonic()
+    if torch.cuda.is_available():
+        model.cuda()
+    metrics, protocol = measure(
+        model, world, file, list(horizons or cfg.score.horizons), episodes or cfg.score.episodes,
+        cfg.score.counterfactuals if counterfactuals is None else counterfactuals, cfg.seed,
+    )  # fmt: skip
+    path = folder / ("results.json" if own else f"results-{split}.json")
+    if timing is None:
+        timing = json.loads(path.read_text())["timing"] if path.exists() else {}
+    count = {name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()}
+    results = {
+        "run": cfg.name,
+        "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "trainer": cfg.trainer.name, "seed": cfg.seed,
+        "metrics": {name: round(value, 4) for name, value in metrics.items()},
+        "protocol": {**protocol, "seeds": [cfg.seed], "budget": cfg.trainer.budget,
+                     "epochs": [stage.epochs for stage in cfg.loss.stages]},
+        "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
+        "parameters": count,
+        "config_hash": config_hash(cfg),
+        "versions": _versions(),
+    }  # fmt: skip
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(results, indent=2))
+    part.replace(path)
+    return results
+
+
+def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a run's table, shared by the terminal and the report."""
+    m, horizons = results["metrics"], [key for key in results["protocol"]["distinct"]]
+    lines = [
+        ("H@1", "test/hits@1/"), ("MRR", "test/mrr/"), ("H@1 where blocks touch", "test/hits@1/contact/"),
+        ("H@1 where a block is pushed", "test/hits@1/push/"), ("counterfactual H@1", "test/cf_hits@1/"),
+        ("counterfactual MRR", "test/cf_mrr/"), ("reconstruction (nats)", "test/reconstruction/"),
+        ("authors' rule H@1 (ties win)", "test/reference/hits@1/"), ("authors' rule MRR", "test/reference/mrr/"),
+        ("floor: copy the start H@1", "floor/copy/hits@1/"), ("floor: constant H@1", "floor/constant/hits@1/"),
+    ]  # fmt: skip
+    rows = [[label, *(f"{m[key + h]:.2f}" for h in horizons)] for label, key in lines if key + horizons[0] in m]
+    return ["", *(f"{h[1:]} step{'s' if h != 'h1' else ''}" for h in horizons)], rows
+
+
+def caption(results: dict) -> str:
+    """The protocol in one line: a number without it means nothing."""
+    p = results["protocol"]
+    distinct = ", ".join(f"{h[1:]}: {n}" for h, n in p["distinct"].items())
+    return (
+        f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}), budget {p['budget']} "
+        f"({'+'.join(map(str, p['epochs']))} epochs), seed {results['seed']}, pool {p['pool']} (distinct outcomes {distinct}), "
+        f"rule grouped, ties against us, {p['counterfactual_states']} counterfactual states; percent"
+    )
+
+
+def print_scores(results: dict) -> None:
+    """The table on the terminal."""
+    header, rows = table_rows(results)
+    table = Table(*header, caption=caption(results))
+    for row in rows:
+        table.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    print("  ".join(f"{name} {value}" for name, value in results["timing"].items()))
+
+
+def run(cfg) -> None:
+    """The command."""
+    asked = {key: cfg[key] for key in ("split", "data_dir", "horizons", "episodes", "counterfactuals")}
+    if OmegaConf.is_missing(cfg, "run"):
+        raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
+    print_scores(score_run(cfg.run, **asked))
+
+
+if __name__ == "__main__":
+    from configs.command import main
+
+    main("score", run, __doc__)
