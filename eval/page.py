@@ -1,0 +1,122 @@
+"""A calm, self-contained HTML page: its frame and style, tables, pictures and loss curves; nothing comes from a network."""
+
+import base64
+import csv
+from html import escape
+from io import BytesIO, StringIO
+from pathlib import Path
+
+import numpy as np
+
+STYLE = """
+:root { --ink: #23303b; --soft: #6b7a87; --line: #e3e8ec; --wrong: #d6603f; --right: #4a9b7f; --paper: #fbfcfc; }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); line-height: 1.5;
+  font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1 { font-size: 1.5rem; font-weight: 600; margin: 0 0 .3rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; font-weight: 600; margin: 2.4rem 0 .4rem; }
+p { margin: .3rem 0 .8rem; max-width: 46rem; }
+a { color: #2f6f9f; }
+.soft, figcaption { color: var(--soft); font-size: .88rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .32rem .9rem .32rem 0; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { font-weight: 600; color: var(--soft); }
+th.text, td.text { text-align: left; }
+tr.first td { font-weight: 600; }
+tr.bound td { color: var(--soft); font-style: italic; }
+.curves { display: flex; flex-wrap: wrap; gap: 1rem; }
+.curves svg { width: 100%; max-width: 22rem; height: auto; }
+figure { margin: 0 0 1.4rem; }
+figcaption { margin: 0 0 .3rem; color: var(--ink); }
+.tag { font-size: .78rem; color: #fff; background: var(--right); border-radius: 1rem; padding: .1rem .6rem; margin-right: .4rem; }
+.tag.wrong { background: var(--wrong); }
+.strip { display: grid; gap: 4px; align-items: center; }
+.strip span { font-size: .78rem; color: var(--soft); }
+.strip .step { text-align: center; }
+.strip img { width: 100%; display: block; image-rendering: pixelated; border: 3px solid transparent; border-radius: 4px; }
+.strip img.wrong { border-color: var(--wrong); }
+"""
+
+
+def page(title: str, body: str) -> str:
+    """The whole document."""
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
+        f"<style>{STYLE}</style></head>\n<body><main>\n{body}\n</main></body></html>\n"
+    )
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """Write a file whole or not at all."""
+    part = path.with_suffix(path.suffix + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+    return path
+
+
+def table(header: list[str], rows: list[list[str]], classes: list[str] | None = None, text_columns: int = 1) -> str:
+    """Rows of ready HTML; the first `text_columns` are set left, numbers right. classes: one for each row."""
+
+    def line(cells, tag):
+        return "".join(f'<{tag}{" class=text" if i < text_columns else ""}>{c}</{tag}>' for i, c in enumerate(cells))
+
+    body = "\n".join(f'<tr class="{k}">{line(row, "td")}</tr>' for row, k in zip(rows, classes or [""] * len(rows)))
+    return f'<div class="scroll"><table><tr>{line(header, "th")}</tr>\n{body}</table></div>'
+
+
+def picture(frame: np.ndarray, right: bool = True, alt: str = "") -> str:
+    """One frame (H, W, 3) uint8 as an inline PNG; a wrong one gets a coloured border."""
+    from matplotlib.image import imsave
+
+    png = BytesIO()
+    imsave(png, frame, format="png", metadata={"Software": None})
+    data = base64.b64encode(png.getvalue()).decode()
+    return f'<img alt="{escape(alt)}"{"" if right else " class=wrong"} src="data:image/png;base64,{data}">'
+
+
+def strip(columns: list[str], rows: list[tuple[str, list[str]]]) -> str:
+    """Pictures in labelled rows under labelled columns; scrolls sideways on a phone."""
+    head = "<span></span>" + "".join(f'<span class="step">{escape(c)}</span>' for c in columns)
+    body = "".join(f"<span>{escape(label)}</span>" + "".join(cells) for label, cells in rows)
+    size = f"grid-template-columns: 4.6rem repeat({len(columns)}, 1fr); min-width: {4.6 + 2.9 * len(columns):.0f}rem; " \
+           f"max-width: {4.6 + 5 * len(columns):.0f}rem"  # fmt: skip
+    return f'<div class="scroll"><div class="strip" style="{size}">{head}{body}</div></div>'
+
+
+def loss_curves(metrics: Path) -> str:
+    """Training and validation loss of every stage of a metrics.csv, as inline SVG."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    stages: dict[str, dict[str, dict[int, float]]] = {}
+    with metrics.open(newline="") as file:
+        for row in csv.DictReader(file):  # a resumed run repeats an epoch: the last line counts
+            if row["metric"] in ("train/loss", "val/loss"):
+                curve = stages.setdefault(row["stage"], {}).setdefault(row["metric"][:-5], {})
+                curve[int(row["epoch"]) + 1] = float(row["value"])
+    drawings = []
+    for name, curves in stages.items():
+        figure = Figure(figsize=(4.4, 2.9), layout="constrained")
+        axes = figure.subplots()
+        for label, color in (("train", "#2f6f9f"), ("val", "#d6903f")):
+            points = sorted(curves.get(label, {}).items())
+            axes.plot(*zip(*points), color=color, label=label, marker="o" if len(points) < 3 else None, lw=1.8)
+        values = [v for curve in curves.values() for v in curve.values()]
+        if min(values) > 0 and max(values) > 20 * min(values):
+            axes.set_yscale("log")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_title(name, fontsize=11, loc="left", color="#23303b")
+        axes.set_xlabel("epoch", color="#6b7a87")
+        axes.set_ylabel("loss", color="#6b7a87")
+        axes.tick_params(colors="#6b7a87", labelsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color("#c9d2d9")
+        axes.legend(frameon=False, labelcolor="#23303b")
+        text = StringIO()
+        with rc_context({"svg.hashsalt": name}):
+            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+        drawings.append(text.getvalue()[text.getvalue().index("<svg") :])
+    return f'<div class="curves">{"".join(drawings)}</div>'

@@ -1,0 +1,116 @@
+"""Strips of pictures: what a model predicts beside what happened, for rollouts and for one state under many actions."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from envs.frames import frame_ids
+from eval.page import picture, strip
+from eval.ranking import ranks
+from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, what_if, what_if_ranks
+
+BETWEEN_POOL = 2000  # episodes whose frames are candidates before the last step, where no number is computed
+CHOICES = ("stay", "north", "east", "south", "west")
+
+
+class Strips(NamedTuple):
+    """Ready HTML, and the number of wrong rows among `pool`."""
+
+    html: str
+    wrong: int
+    pool: int
+
+
+def nearest(query: torch.Tensor, candidates: torch.Tensor, names: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The candidate nearest to each query; among equally near ones, one that is not its own, as in the ranking.
+
+    query (M, D), candidates (N, D), names (N,) equal for identical frames, own (M,) names  ->  (M,) indices.
+    """
+    query, candidates = query.flatten(1).double(), candidates.flatten(1).double()
+    best = np.empty(len(query), int)
+    for i, q in enumerate(query):
+        distance = (candidates - q).pow(2).sum(1)
+        slack = 1e-9 * (q.pow(2).sum() + candidates.pow(2).sum(1).max())
+        distance[torch.from_numpy(names == own[i])] += slack
+        best[i] = distance.argmin()
+    return best
+
+
+def choose(rank: np.ndarray, cases: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows to show, drawn at random: wrong ones first, up to three quarters of the places, then right ones."""
+    wrong, right = rng.permutation(np.flatnonzero(rank > 0)), rng.permutation(np.flatnonzero(rank == 0))
+    places = max(cases - cases // 4, cases - len(right))
+    wrong = wrong[:places]
+    return np.concatenate([wrong, right[: cases - len(wrong)]])
+
+
+def rollout_strips(model, world, pixels, action, horizon: int, cases: int = 8) -> Strips:
+    """Open-loop rollouts of held-out episodes.  pixels (E, T+1, H, W, 3) uint8, action (E, T+1)."""
+    start, last = encode_frames(model, pixels[:, 0]), encode_frames(model, pixels[:, horizon])
+    actions = actions_of(action[:, :horizon], world.spec)
+    rank = ranks(rollout(model, start, actions), last, groups=frame_ids(pixels[:, horizon]))
+    shown = choose(rank, cases, np.random.default_rng(0))
+    with torch.inference_mode():
+        paths = model.rollout(start[shown].to(model.device), actions[shown].to(model.device)).cpu()
+    predicted = np.empty((len(shown), horizon, *pixels.shape[2:]), np.uint8)
+    right = np.empty((len(shown), horizon), bool)
+    some = np.union1d(np.arange(min(BETWEEN_POOL, len(pixels))), shown)
+    for t in range(1, horizon + 1):
+        rows = some if t < horizon else np.arange(len(pixels))
+        frames = pixels[rows, t]
+        names, own = frame_ids(frames), frame_ids(pixels[shown, t])
+        codes = encode_frames(model, frames) if t < horizon else last
+        best = nearest(paths[:, t - 1], codes, names, own)
+        predicted[:, t - 1], right[:, t - 1] = frames[best], names[best] == own
+    if model.decoder is not None:
+        decoded = decode_frames(model, paths.flatten(0, 1)).permute(0, 2, 3, 1)
+        predicted = (decoded * 255).round().byte().numpy().reshape(predicted.shape)
+    figures = [
+        _rollout_figure(pixels[e, : horizon + 1], predicted[i], right[i], e, rank[e], model.decoder is not None)
+        for i, e in enumerate(shown)
+    ]
+    return Strips("\n".join(figures), int((rank > 0).sum()), len(rank))
+
+
+def _rollout_figure(true, predicted, right, episode: int, rank: int, decoded: bool) -> str:
+    horizon, wrong = len(predicted), rank > 0
+    before = f"; {rank} of the candidates come before the true frame" if wrong else ""
+    label = f'<span class="tag{" wrong" if wrong else ""}">{"wrong" if wrong else "right"}</span>'
+    happened = [picture(frame, alt=f"true frame, step {t}") for t, frame in enumerate(true)]
+    guessed = ['<span class="step">given</span>'] + [
+        picture(frame, ok, f"prediction, step {t}, {'right' if ok else 'wrong'}")
+        for t, (frame, ok) in enumerate(zip(predicted, right), 1)
+    ]
+    rows = [("happened", happened), ("decoded" if decoded else "nearest", guessed)]
+    steps = strip([str(t) for t in range(horizon + 1)], rows)
+    return f"<figure><figcaption>{label}episode {episode}, {horizon} steps{before}</figcaption>{steps}</figure>"
+
+
+def what_if_strip(model, world, pixels, state, action, look: int = 200) -> Strips:
+    """One state, one block, each of its actions: the true outcome beside the nearest of all outcomes, after one step.
+
+    pixels (E, H, W, 3), state (E, N, 7), action (E, T): starts of episodes. Of the first `look` states, shown is the
+    one with the block that meets most others.
+    """
+    choices, per_block = world.spec.action_size, world.spec.choices
+    count = min(look, len(state))
+    events = world.events(world.unpack(np.repeat(state[:count], choices, 0)), np.tile(np.arange(choices), count))
+    meets = sum(seen.astype(int) for seen in events.values()).reshape(count * world.spec.num_objects, per_block).sum(1)
+    row, block = divmod(int(meets.argmax()), world.spec.num_objects)
+    one = (pixels[[row]], state[[row]], action[[row]])
+    sequences, frames, outcome = what_if(world, one[1], one[2], 1, np.random.default_rng(0))
+    wrong = what_if_ranks(model, world, *one, 1, np.random.default_rng(0))[0] > 0
+    start = encode_frames(model, one[0]).expand(choices, -1, -1)
+    predicted = rollout(model, start, actions_of(sequences[0], world.spec))
+    names = frame_ids(frames)
+    best = nearest(predicted, encode_frames(model, frames), names, names[outcome[0]])
+    mine = range(block * per_block, (block + 1) * per_block)
+    labels = [CHOICES[i] if per_block == len(CHOICES) else f"action {i}" for i in range(per_block)]
+    happened = [picture(one[0][0], alt="the state")]
+    guessed = ['<span class="step">given</span>']
+    for label, a in zip(labels, mine):
+        happened.append(picture(frames[outcome[0, a]], alt=f"true outcome of {label}"))
+        guessed.append(picture(frames[best[a]], not wrong[a], f"nearest outcome to the prediction for {label}"))
+    html = strip(["state", *labels], [("happens", happened), ("nearest", guessed)])
+    return Strips(f"<figure>{html}</figure>", int(wrong.sum()), choices)
