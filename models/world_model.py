@@ -27,7 +27,9 @@ class WorldModel(LightningModule):
     def infer(self, obs: Tensor) -> Latent:
         """What the encoder believes about frames, with its uncertainty where it has one."""
         if obs.dtype == torch.uint8:
-            obs = obs.float() / 255
+            device = obs.device.type  # under autocast the first layer would round to its precision anyway
+            precision = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else torch.float32
+            obs = obs.to(precision).div_(255)
         return self.encoder(obs)
 
     def encode(self, obs: Tensor) -> Tensor:
@@ -75,6 +77,9 @@ class WorldModel(LightningModule):
     def _log_terms(self, prefix: str, batch) -> Tensor:
         terms = self.objective(self, batch)
         loss = torch.stack(list(terms.values())).sum()
+        if not loss.isfinite():
+            bad = ", ".join(f"{name} = {float(term)}" for name, term in terms.items() if not term.isfinite()) or "their sum"
+            raise FloatingPointError(f"{prefix} loss is not finite: {bad}; lower the learning rate")
         size = len(batch.action)
         self.log(f"{prefix}/loss", loss, on_step=False, on_epoch=True, batch_size=size, prog_bar=prefix == "val")
         for name, term in terms.items():

@@ -1,0 +1,61 @@
+"""What every test shares: one thread, no network, small worlds, composed configs, a command runner."""
+
+import os
+
+os.environ["WANDB_MODE"] = "offline"
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["HDF5_USE_FILE_LOCKING"] = "FALSE"
+
+import subprocess
+import sys
+from pathlib import Path
+
+import hypothesis
+import pytest
+import torch
+
+torch.set_num_threads(1)
+hypothesis.settings.register_profile("tests", deadline=None, max_examples=60, derandomize=True)
+hypothesis.settings.load_profile("tests")
+
+ROOT = Path(__file__).resolve().parents[1]
+SMALL = [
+    "trainer=smoke", "logger=csv", "env.splits.train.episodes=20", "env.splits.valid.episodes=10",
+    "env.splits.test.episodes=200", "score.counterfactuals=20",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def small() -> list[str]:
+    """Overrides that make `fit` a matter of seconds."""
+    return list(SMALL)
+
+
+@pytest.fixture(scope="session")
+def compose():
+    """compose(command, *overrides) -> config, as the command line would compose it."""
+    import hydra
+
+    def build(command: str, *overrides: str):
+        with hydra.initialize_config_dir(str(ROOT / "configs"), version_base="1.3"):
+            return hydra.compose(command, list(overrides))
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def command():
+    """command("train/fit.py", ..., cwd=...) -> finished process; CPU only, one thread."""
+
+    def start(script: str, *arguments: str, cwd) -> subprocess.CompletedProcess:
+        env = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "COLUMNS": "120"}
+        return subprocess.run(
+            [sys.executable, str(ROOT / script), *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=300
+        )
+
+    return start
