@@ -14,6 +14,7 @@ STYLE = """
 body { margin: 0; background: var(--paper); color: var(--ink); line-height: 1.5;
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+main.wide { max-width: 80rem; }
 h1 { font-size: 1.5rem; font-weight: 600; margin: 0 0 .3rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; font-weight: 600; margin: 2.4rem 0 .4rem; }
 p { margin: .3rem 0 .8rem; max-width: 46rem; }
@@ -21,9 +22,10 @@ a { color: #2f6f9f; }
 .soft, figcaption { color: var(--soft); font-size: .88rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .32rem .9rem .32rem 0; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: .32rem 0 .32rem .9rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; color: var(--soft); }
 th.text, td.text { text-align: left; }
+th:first-child, td:first-child { padding-left: 0; }
 tr.first td { font-weight: 600; }
 tr.bound td { color: var(--soft); font-style: italic; }
 .curves { display: flex; flex-wrap: wrap; gap: 1rem; }
@@ -40,12 +42,12 @@ figcaption { margin: 0 0 .3rem; color: var(--ink); }
 """
 
 
-def page(title: str, body: str) -> str:
-    """The whole document."""
+def page(title: str, body: str, wide: bool = False) -> str:
+    """The whole document; wide for large tables."""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f"<style>{STYLE}</style></head>\n<body><main>\n{body}\n</main></body></html>\n"
+        f"<style>{STYLE}</style></head>\n<body><main class={'wide' if wide else 'page'}>\n{body}\n</main></body></html>\n"
     )
 
 
@@ -90,6 +92,7 @@ def loss_curves(metrics: Path) -> str:
     """Training and validation loss of every stage of a metrics.csv, as inline SVG."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     stages: dict[str, dict[str, dict[int, float]]] = {}
     with metrics.open(newline="") as file:
@@ -107,7 +110,9 @@ def loss_curves(metrics: Path) -> str:
         values = [v for curve in curves.values() for v in curve.values()]
         if min(values) > 0 and max(values) > 20 * min(values):
             axes.set_yscale("log")
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        last = max(max(curve, default=1) for curve in curves.values())
+        axes.set_xlim(1 - 0.04 * last - 0.4 * (last < 3), last + 0.04 * last + 0.4 * (last < 3))
         axes.set_title(name, fontsize=11, loc="left", color="#23303b")
         axes.set_xlabel("epoch", color="#6b7a87")
         axes.set_ylabel("loss", color="#6b7a87")

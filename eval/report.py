@@ -114,7 +114,7 @@ def write_index(runs_dir: str | Path) -> Path:
     open_ = [escape(folder.name) for folder in folders if folder not in scored]
     if open_:
         parts.append(f"<h2>Without results</h2><p>{', '.join(open_)}</p>")
-    return write_whole(runs_dir / "index.html", page("Runs", "\n".join(parts)))
+    return write_whole(runs_dir / "index.html", page("Runs", "\n".join(parts), wide=True))
 
 
 def _numbers(results: dict) -> dict[str, float]:
