@@ -1,0 +1,143 @@
+"""Sizes and functions of the model parts."""
+
+import pytest
+import torch
+from hydra.utils import instantiate
+from torch import nn
+from torch.nn import functional as F
+
+from models.decoders import painter
+from models.encoders import FlatEncoder
+from models.extractors import CellSoftmax, extractor
+from models.transitions.edge import EdgeTransition
+from models.transitions.gnn import GNNTransition
+from models.transitions.modular import ModularTransition
+from models.world_model import WorldModel
+
+PAPER = {  # parameters of encoder, decoder, transition for 5 objects, 128 units each, medium extractor
+    "ae": (860389, 453879, 2050688),
+    "vae": (1188709, 453879, 2050688),
+    "gnn": (392933, 220007, 1318016),
+    "modular": (392933, 220007, 684040),
+}
+
+
+def count(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+@pytest.mark.parametrize("model", PAPER)
+def test_parameter_counts_as_published(compose, model):
+    """The paper's protocol has the paper's models, to the last weight."""
+    loss = "nll" if model == "vae" else "contrastive"
+    cfg = compose("fit", "experiment=paper_physics", f"model={model}", f"loss={loss}", "env=physics5")
+    built = instantiate(cfg.model.module)
+    assert (count(built.encoder), count(built.decoder), count(built.transition)) == PAPER[model]
+
+
+def randomised(module):
+    """Weights away from the start, where many biases are 0 and norms 1."""
+    torch.manual_seed(3)
+    for p in module.parameters():
+        nn.init.normal_(p, std=0.3)
+    return module.double().eval()
+
+
+def test_gnn_equals_naive_pairs():
+    """The factored GNN equals the loop over ordered pairs that concatenates [slot, other]."""
+    k, d, a = 4, 3, 5
+    gnn = randomised(GNNTransition(k, k * a, d, 16))
+    z, action = torch.randn(6, k, d).double(), torch.randn(6, k * a).double()
+    result = []
+    for i in range(k):
+        incoming = 0
+        for j in range(k):
+            if i != j:
+                pair = torch.cat([z[:, i], z[:, j]], -1)
+                incoming = incoming + gnn.edge_out(gnn.edge(gnn.edge_in(pair)))
+        result.append(z[:, i] + gnn.node(torch.cat([z[:, i], action[:, i * a : (i + 1) * a], incoming], -1)))
+    assert torch.allclose(gnn(z, action), torch.stack(result, 1), atol=1e-10)
+
+
+def test_modular_equals_separate_networks():
+    """Slot k is what a network of its own, made of plain layers, gives."""
+    k, d, a = 3, 4, 15
+    modular = randomised(ModularTransition(k, a, d, 24))
+    z, action = torch.randn(6, k, d).double(), torch.randn(6, a).double()
+
+    def linear(layer, i, x):
+        return F.linear(x, layer.weight[i].T, layer.bias[i, 0])
+
+    def norm(layer, i, x):
+        return F.layer_norm(x, x.shape[-1:], layer.weight[i, 0], layer.bias[i, 0])
+
+    _, one, norm1, _, two, norm2, _, three = modular.net
+    for i in range(k):
+        x = torch.cat([linear(modular.action, i, action), linear(modular.state, i, z.flatten(1))], -1).relu()
+        x = norm(norm1, i, linear(one, i, x)).relu()
+        x = norm(norm2, i, linear(two, i, x)).relu()
+        assert torch.allclose(modular(z, action)[:, i], z[:, i] + linear(three, i, x), atol=1e-10)
+
+
+def test_modular_networks_do_not_share():
+    """Network 1 has no say in slot 0."""
+    modular = randomised(ModularTransition(3, 15, 4, 24))
+    z, action = torch.randn(2, 3, 4).double(), torch.randn(2, 15).double()
+    before = modular(z, action)
+    with torch.no_grad():
+        for p in modular.parameters():
+            p[1] += 1
+    after = modular(z, action)
+    assert torch.equal(after[:, [0, 2]], before[:, [0, 2]]) and not torch.allclose(after[:, 1], before[:, 1])
+
+
+def test_edge_equals_naive_pairs():
+    """The edge transition equals the loop over receivers and senders."""
+    k, d, a, h = 3, 4, 15, 8
+    edge = randomised(EdgeTransition(k, a, d, h))
+    z, action = torch.randn(5, k, d).double(), torch.randn(5, a).double()
+    pairs = edge.pair_action(action).view(5, k, k - 1, h)
+    told = edge.slot_action(action).view(5, k, h)
+    result = []
+    for i in range(k):
+        senders = [j for j in range(k) if j != i]
+        incoming = sum(edge.edge(edge.own(z[:, i]) + edge.other(z[:, j]) + pairs[:, i, s]) for s, j in enumerate(senders))
+        result.append(z[:, i] + edge.node(edge.node_in(torch.cat([z[:, i], incoming], -1)) + told[:, i]))
+    assert torch.allclose(edge(z, action), torch.stack(result, 1), atol=1e-10)
+
+
+def test_rollout_feeds_its_own_predictions():
+    """Steps 1..T of a rollout are the transition applied again and again."""
+    model = WorldModel(nn.Identity(), lambda z, a: 2 * z + a[:, None])
+    z = torch.ones(1, 1, 1)
+    assert model.rollout(z, torch.tensor([[[1.0], [0.0], [5.0]]])).flatten().tolist() == [3.0, 6.0, 17.0]
+
+
+def test_uint8_and_float_frames_are_the_same():
+    """uint8 is scaled to [0, 1] once, inside the model."""
+    model = WorldModel(FlatEncoder(3, 4, "small", 16, 4), nn.Identity()).eval()
+    obs = torch.randint(0, 256, (2, 3, 50, 50), dtype=torch.uint8)
+    assert torch.equal(model.encode(obs), model.encode(obs.float() / 255))
+
+
+def test_cell_softmax_sums_to_one():
+    """A map of `cells` is a distribution over cells; the temperature sharpens it."""
+    softmax, maps = CellSoftmax(), torch.randn(2, 3, 5, 5)
+    flat = softmax(maps)
+    assert torch.allclose(flat.sum((2, 3)), torch.ones(2, 3))
+    softmax.log_scale.data.fill_(3.0)
+    assert (softmax(maps).amax((2, 3)) > flat.amax((2, 3))).all()
+
+
+@pytest.mark.parametrize("size", ["cells", "small", "medium", "large"])
+def test_every_size_goes_from_frames_to_frames(size):
+    """Extractor maps lie in [0, 1] and the painter of the same size brings them back to 50 x 50."""
+    maps = extractor(size, 3, 4).eval()(torch.rand(2, 3, 50, 50))
+    assert maps.shape[:2] == (2, 3) and maps.min() >= 0 and maps.max() <= 1
+    assert painter(size, 3, 8).eval()(maps).shape == (2, 3, 50, 50)
+
+
+def test_unknown_size_is_refused():
+    """The sentence lists the known sizes."""
+    with pytest.raises(ValueError, match="known: cells, small, medium, large"):
+        extractor("huge", 3)

@@ -1,0 +1,158 @@
+"""Counterfactual outcomes and their ranks, with models whose worth is known beforehand."""
+
+import numpy as np
+import pytest
+import torch
+
+from envs.frames import frame_ids
+from envs.physics import PhysicsWorld
+from eval.rollouts import actions_of, encode_frames, rollout, what_if, what_if_ranks
+
+WORLD = PhysicsWorld(3, object_order="shuffled")
+
+
+class Perfect:
+    """Knows the world: latent = the frame's number in a table of states; the transition runs the simulator."""
+
+    device = "cpu"
+
+    def __init__(self):
+        self.states, self.codes = {}, {}
+
+    def learn(self, state, pixels):
+        for s, p in zip(state, frame_ids(pixels)):
+            self.states[int(p)] = s
+
+    def encode(self, frames):
+        """The picture itself, as numbers: equal exactly where pictures are."""
+        flat = frames.permute(0, 2, 3, 1).flatten(1).float()
+        return flat[:, None]
+
+    def rollout(self, latent, actions):
+        frames = latent[:, 0].byte().view(-1, 50, 50, 3).numpy()
+        state = np.stack([self.states[int(i)] for i in frame_ids(frames)])
+        boards, steps = WORLD.unpack(state), []
+        for action in actions.argmax(-1).numpy().T:
+            boards, _ = WORLD.step(boards, action)
+            steps.append(torch.from_numpy(WORLD.render(boards).reshape(len(boards), 1, -1)).float())
+        return torch.stack(steps, 1)
+
+
+class Constant(Perfect):
+    """Says the same whatever happens."""
+
+    def rollout(self, latent, actions):
+        return torch.zeros(len(latent), actions.shape[1], *latent.shape[1:])
+
+
+class Still(Perfect):
+    """Says that nothing ever happens."""
+
+    def rollout(self, latent, actions):
+        return latent[:, None].expand(-1, actions.shape[1], -1, -1)
+
+
+class Collapsed(Perfect):
+    """Encodes and predicts one point: everything is tied."""
+
+    def encode(self, frames):
+        return torch.ones(len(frames), 1, 4)
+
+    def rollout(self, latent, actions):
+        return torch.ones(len(latent), actions.shape[1], 1, 4)
+
+
+def situation(count=12, length=5):
+    rng = np.random.default_rng(0)
+    boards = WORLD.reset(count, rng)
+    return WORLD.render(boards), WORLD.pack(boards), rng.integers(0, 15, (count, length))
+
+
+@pytest.mark.parametrize("horizon", [1, 5])
+def test_what_if_by_simulation(horizon):
+    """Every sequence differs from the recorded one at one step at most, tries every action there, and its frame is true."""
+    _, state, action = situation()
+    sequences, frames, outcome = what_if(WORLD, state, action, horizon, np.random.default_rng(1))
+    assert sequences.shape == (12, 15, horizon) and outcome.shape == (12, 15)
+    differs = sequences != action[:, None, :horizon]
+    assert (differs.any(1).sum(1) == 1).all()  # one step, the same for all alternatives
+    assert (differs.sum((1, 2)) == 14).all()  # every action once, the recorded one among them
+    for m in range(3):
+        for a in range(15):
+            boards = WORLD.unpack(state[m : m + 1])
+            for t in range(horizon):
+                boards, _ = WORLD.step(boards, sequences[m, a, t : t + 1])
+            assert np.array_equal(WORLD.render(boards)[0], frames[outcome[m, a]])
+
+
+@pytest.mark.parametrize("horizon", [1, 5])
+def test_perfect_model_is_perfect(horizon):
+    """Who knows the rule ranks every true outcome first."""
+    pixels, state, action = situation()
+    model = Perfect()
+    model.learn(state, pixels)
+    result = what_if_ranks(model, WORLD, pixels, state, action, horizon, np.random.default_rng(1))
+    assert result.shape == (12, 15) and (result == 0).all()
+
+
+def test_constant_model_hits_one_outcome():
+    """One answer for all actions fits one outcome of each state at most; so says every hit."""
+    pixels, state, action = situation()
+    result = what_if_ranks(Constant(), WORLD, pixels, state, action, 1, np.random.default_rng(1))
+    _, _, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    for ranks, names in zip(result, outcome):
+        assert len(set(names[ranks == 0])) <= 1
+    assert (result == 0).mean() < 0.6
+
+
+def test_still_model_hits_exactly_the_actions_without_effect():
+    """Predicting the start is right where nothing moves, and nowhere else."""
+    pixels, state, action = situation()
+    result = what_if_ranks(Still(), WORLD, pixels, state, action, 1, np.random.default_rng(1))
+    _, frames, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    unchanged = (frames[outcome] == pixels[:, None]).all((2, 3, 4))
+    assert np.array_equal(result == 0, unchanged)
+
+
+def test_collapsed_model_never_hits():
+    """All outcomes tied: ties count against us, so no hit at all."""
+    pixels, state, action = situation()
+    result = what_if_ranks(Collapsed(), WORLD, pixels, state, action, 1, np.random.default_rng(1))
+    _, _, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    distinct = np.array([len(set(row)) for row in outcome])
+    assert (result == distinct[:, None] - 1).all() and (result > 0).all()
+
+
+def test_every_frame_is_encoded_once():
+    """A pool of frames is encoded frame by frame, in order, whatever the batch."""
+
+    class Counter:
+        device, seen = "cpu", 0
+
+        def encode(self, frames):
+            self.seen += len(frames)
+            return frames[:, :1, 0, :2].float()
+
+    model = Counter()
+    pixels = np.random.default_rng(0).integers(0, 256, (10, 50, 50, 3)).astype(np.uint8)
+    assert torch.equal(encode_frames(model, pixels, batch=3), encode_frames(Counter(), pixels))
+    assert model.seen == 10
+
+
+def test_rollout_keeps_the_last_step():
+    """Batched rollouts give the end of each, in order."""
+
+    class Adder:
+        device = "cpu"
+
+        def rollout(self, latent, actions):
+            return latent[:, None] + actions.cumsum(1)[:, :, None]
+
+    latent, actions = torch.arange(5.0).view(5, 1, 1), torch.ones(5, 3, 1)
+    assert rollout(Adder(), latent, actions, batch=2).flatten().tolist() == [3, 4, 5, 6, 7]
+
+
+def test_actions_are_one_hot():
+    """Object actions become one-hot vectors of the env's width."""
+    assert actions_of(np.array([[0, 14]]), WORLD.spec).argmax(-1).tolist() == [[0, 14]]
+    assert actions_of(np.array([[0, 14]]), WORLD.spec).shape == (1, 2, 15)
