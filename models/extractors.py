@@ -24,15 +24,46 @@ class CellSoftmax(nn.Module):
         return (maps.flatten(2).float() * self.log_scale.exp()).softmax(-1).view_as(maps)
 
 
+class CellPatches(nn.Module):
+    """Every 10x10 cell as one column of features, (B, 3, 50, 50) -> (B, outputs, 5, 5): a convolution whose stride is
+    its kernel, computed as the matrix product it is (several times faster on CPUs)."""
+
+    def __init__(self, outputs: int, cell: int = 10) -> None:
+        super().__init__()
+        self.cell = cell
+        self.linear = nn.Linear(3 * cell * cell, outputs)
+
+    def forward(self, obs: Tensor) -> Tensor:
+        batch, channels, height, width = obs.shape
+        c, rows, columns = self.cell, height // self.cell, width // self.cell
+        patches = obs.permute(0, 2, 3, 1).reshape(batch, rows, c, columns, c, channels).transpose(2, 3)
+        features = self.linear(patches.reshape(batch, rows, columns, -1))
+        return features.permute(0, 3, 1, 2)
+
+
 def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
-    """size: small | medium | large (reference section 6), or cells = small with a softmax over cells for the sigmoid."""
-    if size in ("small", "cells"):
+    """size: small | medium | large (reference section 6), or cells: one more layer, and a softmax over cells.
+
+    Telling a block's shade apart from its area takes a nonlinear look at the cell, which `small` is too narrow for.
+    """
+    if size == "cells":
+        layers = [
+            CellPatches(4 * channels),
+            nn.BatchNorm2d(4 * channels),
+            nn.ReLU(),
+            nn.Conv2d(4 * channels, 2 * channels, 1),
+            nn.BatchNorm2d(2 * channels),
+            nn.ReLU(),
+            nn.Conv2d(2 * channels, num_objects, 1),
+            CellSoftmax(),
+        ]
+    elif size == "small":
         layers = [
             nn.Conv2d(3, channels, 10, stride=10),
             nn.BatchNorm2d(channels),
             nn.ReLU(),
             nn.Conv2d(channels, num_objects, 1),
-            CellSoftmax() if size == "cells" else nn.Sigmoid(),
+            nn.Sigmoid(),
         ]
     elif size == "medium":
         layers = [

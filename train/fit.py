@@ -75,8 +75,10 @@ def run(cfg) -> dict:
     from eval.report import write_report
     from eval.score import print_scores, score_run
     from train.datamodule import EpisodeData
+    from train.memory import keep_freed_memory
     from train.stages import train_stages, wandb_logger
 
+    keep_freed_memory()
     _check_pair(cfg)
     folder, cfg = _open_folder(cfg)
     world = instantiate(cfg.env.world)
