@@ -1,0 +1,177 @@
+"""How fast the hot paths are on this machine, beside the floors asked of them: prints JSON.
+
+    python benchmarks/hot_paths.py
+    python benchmarks/hot_paths.py ranking training   only some of: worlds, collect, ranking, training
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+import torch
+
+from envs.collect import collect
+from envs.physics import PhysicsWorld, push
+
+THREADS = 2
+FLOORS = {
+    "transitions_per_s": (">=", 500_000), "frames_per_s": (">=", 50_000),
+    "collect_s": ("<=", 15), "collect_mb": ("<=", 30), "ranking_s": ("<=", 3), "ranking_extra_mb": ("<=", 1024),
+    "medium": (">=", 600), "small": (">=", 8000),
+}  # fmt: skip
+STEPS, WARM_UP = 24, 4
+
+
+def seconds(job, repeat: int = 3) -> float:
+    """The best of a few runs: a shared machine only ever adds time."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        job()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def worlds() -> dict:
+    """State transitions and rendered frames per second, in one process without threads."""
+    world, rng = PhysicsWorld(), np.random.default_rng(0)
+    boards = world.reset(10_000, rng)
+    action = rng.integers(0, world.spec.action_size, len(boards))
+    return {
+        "transitions_per_s": len(boards) / seconds(lambda: push(boards.positions, boards.weights, action), 10),
+        "frames_per_s": len(boards) / seconds(lambda: world.render(boards), 5),
+    }
+
+
+def _environment(episodes: int) -> dict:
+    split = {"episodes": episodes, "length": 100, "seed": 1, "mode": "train"}
+    return {"name": "physics5", "drop_invalid": True, "splits": {"train": split}}
+
+
+def collecting() -> dict:
+    """The training file of 1000 episodes of 100 actions."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        file = collect(_environment(1000), PhysicsWorld(), "train", folder, quiet=True)
+        return {"collect_s": time.perf_counter() - start, "collect_mb": file.path.stat().st_size / 1e6}
+
+
+def ranking() -> dict:
+    """10,000 x 10,000 at D = 640, in a fresh process, so that its peak memory is its own; and what else may come."""
+    cases = {}
+    for kind in ("random", "near", "constant"):
+        out = subprocess.run([sys.executable, __file__, "--ranking", kind], capture_output=True, text=True, check=True)
+        cases[kind] = json.loads(out.stdout)
+    return {**cases["random"], **{f"{kind}_predictor": cases[kind] for kind in ("near", "constant")}}
+
+
+def _rank_once(kind: str) -> dict:
+    from eval.ranking import hits_at_k, ranks
+
+    torch.set_num_threads(THREADS)
+    generator = torch.Generator().manual_seed(0)
+    target = torch.randn(10_000, 640, generator=generator)
+    predicted = {
+        "random": torch.randn(10_000, 640, generator=generator),
+        "near": target + 0.1 * torch.randn(10_000, 640, generator=generator),
+        "constant": target.mean(0, keepdim=True).expand_as(target),
+    }[kind]
+    ranks(predicted[:64], target[:64])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    result = ranks(predicted, target)
+    took = time.perf_counter() - start
+    extra = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return {"ranking_s": took, "ranking_extra_mb": extra, "hits@1": hits_at_k(result)}
+
+
+def _samples_per_s(model, objective, windows, bf16: bool) -> float:
+    """Transitions trained on per second: gather, forward, backward, Adam. Median step, in passes over the batches."""
+    model.begin(objective, ["encoder", "transition"], 5e-4)
+    model.train()
+    optimizer = torch.optim.Adam(model.parameters(), 5e-4, fused=True)
+    times, samples = [], windows.windows_per_batch * len(windows.steps[1:])
+    while len(times) < WARM_UP + STEPS:
+        batches = iter(windows)
+        while len(times) < WARM_UP + STEPS:
+            start = time.perf_counter()
+            batch = next(batches, None)
+            if batch is None or len(batch.action) < windows.windows_per_batch:
+                break
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                loss = sum(objective(model, batch).values())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            times.append(time.perf_counter() - start)
+    return samples / float(np.median(times[WARM_UP:]))
+
+
+def training() -> dict:
+    """Modular, hinge loss and our default loss; window 1 encodes two frames a sample, window 4 five frames in four."""
+    from losses.contrastive import Contrastive
+    from losses.infonce import InfoNCE
+    from models.encoders import SlotEncoder
+    from models.transitions.modular import ModularTransition
+    from models.world_model import WorldModel
+    from train.datamodule import Windows
+
+    torch.set_num_threads(THREADS)
+    world, found = PhysicsWorld(), {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = collect(_environment(60), world, "train", folder, quiet=True)
+        cases = [("medium", 128, 512, w, Contrastive()) for w in (1, 4)]
+        cases += [("small", 128, 1024, w, Contrastive()) for w in (1, 4)] + [("cells", 32, 512, 4, InfoNCE())]
+        for size, width, batch_size, window, objective in cases:
+            for bf16 in (False, True):
+                torch.manual_seed(0)
+                encoder = SlotEncoder(5, width, size, hidden=512 if width == 128 else 256)
+                model = WorldModel(encoder, ModularTransition(5, 25, width))
+                windows = Windows(file, world.spec, window, batch_size, seed=0, shuffle=True)
+                loss = type(objective).__name__.lower()
+                name = f"{size} width {width} batch {batch_size} window {window} {loss} {'bf16' if bf16 else 'float32'}"
+                found[name] = _samples_per_s(model, objective, windows, bf16)
+    best = {size: max(v for k, v in found.items() if k.startswith(size)) for size in ("medium", "small")}
+    return {**best, "samples_per_s": found}
+
+
+PARTS = {"worlds": worlds, "collect": collecting, "ranking": ranking, "training": training}
+
+
+def _tidy(value):
+    if isinstance(value, dict):
+        return {key: _tidy(item) for key, item in value.items()}
+    return float(f"{value:.4g}")
+
+
+def main(names: list[str]) -> None:
+    unknown = sorted(set(names) - set(PARTS))
+    if unknown:
+        sys.exit(f"error: no part {', '.join(unknown)}; known: {', '.join(PARTS)}")
+    found = {}
+    for name in names or PARTS:
+        found |= PARTS[name]()
+    floors = {
+        key: {"asked": f"{sign} {floor}", "met": bool(found[key] >= floor if sign == ">=" else found[key] <= floor)}
+        for key, (sign, floor) in FLOORS.items()
+        if key in found
+    }
+    about = {"threads": THREADS, "torch": torch.__version__, "load": os.getloadavg()[0]}
+    print(json.dumps({**about, **_tidy(found), "floors": floors}, indent=2))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--ranking"]:
+        print(json.dumps(_rank_once(sys.argv[2])))
+    else:
+        main(sys.argv[1:])
