@@ -59,6 +59,9 @@ class EpisodeWriter:
                 self._file = h5py.File(self._part, "w")
                 self._file.attrs["header"] = self.header
                 self._file.attrs["blocks"] = "[]"
+        except OSError as error:
+            self._lock.release()
+            raise Problem(f"cannot write {self._part}: {error.strerror or error}; choose another data_dir=") from error
         except BaseException:
             self._lock.release()
             raise
