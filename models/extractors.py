@@ -55,6 +55,7 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
             nn.BatchNorm2d(2 * channels),
             nn.ReLU(),
             nn.Conv2d(2 * channels, num_objects, 1),
+            nn.BatchNorm2d(num_objects),  # keeps every map alive: without it one goes flat, and two objects share another
             CellSoftmax(),
         ]
     elif size == "small":
