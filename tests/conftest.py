@@ -59,3 +59,42 @@ def command():
         )
 
     return start
+
+
+@pytest.fixture
+def train_in(monkeypatch):
+    """train_in(cfg, folder, data, stop_at=None) -> weights; stop_at (stage, epoch): break off where it begins, -> None."""
+    from hydra.utils import instantiate
+    from omegaconf import OmegaConf
+    from pytorch_lightning import seed_everything
+
+    from envs.collect import collect
+    from train.callbacks import SeedEpochs
+    from train.datamodule import EpisodeData
+    from train.stages import train_stages
+
+    class Stop(Exception):
+        pass
+
+    def train(cfg, folder, data, stop_at=None):
+        (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+        world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
+        files = [collect(env, world, split, data, quiet=True) for split in ("train", "valid")]
+        seed_everything(cfg.seed, workers=False, verbose=False)
+        model = instantiate(cfg.model.module)
+        begin = SeedEpochs.on_train_epoch_start
+
+        def breaking(self, trainer, module):
+            if (self.stage, trainer.current_epoch) == stop_at:
+                raise Stop
+            begin(self, trainer, module)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SeedEpochs, "on_train_epoch_start", breaking)
+            try:
+                train_stages(cfg, model, EpisodeData(*files, world.spec, cfg.seed), folder, None)
+            except Stop:
+                return None
+        return torch.load(folder / "checkpoints" / "model.ckpt", weights_only=True)["state_dict"]
+
+    return train
