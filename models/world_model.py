@@ -63,6 +63,7 @@ class WorldModel(LightningModule):
                 part.requires_grad_(name in self._trains)
 
     def on_train_epoch_start(self) -> None:
+        self.train()  # Lightning keeps the mode it finds, and a stage before may have left eval mode
         for name in ("encoder", "transition", "decoder"):
             part = getattr(self, name)
             if part is not None and name not in self._trains:

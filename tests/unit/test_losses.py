@@ -196,6 +196,14 @@ def test_stage_changes_what_it_trains_and_nothing_else(objective, trains, variat
         assert all(m.training == (name in trains) for m in part.modules())
 
 
+def test_stage_trains_although_the_one_before_left_eval_mode():
+    """Stage 2 encodes in eval mode, and Lightning keeps modes: stage 3 then ran without batch statistics or samples."""
+    model = model_of(True).eval()
+    model.begin(JointNLL(), ["encoder", "transition", "decoder"], 1e-2)
+    model.on_train_epoch_start()
+    assert all(module.training for module in model.modules())
+
+
 def test_reference_stage_two_lets_statistics_drift():
     """reference=true keeps the authors' way: a frozen encoder in train mode whose batch statistics move."""
     model = model_of(False).train()
