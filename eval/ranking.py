@@ -4,11 +4,10 @@ import numpy as np
 import torch
 
 RULES = ("grouped", "reference")
-MANY = 200  # undecided candidates of a query from which on all of its distances are computed anew
 
 
 def _as_double(x) -> torch.Tensor:
-    return torch.as_tensor(np.array(x, order="C") if not isinstance(x, torch.Tensor) else x).detach().flatten(1).double()
+    return torch.as_tensor(np.ascontiguousarray(x) if not isinstance(x, torch.Tensor) else x).detach().flatten(1).double()
 
 
 def ranks(predicted, target, rule: str = "grouped", groups=None) -> np.ndarray:
@@ -42,49 +41,24 @@ def ranks(predicted, target, rule: str = "grouped", groups=None) -> np.ndarray:
 
 
 def _count(query, candidates, own, ties_win: bool) -> np.ndarray:
-    """For every query, how many candidates come before its own one.
-
-    Single precision sorts out what is surely nearer or surely farther; what lies within its proven error is decided in
-    double precision, pair by pair, or for the whole query where there are many such pairs (a constant predictor).
-    """
+    """For every query, how many candidates come before its own one."""
     center = candidates.mean(0)  # distances do not change; rounding errors shrink
     query, candidates = query - center, candidates - center
     norm = candidates.pow(2).sum(1)
-    # |q|^2 is the same for all candidates of a query: it takes no part in the comparison.
-    length = query.pow(2).sum(1)
-    true = norm[own] - 2 * torch.cat([(q * candidates[i]).sum(1) for q, i in zip(query.split(1024), own.split(1024))])
-    slack = 1e-9 * (length + norm.max())
-    limit = true - slack if ties_win else true + slack
-    before = torch.lt if ties_win else torch.le
-    # A dot product of D terms in any order errs by at most D u |q| |c|; 16 more for the roundings around it.
-    size = candidates.shape[1]
-    reach = 2 * length.sqrt() * norm.max().sqrt() + norm.max()
-    error = (size + 16) * 2.0**-24 * reach + 1e-30  # the last for what vanishes in single precision
-    low, high = ((limit + sign * error).float()[:, None] for sign in (-1, 1))
-    exact = torch.get_float32_matmul_precision() == "highest" and query.device.type == "cpu"
-    light, light_norm = candidates.T.float(), norm.float()[None]
     result = torch.empty(len(query), dtype=torch.long)
     block = max(1, 4_000_000 // len(candidates))
     for start in range(0, len(query), block):
         part = slice(start, start + block)
-        q, last = query[part], limit[part, None]
-        doubtful = torch.arange(len(q))
-        if exact:
-            distance = torch.addmm(light_norm, q.float(), light, alpha=-2)
-            nearer = distance < low[part]
-            count = nearer.sum(1)
-            unsure = ~(nearer | (distance > high[part]))  # so is NaN, where single precision overflows
-            many = unsure.sum(1) > MANY
-            doubtful = many.nonzero()[:, 0]
-            unsure[doubtful] = False
-            for row, column in zip(*(index.split(block) for index in unsure.nonzero(as_tuple=True))):
-                exactly = norm[column] - 2 * (q[row] * candidates[column]).sum(1)
-                count.index_add_(0, row, before(exactly, last[row, 0]).long())
-            result[part] = count
-        if len(doubtful):
-            distance = torch.addmm(norm[None], q[doubtful], candidates.T, alpha=-2)
-            result[start + doubtful] = before(distance, last[doubtful]).sum(1)
-    return (result if ties_win else result - 1).numpy()  # less the true one itself
+        q, mine = query[part], own[part]
+        # |q|^2 is the same for all candidates of a query: it takes no part in the comparison.
+        distance = torch.addmm(norm[None], q, candidates.T, alpha=-2)
+        true = distance.gather(1, mine[:, None])
+        slack = 1e-9 * (q.pow(2).sum(1, keepdim=True) + norm.max())
+        if ties_win:
+            result[part] = (distance < true - slack).sum(1)
+        else:
+            result[part] = (distance <= true + slack).sum(1) - 1  # less the true one itself
+    return result.numpy()
 
 
 def hits_at_k(ranks, k: int = 1) -> float:
