@@ -7,7 +7,7 @@ RULES = ("grouped", "reference")
 
 
 def _as_double(x) -> torch.Tensor:
-    return torch.as_tensor(np.ascontiguousarray(x) if not isinstance(x, torch.Tensor) else x).detach().flatten(1).double()
+    return torch.as_tensor(np.array(x, order="C") if not isinstance(x, torch.Tensor) else x).detach().flatten(1).double()
 
 
 def ranks(predicted, target, rule: str = "grouped", groups=None) -> np.ndarray:
