@@ -19,7 +19,14 @@ CORE = [
     "rich>=13",
     "wandb>=0.17",
 ]
-DEV = ["pytest>=8", "hypothesis>=6.100", "scikit-image>=0.22", "psutil>=5.9", "stable-worldmodel[format]>=0.1.1"]
+DEV = [
+    "pytest>=8",
+    "hypothesis>=6.100",
+    "scikit-image>=0.22",
+    "psutil>=5.9",
+    "stable-worldmodel[format]>=0.1.1",  # opens our episode files in a test
+    "opencv-python-headless>=4.8",  # stable-worldmodel imports it and does not ask for it
+]
 
 setup(
     name="causal-world-models",
