@@ -13,14 +13,14 @@ def actions_of(action: np.ndarray, spec) -> torch.Tensor:
     return F.one_hot(action, spec.action_size).float() if spec.action_kind == "object" else action.float()
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def encode_frames(model, pixels: np.ndarray, batch: int = 1024) -> torch.Tensor:
     """(N, H, W, 3) uint8  ->  latents (N, K, D), in float32."""
     frames = torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2)
     return torch.cat([model.encode(part.to(model.device)).cpu() for part in frames.split(batch)])
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def rollout(model, latent: torch.Tensor, actions: torch.Tensor, batch: int = 4096) -> torch.Tensor:
     """latent (N, K, D), actions (N, T, A)  ->  the last predicted latent (N, K, D), open loop."""
     parts = []
@@ -29,7 +29,7 @@ def rollout(model, latent: torch.Tensor, actions: torch.Tensor, batch: int = 409
     return torch.cat(parts)
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def decode_frames(model, latent: torch.Tensor, batch: int = 512) -> torch.Tensor:
     """latent (N, K, D)  ->  frames (N, 3, H, W) in [0, 1]."""
     return torch.cat([model.decode(part.to(model.device)).cpu() for part in latent.split(batch)])
