@@ -69,8 +69,9 @@ def what_if_ranks(model, world, pixels, state, action, horizon: int, rng) -> np.
     candidates = encode_frames(model, frames).flatten(1).double()[torch.from_numpy(outcome)]  # (M, A, D)
     distance = torch.cdist(predicted, candidates, compute_mode="donot_use_mm_for_euclid_dist").pow(2)
     name = ids[outcome]  # (M, A): two boards that look the same are one outcome too
-    first = np.array([[list(row).index(x) == i for i, x in enumerate(row)] for row in name])  # 25 entries a row
-    other = torch.from_numpy(first[:, None, :] & (name[:, :, None] != name[:, None, :]))
+    same = name[:, :, None] == name[:, None, :]
+    first = ~np.tril(same, -1).any(-1)
+    other = torch.from_numpy(first[:, None, :] & ~same)
     true = distance.diagonal(dim1=1, dim2=2)[..., None]
     slack = 1e-9 * (predicted.pow(2).sum(-1, keepdim=True) + candidates.pow(2).sum(-1).amax(1)[:, None, None])
     return ((distance <= true + slack) & other).sum(-1).numpy()
