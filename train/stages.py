@@ -53,21 +53,15 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
             load_weights(model, best)
             continue
         _train_stage(cfg, stage, number, model, data, checkpoints, logger)
-        trained = ModelState(model)
-        trained.save(best)
-    ModelState(model).save(checkpoints / "model.ckpt")
+        _save_weights(model, best)
+    _save_weights(model, checkpoints / "model.ckpt")
 
 
-class ModelState:
+def _save_weights(model: WorldModel, path: Path) -> None:
     """Weights alone, written whole or not at all."""
-
-    def __init__(self, model: WorldModel) -> None:
-        self.state = {"state_dict": model.state_dict()}
-
-    def save(self, path: Path) -> None:
-        part = path.with_suffix(".part")
-        torch.save(self.state, part)
-        part.replace(path)
+    part = path.with_suffix(".part")
+    torch.save({"state_dict": model.state_dict()}, part)
+    part.replace(path)
 
 
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
