@@ -1,5 +1,6 @@
 """How every command starts: help, names checked with the nearest valid one, problems told in one sentence."""
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,8 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
     """
     overrides = sys.argv[1:]
     if any(flag in overrides for flag in ("-h", "--help")):
+        if hasattr(signal, "SIGPIPE"):
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `--help | head` ends quietly
         print(help_text.strip(), "\n")
         for group, entries in groups(config).items():
             print(f"{group}=  {', '.join(entries)}")

@@ -1,6 +1,6 @@
 """Weighted blocks on a 5x5 board: a heavier block pushes a lighter one, one cell at a time (reference section 1).
 
-The core is batched numpy: thousands of boards per call. `envs/gym.py` puts Gymnasium on top.
+The core is batched numpy: thousands of boards per call. `envs/board_env.py` puts Gymnasium on top.
 """
 
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ COLORMAPS = {
 }
 _GRADIENT = {"blues": "Blues", "reds": "Reds", "greens": "Greens"}
 _PALETTE = {"sets": ("Set1", "Set3"), "pastels": ("Pastel1", "Pastel2")}  # base colours, colours new in few-shot
-_JITTER = {"train": 8, "test-v1": 4, "test-v2": 3, "test-v3": 2, "zero-shot-shape": 1}  # the gap divided by this
+_JITTER = {"train": 8, "test-v1": 4, "test-v2": 3, "test-v3": 2, "zero-shot-shape": 8}  # the gap divided by this
 
 
 def _move(positions, weights, action):
@@ -154,7 +154,7 @@ class PhysicsWorld:
                 # zero-shot-shape jitters by the whole gap in the authors' code, so that colour contradicts weight in
                 # most episodes; here it changes the shapes and nothing else.
                 gap = 1 / (n - 1)
-                width = gap / (_JITTER["train"] if mode == "zero-shot-shape" else _JITTER[mode])
+                width = gap / _JITTER[mode]
                 jitter = rng.uniform(-width, width, (batch, n))
                 jitter[:, 0], jitter[:, -1] = abs(jitter[:, 0]), -abs(jitter[:, -1])
                 shade = np.arange(n) * gap + jitter

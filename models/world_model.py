@@ -29,7 +29,7 @@ class WorldModel(LightningModule):
         if obs.dtype == torch.uint8:
             device = obs.device.type  # under autocast the first layer would round to its precision anyway
             precision = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else torch.float32
-            obs = obs.to(precision).div_(255)
+            obs = obs.to(precision) / 255  # in place it is ten times slower in bfloat16
         return self.encoder(obs)
 
     def encode(self, obs: Tensor) -> Tensor:
@@ -50,13 +50,21 @@ class WorldModel(LightningModule):
 
     # -- one stage of training ---------------------------------------------------------------------------------------
 
-    def begin(self, objective: Callable, trains: list[str], learning_rate: float, schedule: str = "constant") -> None:
+    def begin(
+        self,
+        objective: Callable,
+        trains: list[str],
+        learning_rate: float,
+        schedule: str = "constant",
+        weight_decay: float = 0.0,
+    ) -> None:
         """Set what this stage optimises: parts named in `trains` learn, the others are frozen, in eval mode.
 
         schedule: constant | cosine (warm-up over the first twentieth, then down to zero).
+        weight_decay: decoupled (AdamW); 0 is plain Adam.
         """
         self.objective, self._trains = objective, list(trains)
-        self._learning_rate, self._schedule = learning_rate, schedule
+        self._learning_rate, self._schedule, self._weight_decay = learning_rate, schedule, weight_decay
         for name in ("encoder", "transition", "decoder"):
             part = getattr(self, name)
             if part is not None:
@@ -89,7 +97,7 @@ class WorldModel(LightningModule):
 
     def configure_optimizers(self):
         parameters = [p for p in self.parameters() if p.requires_grad]
-        optimizer = torch.optim.Adam(parameters, self._learning_rate, fused=True)
+        optimizer = torch.optim.AdamW(parameters, self._learning_rate, weight_decay=self._weight_decay, fused=True)
         if self._schedule == "constant":
             return optimizer
         steps = max(2, int(self.trainer.estimated_stepping_batches))

@@ -58,7 +58,8 @@ class Windows:
             action = F.one_hot(action, self.spec.action_size).float()
         if self.latent is not None:
             return Batch(None, action, self.frame[rows], self.latent[rows])
-        return Batch(self.pixels[rows.flatten()].permute(0, 3, 1, 2).unflatten(0, rows.shape), action, self.frame[rows])
+        obs = self.pixels.index_select(0, rows.flatten())  # ten times faster than self.pixels[rows]
+        return Batch(obs.permute(0, 3, 1, 2).unflatten(0, rows.shape), action, self.frame[rows])
 
 
 class EpisodeData(LightningDataModule):

@@ -67,7 +67,7 @@ def _save_weights(model: WorldModel, path: Path) -> None:
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     working = checkpoints / f"{number}-{stage.name}"
     objective = instantiate(stage.objective)
-    model.begin(objective, stage.trains, stage.learning_rate, stage.schedule)
+    model.begin(objective, stage.trains, stage.learning_rate, stage.schedule, stage.weight_decay)
     data.cut(stage.window, stage.batch_size)
     if getattr(objective, "encoder_is_fixed", False):
         data.keep_latents(model)

@@ -31,7 +31,8 @@ class StackedLayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(stack, 1, width))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:]) * self.weight + self.bias
+        # In the precision of x: single-precision weights would drag everything behind them out of bfloat16.
+        return torch.addcmul(self.bias.to(x.dtype), F.layer_norm(x, x.shape[-1:]), self.weight.to(x.dtype))
 
 
 class ModularTransition(nn.Module):

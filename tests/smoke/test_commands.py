@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,7 @@ REFUSED = {
     "unknown key": ("train/fit.py", ["sed=1"], "has no key 'sed': did you mean 'seed'?"),
     "unknown nested key": ("train/fit.py", ["score.episods=1"], "score has no key 'episods': did you mean 'episodes'?"),
     "no override": ("train/fit.py", ["physics5"], "'physics5' is not an override; write key=value"),
+    "NaN": ("train/fit.py", ["loss.stages.0.learning_rate=1e30"], "loss is not finite: "),
     "illegal pair": ("train/fit.py", ["model=vae", "loss=infonce"], "use loss=nll (got loss=infonce)"),
     "no GPU": ("train/fit.py", ["trainer=gpu"], "trainer=gpu needs a GPU and none is visible; use trainer=quick"),
     "horizon": ("train/fit.py", ["score.horizons=[1,11]"], "shorten the horizons or set env.splits.test.length="),
@@ -103,6 +106,23 @@ def test_help(script, command, tmp_path):
     done = command(script, "--help", cwd=tmp_path)
     assert done.returncode == 0 and f"python {script}" in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_help_may_be_cut_short(tmp_path):
+    """`--help | head -1` prints its line and no traceback."""
+    script = f"{sys.executable} {ROOT / 'train/fit.py'} --help | head -1"
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert "Train a world model" in done.stdout and not done.stderr
+
+
+def test_readme_python(fitted):
+    """The README's Python snippets run, on this run's folder."""
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert snippets
+    for snippet in snippets:
+        names = {}
+        exec(re.sub(r'"runs/[^"]+"', repr(str(fitted[0])), snippet), names)
+        assert names["config"].name == "run"
 
 
 def test_load_run(fitted):
