@@ -6,8 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import InstantiationException
+from hydra.types import RunMode
 from omegaconf import DictConfig, ListConfig
 
+from configs.limits import check_values
 from envs.problem import Problem, nearest
 
 HERE = Path(__file__).parent
@@ -23,17 +27,18 @@ def groups(config: str) -> dict[str, list[str]]:
 def check(config: str, overrides: list[str]) -> None:
     """Raise Problem on the first override whose group entry or key does not exist."""
     known, chosen, keys = groups(config), [], []
-    for override in overrides:
-        if override.startswith("-"):
-            continue
+    for flag, override in zip([None, *overrides], overrides):
+        if override.startswith("-") or flag in ("-c", "--cfg", "-p", "--package", "-i", "--info"):
+            continue  # Hydra's own
         if "=" not in override:
             raise Problem(f"'{override}' is not an override; write key=value, for example {next(iter(known), 'run')}=...")
         key, value = override.lstrip("+~").split("=", 1)
         if key in known:
-            for name in value.split(","):
+            for name in [] if "(" in value else value.split(","):  # glob(*) and the like are Hydra's
                 if name not in known[key] and name != "null":
                     raise Problem(f"there is no {key} '{name}': {nearest(name, known[key])}")
-            chosen.append(f"{key}={value.split(',')[0]}")
+            if "(" not in value:
+                chosen.append(f"{key}={value.split(',')[0]}")
         elif not key.startswith("hydra") and not override.startswith("+"):
             keys.append(key)
     with hydra.initialize_config_dir(str(HERE.resolve()), version_base="1.3"):
@@ -57,6 +62,17 @@ def _find(node, key: str, config: str, known: dict) -> None:
         here.append(part)
 
 
+def _sentence(error: Exception) -> str:
+    """What the user reads; what Hydra wraps is unwrapped."""
+    if isinstance(error, InstantiationException):
+        cause = error.__cause__ or error
+        return " ".join(str(cause).split())
+    if isinstance(error, OSError):
+        where = f" {error.filename}" if error.filename else ""
+        return f"cannot read or write{where}: {error.strerror or error}; free some space or choose another folder"
+    return str(error)
+
+
 def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare: Callable | None = None) -> None:
     """Compose `config` with the command line and call `run`; exit code 0 only when the job was done.
 
@@ -72,11 +88,20 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
         print(f"\nAll keys and defaults: configs/{config}.yaml. Sweep with -m and commas: seed=0,1,2")
         return
 
+    failed = []
+
     def task(cfg: DictConfig) -> None:
         try:
+            check_values(cfg)
             run(cfg)
-        except (Problem, FloatingPointError) as problem:
-            sys.exit(f"error: {problem}")
+        except KeyboardInterrupt:
+            sys.exit("interrupted; give the same command again to go on")
+        except (Problem, FloatingPointError, OSError, InstantiationException) as error:
+            sentence = f"error: {_sentence(error)}"
+            if HydraConfig.get().mode is not RunMode.MULTIRUN:
+                sys.exit(sentence)
+            print(sentence, file=sys.stderr)  # one refused job does not stop a sweep
+            failed.append(sentence)
 
     try:
         check(config, overrides)
@@ -87,3 +112,5 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
     except Exception as error:  # Hydra's own parsing errors carry their sentence
         sys.exit(f"error: {' '.join(str(error).split())}")
     hydra.main(version_base="1.3", config_path=str(HERE.resolve()), config_name=config)(task)()
+    if failed:
+        sys.exit(f"error: {len(failed)} of the jobs above failed")

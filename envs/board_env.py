@@ -50,8 +50,11 @@ class PhysicsVectorEnv(gym.vector.VectorEnv):
     def step(self, actions):
         if self._boards is None:
             raise Problem("step was called before reset; call reset() first")
+        actions = np.asarray(actions)
+        if not ((actions >= 0) & (actions < self.single_action_space.n)).all():
+            raise Problem(f"actions go from 0 to {self.single_action_space.n - 1}, got {actions.tolist()}")
         fresh = np.flatnonzero(self._over)
-        boards, invalid = self.world.step(self._boards, np.asarray(actions))
+        boards, invalid = self.world.step(self._boards, actions)
         self._boards = boards
         self._steps += 1
         if len(fresh):
@@ -101,7 +104,8 @@ class PhysicsEnv(gym.Env):
         return frames[0], self._single(info)
 
     def step(self, action):
-        self._batch._over[:] = False  # the caller resets a single env
+        if self._batch._boards is not None:
+            self._batch._over[:] = False  # the caller resets a single env
         frames, reward, terminated, truncated, info = self._batch.step(np.array([action]))
         return frames[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), self._single(info)
 

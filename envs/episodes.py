@@ -1,8 +1,8 @@
 """The episode file: one HDF5 file, one dataset per column, header and checksum, never half-written.
 
 An episode of T actions has T+1 rows; `action[t]` leads from row t to row t+1 and `reward[t]` is its consequence; both
-are padding in the last row. Rows of all episodes follow one another; `ep_len` and `ep_offset` (both in rows) say where each begins, the
-layout that `stable_worldmodel.data` reads.
+are padding in the last row. Rows of all episodes follow one another; `ep_len` and `ep_offset` (both in rows) say where
+each begins, the layout that `stable_worldmodel.data` reads.
 """
 
 import errno
@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from envs.problem import Problem
 
-FORMAT = 1
+FORMAT = 2
 INDEX = ("ep_len", "ep_offset")
 _CODEC = dict(hdf5plugin.Blosc(cname="zstd", clevel=1, shuffle=hdf5plugin.Blosc.NOSHUFFLE))
 
@@ -28,8 +28,8 @@ def _digest(array: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(array)).hexdigest()[:32]
 
 
-def _checksum(blocks: list[dict]) -> str:
-    return hashlib.sha256(json.dumps(blocks, sort_keys=True).encode()).hexdigest()
+def _checksum(header: str, blocks: list[dict]) -> str:
+    return hashlib.sha256((header + json.dumps(blocks, sort_keys=True)).encode()).hexdigest()
 
 
 class EpisodeWriter:
@@ -109,7 +109,7 @@ class EpisodeWriter:
                 start = len(column)
                 column.resize(start + len(values), axis=0)
                 column[start:] = values
-            digests = {name: _digest(values) for name, values in columns.items()}
+            digests = {name: _digest(values) for name, values in {**columns, **index}.items()}
             self._blocks.append({"rows": int(lengths.sum()), "episodes": len(lengths), "digests": digests})
             self._file.attrs["blocks"] = json.dumps(self._blocks)
             self._file.flush()
@@ -124,7 +124,7 @@ class EpisodeWriter:
     def finish(self) -> None:
         """Seal the file with its checksum and give it its name."""
         self._file.attrs["format"] = FORMAT
-        self._file.attrs["checksum"] = _checksum(self._blocks)
+        self._file.attrs["checksum"] = _checksum(self.header, self._blocks)
         self._file.close()
         self._file = None
         os.replace(self._part, self.path)
@@ -143,12 +143,12 @@ class EpisodeWriter:
 def _verify(file: h5py.File, blocks: list[dict], only: tuple[str, ...] | None = None) -> dict[str, np.ndarray]:
     """Read the columns and compare every block with its digest; returns what was read."""
     columns = {}
-    for name in only or tuple(name for name in file if name not in INDEX):
-        values, start = file[name][:], 0
+    for name in only or tuple(file):
+        values, start, per_block = file[name][:], 0, "episodes" if name in INDEX else "rows"
         for number, block in enumerate(blocks):
-            if _digest(values[start : start + block["rows"]]) != block["digests"][name]:
+            if _digest(values[start : start + block[per_block]]) != block["digests"][name]:
                 raise ValueError(f"column '{name}', block {number}")
-            start += block["rows"]
+            start += block[per_block]
         columns[name] = values
     return columns
 
@@ -163,10 +163,10 @@ class EpisodeFile:
         self.path, self._remedy = Path(path), remedy
         try:
             with h5py.File(self.path, "r") as file:
-                version, checksum = file.attrs["format"], file.attrs["checksum"]
-                self.header = json.loads(file.attrs["header"])
-                self._blocks = json.loads(file.attrs["blocks"])
-                self.ep_len, self.ep_offset = file["ep_len"][:], file["ep_offset"][:]
+                version, checksum, text = file.attrs["format"], file.attrs["checksum"], file.attrs["header"]
+                self.header, self._blocks = json.loads(text), json.loads(file.attrs["blocks"])
+                if version == FORMAT:
+                    self.ep_len, self.ep_offset = _verify(file, self._blocks, INDEX).values()
                 self.columns = tuple(name for name in file if name not in INDEX)
         except FileNotFoundError as error:
             raise Problem(f"{self.path} does not exist; make it with: {remedy}") from error
@@ -174,7 +174,7 @@ class EpisodeFile:
             raise self._broken("it is truncated or not an episode file") from error
         if version != FORMAT:
             raise self._broken(f"it has format version {version}, this code reads {FORMAT}")
-        if checksum != _checksum(self._blocks):
+        if checksum != _checksum(text, self._blocks):
             raise self._broken("its checksum does not match its contents")
         if header is not None and self.header != json.loads(json.dumps(dict(header))):
             expected = json.loads(json.dumps(dict(header)))
@@ -192,6 +192,6 @@ class EpisodeFile:
         """The named columns, whole and verified: name -> (rows, ...)."""
         try:
             with h5py.File(self.path, "r") as file:
-                return _verify(file, self._blocks, names)
+                return _verify(file, self._blocks, names or self.columns)
         except (OSError, KeyError, ValueError, RuntimeError) as error:
             raise self._broken(f"its data are damaged ({error})") from error

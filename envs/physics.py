@@ -30,7 +30,10 @@ _JITTER = {"train": 8, "test-v1": 4, "test-v2": 3, "test-v3": 2, "zero-shot-shap
 
 
 def _move(positions, weights, action):
-    """The one statement of the rule; returns (positions, invalid (B,), contact (B,), pushed (B,))."""
+    """The one statement of the rule; returns (positions, invalid (B,), contact (B,), pushed (B,)).
+
+    contact: a block stands in the way and there is room behind it, so that the weights alone decide what happens.
+    """
     positions = np.asarray(positions)
     action = np.asarray(action)
     row = np.arange(len(positions))
@@ -42,15 +45,15 @@ def _move(positions, weights, action):
     moving = (delta != 0).any(-1)
 
     at_goal = (positions == goal[:, None]).all(-1)  # (B, N)
-    contact = at_goal.any(-1) & moving
+    blocked = at_goal.any(-1) & moving
     other = at_goal.argmax(-1)
     heavier = weights[row, mover] > weights[row, other]
     beyond_taken = (positions == beyond[:, None]).all(-1).any(-1)
 
-    wants = contact & heavier
-    invalid = wants & beyond_taken
-    pushed = wants & ~beyond_taken & beyond_on_board
-    moved = (moving & on_board & ~contact) | pushed
+    invalid = blocked & heavier & beyond_taken
+    contact = blocked & ~beyond_taken & beyond_on_board
+    pushed = contact & heavier
+    moved = (moving & on_board & ~blocked) | pushed
 
     after = positions.copy()
     after[row[pushed], other[pushed]] = beyond[pushed]
@@ -180,7 +183,7 @@ class PhysicsWorld:
     def events(self, boards: Boards, action: np.ndarray) -> dict[str, np.ndarray]:
         """What happens at this step, each (B,) bool.
 
-        contact: the mover meets a block, so the outcome depends on the weights; push: the met block is moved.
+        contact: the mover meets a block that could be moved, so the weights decide the outcome; push: it is moved.
         """
         _, _, contact, pushed = _move(boards.positions, boards.weights, action)
         return {"contact": contact, "push": pushed}

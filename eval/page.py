@@ -97,7 +97,7 @@ def loss_curves(metrics: Path) -> str:
     stages: dict[str, dict[str, dict[int, float]]] = {}
     with metrics.open(newline="") as file:
         for row in csv.DictReader(file):  # a resumed run repeats an epoch: the last line counts
-            if row["metric"] in ("train/loss", "val/loss"):
+            if row["metric"] in ("train/loss", "val/loss") and row["value"]:  # an interrupted write leaves half a row
                 curve = stages.setdefault(row["stage"], {}).setdefault(row["metric"][:-5], {})
                 curve[int(row["epoch"]) + 1] = float(row["value"])
     drawings = []

@@ -28,15 +28,22 @@ from eval.score import caption, table_rows
 from eval.strips import BETWEEN_POOL, rollout_strips, what_if_strip
 
 
+RESULTS = ("run", "model", "loss", "env", "seed", "metrics", "protocol", "timing", "setting_hash")
+
+
 def read_results(folder: Path) -> dict:
     """results.json of a run folder."""
     path = folder / "results.json"
     try:
-        return json.loads(path.read_text())
+        results = json.loads(path.read_text())
     except FileNotFoundError as error:
         raise Problem(f"{path} does not exist; make it with: python eval/score.py run={folder}") from error
     except json.JSONDecodeError as error:
         raise Problem(f"{path} is not valid JSON ({error}); make it anew with: python eval/score.py run={folder}") from error
+    missing = [key for key in RESULTS if key not in results]
+    if missing:
+        raise Problem(f"{path} lacks {', '.join(missing)}; make it anew with: python eval/score.py run={folder}")
+    return results
 
 
 def write_report(folder: str | Path) -> Path:
@@ -106,12 +113,20 @@ def write_index(runs_dir: str | Path) -> Path:
     folders = sorted(path.parent for path in runs_dir.glob("*/config.yaml"))
     if not folders:
         raise Problem(f"{runs_dir} holds no run; make one with: python train/fit.py")
-    scored = {folder: read_results(folder) for folder in folders if (folder / "results.json").exists()}
+    scored, broken = {}, []
+    for folder in folders:
+        if (folder / "results.json").exists():
+            try:
+                scored[folder] = read_results(folder)
+            except Problem as problem:
+                broken.append(f"<p>{escape(str(problem))}</p>")
     order = sorted(scored, key=lambda f: (scored[f]["env"], scored[f]["model"], scored[f]["loss"], scored[f]["seed"]))
     parts = [f"<h1>{len(scored)} run{'s' if len(scored) != 1 else ''}</h1>"]
     if scored:
         parts += [_run_table(order, scored), _seed_table(order, scored)]
-    open_ = [escape(folder.name) for folder in folders if folder not in scored]
+    if broken:
+        parts.append(f"<h2>Unreadable results</h2>{''.join(broken)}")
+    open_ = [escape(folder.name) for folder in folders if not (folder / "results.json").exists()]
     if open_:
         parts.append(f"<h2>Without results</h2><p>{', '.join(open_)}</p>")
     return write_whole(runs_dir / "index.html", page("Runs", "\n".join(parts), wide=True))
@@ -151,7 +166,7 @@ def _seed_table(order, scored) -> str:
     groups: dict[tuple, dict[int, dict]] = {}
     for folder in order:
         r = scored[folder]
-        key = (r["env"], r["model"], r["loss"], r["protocol"]["budget"], r["protocol"]["pool"])
+        key = (r["env"], r["model"], r["loss"], r["protocol"]["budget"], r["protocol"]["pool"], r["setting_hash"])
         groups.setdefault(key, {})[r["seed"]] = _numbers(r)
     columns, rows = _columns(order, scored), []
     for key, seeds in groups.items():

@@ -1,5 +1,7 @@
 """What a model predicts for held-out episodes: encoded frames, open-loop rollouts, and what-if rollouts."""
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch.nn import functional as F
@@ -55,8 +57,15 @@ def what_if(world, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.
     return sequences, world.render(boards.take(first)), outcome.reshape(count, choices)
 
 
-def what_if_ranks(model, world, pixels, state, action, horizon: int, rng) -> np.ndarray:
-    """Rank of the true outcome of every action among the distinct outcomes of all actions, ties against us, (M, A).
+class WhatIfRanks(NamedTuple):
+    """Ranks (M, A), 0 = best: of the model, and of the floor that answers "nothing happens" in the model's own latents."""
+
+    model: np.ndarray
+    copy: np.ndarray
+
+
+def what_if_ranks(model, world, pixels, state, action, horizon: int, rng) -> WhatIfRanks:
+    """Rank of the true outcome of every action among the distinct outcomes of all actions, ties against us.
 
     pixels (M, H, W, 3): the frames of `state`.
     """
@@ -66,12 +75,17 @@ def what_if_ranks(model, world, pixels, state, action, horizon: int, rng) -> np.
     start = encode_frames(model, pixels).repeat_interleave(choices, 0)
     flat = actions_of(sequences.reshape(count * choices, horizon), world.spec)
     predicted = rollout(model, start, flat).flatten(1).view(count, choices, -1).double()
+    nothing = start.flatten(1).view(count, choices, -1).double()
     candidates = encode_frames(model, frames).flatten(1).double()[torch.from_numpy(outcome)]  # (M, A, D)
-    distance = torch.cdist(predicted, candidates, compute_mode="donot_use_mm_for_euclid_dist").pow(2)
     name = ids[outcome]  # (M, A): two boards that look the same are one outcome too
     same = name[:, :, None] == name[:, None, :]
     first = ~np.tril(same, -1).any(-1)
     other = torch.from_numpy(first[:, None, :] & ~same)
-    true = distance.diagonal(dim1=1, dim2=2)[..., None]
-    slack = 1e-9 * (predicted.pow(2).sum(-1, keepdim=True) + candidates.pow(2).sum(-1).amax(1)[:, None, None])
-    return ((distance <= true + slack) & other).sum(-1).numpy()
+
+    def rank(query):
+        distance = torch.cdist(query, candidates, compute_mode="donot_use_mm_for_euclid_dist").pow(2)
+        true = distance.diagonal(dim1=1, dim2=2)[..., None]
+        slack = 1e-9 * (query.pow(2).sum(-1, keepdim=True) + candidates.pow(2).sum(-1).amax(1)[:, None, None])
+        return ((distance <= true + slack) & other).sum(-1).numpy()
+
+    return WhatIfRanks(rank(predicted), rank(nothing))

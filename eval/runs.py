@@ -49,10 +49,31 @@ def freeze(cfg: DictConfig) -> DictConfig:
     return OmegaConf.create(frozen)
 
 
-def config_hash(cfg: DictConfig) -> str:
-    """Names the science of a run: equal hashes, equal experiment; paths and loggers do not count."""
-    science = {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
+def _science(cfg: DictConfig) -> dict:
+    return {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
+
+
+def config_hash(cfg: DictConfig, seed: bool = True) -> str:
+    """Names the science of a run: equal hashes, equal experiment; paths and loggers do not count.
+
+    seed=False: equal for runs that differ in nothing but their seed.
+    """
+    science = {k: v for k, v in _science(cfg).items() if seed or k != "seed"}
     return hashlib.sha256(json.dumps(science, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def first_difference(before: DictConfig, now: DictConfig) -> str | None:
+    """Where two configs mean another experiment, 'key: before, now'; a key that only one side knows is no difference,
+    so that a run can be taken up after the code has got a new option."""
+
+    def walk(a, b, path):
+        if isinstance(a, dict) and isinstance(b, dict):
+            return next(filter(None, (walk(a[k], b[k], (*path, k)) for k in a if k in b)), None)
+        if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+            return next(filter(None, (walk(x, y, (*path, str(i))) for i, (x, y) in enumerate(zip(a, b)))), None)
+        return None if a == b else f"{'.'.join(path)}: {a} there, {b} here"
+
+    return walk(_science(before), _science(now), ())
 
 
 def load_config(folder: str | Path) -> DictConfig:
@@ -60,17 +81,48 @@ def load_config(folder: str | Path) -> DictConfig:
     path = Path(folder) / "config.yaml"
     if not path.exists():
         raise Problem(f"{folder} is not a run folder: it has no config.yaml; runs are made by train/fit.py")
-    return OmegaConf.load(path)
+    try:
+        config = OmegaConf.load(path)
+        complete = bool(config.model.module and config.loss.stages)
+    except Exception as error:  # YAML and OmegaConf have a family of errors each, for one fact
+        raise Problem(f"{path} is damaged ({type(error).__name__}); train again under another name") from error
+    if not complete:
+        raise Problem(f"{path} is incomplete; train again under another name")
+    return config
+
+
+def _digest(state: dict) -> str:
+    """Of names and bytes of all weights: a flipped bit would otherwise be scored without complaint."""
+    digest = hashlib.sha256()
+    for name, weights in state.items():
+        digest.update(name.encode() + weights.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def save_weights(model: WorldModel, path: Path) -> None:
+    """Weights and their digest, written whole or not at all."""
+    part, state = path.with_suffix(".part"), model.state_dict()
+    torch.save({"state_dict": state, "digest": _digest(state)}, part)
+    part.replace(path)
+
+
+def read_checkpoint(path: Path) -> dict:
+    """What a checkpoint holds, ours or Lightning's; a missing or damaged one is told in a sentence."""
+    if not path.exists():
+        raise Problem(f"{path} does not exist; finish the run with: python train/fit.py resume={path.parent.parent}")
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=False)
+        whole = found.get("digest", None) in (None, _digest(found["state_dict"]))
+    except Exception as error:  # a damaged pickle can raise nearly anything
+        raise Problem(f"{path} is not a readable checkpoint ({type(error).__name__}); remove it and train again") from error
+    if not whole:
+        raise Problem(f"{path} is damaged: its weights do not match their digest; remove it and train again")
+    return found
 
 
 def load_weights(model: WorldModel, path: Path) -> None:
     """Put the weights of a checkpoint into a model; a checkpoint of another architecture is refused."""
-    if not path.exists():
-        raise Problem(f"{path} does not exist; finish the run with: python train/fit.py resume={path.parent.parent}")
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=False)["state_dict"]
-    except (RuntimeError, EOFError, KeyError, OSError) as error:
-        raise Problem(f"{path} is not a readable checkpoint ({type(error).__name__}); train again") from error
+    state = read_checkpoint(path)["state_dict"]
     own = model.state_dict()
     differing = sorted(k for k in own.keys() | state.keys() if k not in own or k not in state or own[k].shape != state[k].shape)
     if differing:

@@ -4,7 +4,7 @@
     python eval/score.py run=runs/<name> split=test-v3
     python eval/score.py run=runs/<name> horizons=[1,10] episodes=2000
 
-Writes results.json (results-<split>.json for another split than the run's own) into the run folder.
+Writes results.json into the run folder; another split, pool or horizon than the run's own: results-<what differs>.json.
 """
 
 import sys
@@ -14,7 +14,9 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
 import json
+import math
 import platform
+import subprocess
 import time
 
 import numpy as np
@@ -34,10 +36,39 @@ from eval.runs import config_hash, load_run
 
 
 def _versions() -> dict:
+    """Of the packages that decide numbers, and the commit where the code lies in a git repository."""
     from importlib.metadata import version
 
     names = ("torch", "pytorch-lightning", "numpy", "gymnasium", "h5py")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    found = {"python": platform.python_version(), **{name: version(name) for name in names}}
+    try:
+        git = ["git", "-C", str(Path(__file__).resolve().parent), "describe", "--always", "--dirty"]
+        found["commit"] = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        pass  # an installed copy has no history
+    return found
+
+
+def _file_name(asked: dict, own) -> str:
+    """results.json for the run's own protocol; another protocol gets a name of its own and never takes that place."""
+    parts = ["results"]
+    if asked["split"] != own.split:
+        parts.append(asked["split"])
+    if asked["horizons"] != list(own.horizons):
+        parts.append("h" + "-".join(map(str, asked["horizons"])))
+    if asked["episodes"] != own.episodes:
+        parts.append(f"n{asked['episodes']}")
+    if asked["counterfactuals"] != own.counterfactuals:
+        parts.append(f"cf{asked['counterfactuals']}")
+    return "-".join(parts) + ".json"
+
+
+def _timing_before(path: Path) -> dict:
+    """What training took, from an earlier results file; a damaged one is about to be replaced."""
+    try:
+        return json.loads(path.read_text())["timing"]
+    except (FileNotFoundError, json.JSONDecodeError, KeyError):
+        return {}
 
 
 def _events_until(world, state, action, horizon: int) -> dict[str, np.ndarray]:
@@ -58,7 +89,7 @@ def _rank_all(metrics, name, predicted, target, groups, horizon, subsets) -> Non
         metrics[f"{name}mrr/{event}/h{horizon}"] = mrr(result[rows])
 
 
-def measure(model, world, file, horizons, episodes: int, counterfactuals: int, seed: int = 0) -> tuple[dict, dict]:
+def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -> tuple[dict, dict]:
     """-> (metrics, protocol). All numbers in percent but reconstruction (nats per frame) and spread."""
     longest = int(file.ep_len.min()) - 1
     if max(horizons) > longest:
@@ -94,14 +125,15 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int, s
             metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, true)
     metrics["test/latent_spread"] = float(start.flatten(1).std(0).mean())  # near 0: the encoder collapsed
     if counterfactuals:
-        rng = np.random.default_rng(seed)
-        chosen = rng.permutation(count)[:counterfactuals]
+        chosen = np.random.default_rng(0).permutation(count)[:counterfactuals]  # the same states for every run
         protocol["counterfactual_states"], protocol["counterfactual_actions"] = len(chosen), world.spec.action_size
         for h in horizons:
-            result = what_if_ranks(model, world, pixels[chosen, 0], state[chosen, 0], action[chosen], h, rng)
-            metrics[f"test/cf_hits@1/h{h}"], metrics[f"test/cf_mrr/h{h}"] = hits_at_k(result.ravel()), mrr(result.ravel())
-        first = f"h{min(horizons)}"
-        metrics["test/cf_hits@1"], metrics["test/cf_mrr"] = metrics[f"test/cf_hits@1/{first}"], metrics[f"test/cf_mrr/{first}"]
+            rng = np.random.default_rng([h])
+            ranked = what_if_ranks(model, world, pixels[chosen, 0], state[chosen, 0], action[chosen], h, rng)
+            for name, result in zip(("test", "floor/copy"), ranked):
+                metrics[f"{name}/cf_hits@1/h{h}"], metrics[f"{name}/cf_mrr/h{h}"] = hits_at_k(result.ravel()), mrr(result.ravel())
+        if 1 in horizons:
+            metrics["test/cf_hits@1"], metrics["test/cf_mrr"] = metrics["test/cf_hits@1/h1"], metrics["test/cf_mrr/h1"]
     return metrics, protocol
 
 
@@ -118,30 +150,35 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
     """Score a run folder and write its results; None takes what the run's config says."""
     folder = Path(folder)
     model, cfg = load_run(folder)
-    own = split is None or split == cfg.score.split
-    split = split or cfg.score.split
+    asked = {
+        "split": cfg.score.split if split is None else split,
+        "horizons": list(cfg.score.horizons if horizons is None else horizons),
+        "episodes": cfg.score.episodes if episodes is None else episodes,
+        "counterfactuals": cfg.score.counterfactuals if counterfactuals is None else counterfactuals,
+    }
+    split = asked["split"]
     world = instantiate(cfg.env.world)
     file = collect(OmegaConf.to_container(cfg.env), world, split, data_dir or cfg.data_dir)
     start = time.monotonic()
     if torch.cuda.is_available():
         model.cuda()
     metrics, protocol = measure(
-        model, world, file, list(horizons or cfg.score.horizons), episodes or cfg.score.episodes,
-        cfg.score.counterfactuals if counterfactuals is None else counterfactuals, cfg.seed,
-    )  # fmt: skip
-    path = folder / ("results.json" if own else f"results-{split}.json")
+        model, world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"]
+    )
+    path = folder / _file_name(asked, cfg.score)
     if timing is None:
-        timing = json.loads(path.read_text())["timing"] if path.exists() else {}
+        timing = _timing_before(path)
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()}
     results = {
         "run": cfg.name,
         "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "trainer": cfg.trainer.name, "seed": cfg.seed,
-        "metrics": {name: round(value, 4) for name, value in metrics.items()},
+        "metrics": {name: round(value, 4) for name, value in metrics.items() if math.isfinite(value)},
         "protocol": {**protocol, "seeds": [cfg.seed], "budget": cfg.trainer.budget,
                      "epochs": [stage.epochs for stage in cfg.loss.stages]},
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
         "parameters": count,
         "config_hash": config_hash(cfg),
+        "setting_hash": config_hash(cfg, seed=False),
         "versions": _versions(),
     }  # fmt: skip
     part = path.with_suffix(".part")
@@ -154,11 +191,12 @@ def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a run's table, shared by the terminal and the report."""
     m, horizons = results["metrics"], [key for key in results["protocol"]["distinct"]]
     lines = [
-        ("H@1", "test/hits@1/"), ("MRR", "test/mrr/"), ("H@1 where blocks touch", "test/hits@1/contact/"),
+        ("H@1", "test/hits@1/"), ("MRR", "test/mrr/"), ("H@1 where weights decided", "test/hits@1/contact/"),
         ("H@1 where a block is pushed", "test/hits@1/push/"), ("counterfactual H@1", "test/cf_hits@1/"),
         ("counterfactual MRR", "test/cf_mrr/"), ("reconstruction (nats)", "test/reconstruction/"),
         ("authors' rule H@1 (ties win)", "test/reference/hits@1/"), ("authors' rule MRR", "test/reference/mrr/"),
-        ("floor: copy the start H@1", "floor/copy/hits@1/"), ("floor: constant H@1", "floor/constant/hits@1/"),
+        ("floor: copy the start H@1", "floor/copy/hits@1/"), ("floor: copy the start cf H@1", "floor/copy/cf_hits@1/"),
+        ("floor: constant H@1", "floor/constant/hits@1/"),
     ]  # fmt: skip
     rows = [[label, *(f"{m[key + h]:.2f}" for h in horizons)] for label, key in lines if key + horizons[0] in m]
     return ["", *(f"{h[1:]} step{'s' if h != 'h1' else ''}" for h in horizons)], rows

@@ -8,8 +8,8 @@ from models.interfaces import Batch
 
 
 def energy(a: Tensor, b: Tensor, sigma: float = 0.5) -> Tensor:
-    """Squared distance over D, mean over slots, times 0.5 / sigma^2.  (B, K, D) x 2 -> (B,)."""
-    return 0.5 / sigma**2 * (a - b).pow(2).sum(-1).mean(-1)
+    """Squared distance over D, mean over slots, times 0.5 / sigma^2, in single precision.  (B, K, D) x 2 -> (B,)."""
+    return 0.5 / sigma**2 * (a.float() - b.float()).pow(2).sum(-1).mean(-1)
 
 
 def contrastive(
@@ -27,15 +27,18 @@ class Contrastive:
     anchor: "current" compares z_t with permuted z_t, as the authors' code does; "next" compares z_{t+1} with permuted
     z_t, which is Eq. 5 as printed (c-swm issues 3 and 7 ask about this one line).
     Negatives are drawn from torch's own generator, fixed points allowed as published.
+    reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
     """
 
-    def __init__(self, hinge: float = 1.0, sigma: float = 0.5, anchor: str = "current") -> None:
+    def __init__(
+        self, hinge: float = 1.0, sigma: float = 0.5, anchor: str = "current", reference: bool = False
+    ) -> None:
         if anchor not in ("current", "next"):
             raise ValueError(f"anchor is current or next, got '{anchor}'")
-        self.hinge, self.sigma, self.anchor = hinge, sigma, anchor
+        self.hinge, self.sigma, self.anchor, self.reference = hinge, sigma, anchor, reference
 
     def __call__(self, model, batch: Batch) -> LossTerms:
-        latent = encode_windows(model, batch)
+        latent = encode_windows(model, batch, passes=2 if self.reference else 1)
         state, target = latent[:, :-1].flatten(0, 1), latent[:, 1:].flatten(0, 1)
         predicted = step_windows(model, latent[:, :-1], batch.action).flatten(0, 1)
         negative = state[torch.randperm(len(state), device=state.device)]

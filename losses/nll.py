@@ -15,8 +15,8 @@ def bce(logits: Tensor, obs: Tensor) -> Tensor:
 
 
 def squared_error(predicted: Tensor, target: Tensor) -> Tensor:
-    """Summed over the latent, mean over transitions.  (N, K, D) x 2 -> scalar."""
-    return (predicted - target).pow(2).sum((1, 2)).mean()
+    """Summed over the latent, mean over transitions, in single precision.  (N, K, D) x 2 -> scalar."""
+    return (predicted.float() - target.float()).pow(2).sum((1, 2)).mean()
 
 
 class Reconstruction:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from models.interfaces import Batch
@@ -15,10 +16,15 @@ class Objective(Protocol):
     def __call__(self, model, batch: Batch) -> LossTerms: ...
 
 
-def encode_windows(model, batch: Batch) -> Tensor:
-    """Latents of all frames of all windows, (B, T+1, K, D); every frame is encoded once."""
+def encode_windows(model, batch: Batch, passes: int = 1) -> Tensor:
+    """Latents of all frames of all windows, (B, T+1, K, D); every frame is encoded once.
+
+    passes: 1 = all frames share their batch statistics; 2 = every step of the window has its own, as the authors' code.
+    """
     if batch.latent is not None:
         return batch.latent
+    if passes == 2:
+        return torch.stack([model.encode(obs) for obs in batch.obs.unbind(1)], 1)
     latent = model.encode(batch.obs.flatten(0, 1))
     return latent.unflatten(0, batch.obs.shape[:2])
 

@@ -5,7 +5,7 @@ A latent is always (B, K, D). Monolithic models are K = 1 with D = per-object wi
 """
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -28,7 +28,8 @@ class Latent:
         """KL divergence to N(0, I), summed over slots and width, (B,); zero where there is no variance."""
         if self.logvar is None:
             return self.mean.new_zeros(len(self.mean))
-        return -0.5 * (1 + self.logvar - self.mean**2 - self.logvar.exp()).sum((1, 2))
+        mean, logvar = self.mean.float(), self.logvar.float()
+        return -0.5 * (1 + logvar - mean**2 - logvar.exp()).sum((1, 2))
 
 
 @dataclass
@@ -46,21 +47,18 @@ class Batch:
     latent: Tensor | None = None
 
 
-@runtime_checkable
 class Encoder(Protocol):
     """obs (B, C, H, W) float in [0, 1]  ->  Latent of (B, K, D)."""
 
     def __call__(self, obs: Tensor) -> Latent: ...
 
 
-@runtime_checkable
 class Decoder(Protocol):
     """latent (B, K, D)  ->  logits (B, C, H, W)."""
 
     def __call__(self, latent: Tensor) -> Tensor: ...
 
 
-@runtime_checkable
 class Transition(Protocol):
     """Predicts the next latent.  latent (B, K, D), action (B, A)  ->  (B, K, D)."""
 

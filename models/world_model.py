@@ -63,6 +63,8 @@ class WorldModel(LightningModule):
         schedule: constant | cosine (warm-up over the first twentieth, then down to zero).
         weight_decay: decoupled (AdamW); 0 is plain Adam.
         """
+        if schedule not in ("constant", "cosine"):
+            raise ValueError(f"schedule is constant or cosine, got '{schedule}'")
         self.objective, self._trains = objective, list(trains)
         self._learning_rate, self._schedule, self._weight_decay = learning_rate, schedule, weight_decay
         for name in ("encoder", "transition", "decoder"):
@@ -97,7 +99,8 @@ class WorldModel(LightningModule):
 
     def configure_optimizers(self):
         parameters = [p for p in self.parameters() if p.requires_grad]
-        optimizer = torch.optim.AdamW(parameters, self._learning_rate, weight_decay=self._weight_decay, fused=True)
+        fused = self.trainer.gradient_clip_val is None  # Lightning clips no fused optimiser under mixed precision
+        optimizer = torch.optim.AdamW(parameters, self._learning_rate, weight_decay=self._weight_decay, fused=fused)
         if self._schedule == "constant":
             return optimizer
         steps = max(2, int(self.trainer.estimated_stepping_batches))

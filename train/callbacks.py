@@ -1,4 +1,4 @@
-"""What happens beside training: one seed per epoch, metrics.csv, a line per epoch where there is no terminal."""
+"""What happens beside training: one seed per epoch, metrics.csv, best weights, a line per epoch without a terminal."""
 
 import csv
 import sys
@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from pytorch_lightning import Callback, seed_everything
+from pytorch_lightning.callbacks import ModelCheckpoint
 
 
 class SeedEpochs(Callback):
@@ -15,14 +16,21 @@ class SeedEpochs(Callback):
         self.seed, self.stage = seed, stage
 
     def on_train_epoch_start(self, trainer, model) -> None:
-        seed_everything((self.seed * 101 + self.stage) * 10_007 + trainer.current_epoch, workers=False, verbose=False)
+        mixed = (self.seed * 101 + self.stage) * 10_007 + trainer.current_epoch
+        seed_everything(mixed % 2**32, workers=False, verbose=False)
 
 
 class MetricsFile(Callback):
-    """Appends one row per epoch and metric to metrics.csv: stage, epoch, metric, value; appending survives a resume."""
+    """Appends one row per epoch and metric to metrics.csv: stage, epoch, metric, value; appending survives a resume.
+
+    `seconds` of an epoch include its validation.
+    """
 
     def __init__(self, path: Path, stage: str) -> None:
         self.path, self.stage = path, stage
+
+    def on_train_epoch_start(self, trainer, model) -> None:
+        self.start = time.monotonic()
 
     def on_train_epoch_end(self, trainer, model) -> None:
         new = not self.path.exists()
@@ -30,8 +38,36 @@ class MetricsFile(Callback):
             rows = csv.writer(file)
             if new:
                 rows.writerow(["stage", "epoch", "metric", "value"])
-            for name, value in sorted(trainer.callback_metrics.items()):
+            metrics = {**trainer.callback_metrics, "seconds": time.monotonic() - self.start}
+            for name, value in sorted(metrics.items()):
                 rows.writerow([self.stage, trainer.current_epoch, name, f"{float(value):.6g}"])
+
+
+def seconds_of(path: Path) -> float:
+    """Training time of a run by its metrics.csv; of an epoch that was trained twice the last time counts."""
+    with path.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] == "seconds" and row["value"]]
+    return sum({(row["stage"], row["epoch"]): float(row["value"]) for row in rows}.values())
+
+
+class BestWeights(ModelCheckpoint):
+    """The best weights by validation loss, and the last state to resume from; survives a move of the run folder.
+
+    Lightning keeps absolute paths and forgets the best score where the folder is no longer the one it knew.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, filename="best", monitor="val/loss", save_last=True, enable_version_counter=False)
+        self.best = folder / "best.ckpt"
+
+    def load_state_dict(self, state_dict) -> None:
+        best = str(self.best)
+        here = {
+            "dirpath": self.dirpath, "best_model_path": best, "kth_best_model_path": best,
+            "last_model_path": str(self.best.with_name("last.ckpt")),
+            "best_k_models": {best: score for score in state_dict["best_k_models"].values()},
+        }  # fmt: skip
+        super().load_state_dict({**state_dict, **here})
 
 
 class EpochLines(Callback):

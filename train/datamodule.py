@@ -71,7 +71,7 @@ class EpisodeData(LightningDataModule):
         self._cut: tuple | None = None
 
     def cut(self, window: int, batch_size: int) -> None:
-        """Set the windows of the next stage; the resident frames stay where they are."""
+        """Set the windows of the next stage; equal windows keep the resident frames where they are."""
         if self._cut != (window, batch_size):
             self._cut = (window, batch_size)
             self.train, self.valid = (

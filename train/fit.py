@@ -21,40 +21,60 @@ from envs.problem import Problem
 
 
 def prepare(overrides: list[str]) -> list[str]:
-    """trainer=gpu where a GPU is present and nothing else was asked for."""
+    """trainer=gpu where a GPU is present and nothing else was asked for; resume= stands alone."""
     import torch
 
+    if any(o.startswith("resume=") and o != "resume=null" for o in overrides):
+        others = [o for o in overrides if not o.startswith(("resume=", "-", "hydra"))]
+        if others:
+            raise Problem(f"resume= goes on with the run's own configuration; leave out {' '.join(others)}")
+        return overrides
     asked = any(o.split("=")[0] in ("trainer", "experiment") for o in overrides)
     return overrides if asked or not torch.cuda.is_available() else [*overrides, "trainer=gpu"]
 
 
-def _open_folder(cfg):
-    """The run folder and its frozen config: new, taken up again, or refused."""
-    from omegaconf import OmegaConf
-
-    from eval.runs import config_hash, freeze, load_config
+def _choose_folder(cfg):
+    """The run folder and its frozen config: new, taken up again, or refused. Writes and deletes nothing."""
+    from eval.runs import first_difference, freeze, load_config
 
     if cfg.resume:
         return Path(cfg.resume), load_config(cfg.resume)
+    cfg.data_dir = str(Path(cfg.data_dir).resolve())  # the run finds its data from any directory
     folder, frozen = Path(cfg.runs_dir) / cfg.name, freeze(cfg)
-    if cfg.overwrite and folder.exists():
-        shutil.rmtree(folder)
-    if (folder / "config.yaml").exists():
+    if folder.exists() and any(folder.iterdir()) and not (folder / "config.yaml").exists():
+        raise Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
+    if (folder / "config.yaml").exists() and not cfg.overwrite:
         before = load_config(folder)
-        if config_hash(before) != config_hash(frozen):
-            raise Problem(f"{folder} holds a run with another configuration; choose name=... or set overwrite=true")
-        print(f"taking up {folder}")
+        difference = first_difference(before, frozen)
+        if difference:
+            raise Problem(f"{folder} holds a run with another configuration ({difference}); choose name=... or set overwrite=true")
         return folder, before
-    try:
-        (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-        OmegaConf.save(frozen, folder / "config.yaml")
-    except OSError as error:
-        raise Problem(f"cannot write {folder}: {error.strerror}; choose another runs_dir=") from error
     return folder, frozen
 
 
+def _open_folder(folder: Path, cfg, overwrite: bool) -> None:
+    """Make the folder, or take it up; every check has been passed by now."""
+    from omegaconf import OmegaConf
+
+    if overwrite and folder.exists():
+        shutil.rmtree(folder)
+    if (folder / "config.yaml").exists():
+        print(f"taking up {folder}")
+        return
+    try:
+        (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+        OmegaConf.save(cfg, folder / "config.part")
+        (folder / "config.part").replace(folder / "config.yaml")
+    except OSError as error:
+        raise Problem(f"cannot write {folder}: {error.strerror}; choose another runs_dir=") from error
+
+
 def _check_pair(cfg) -> None:
-    """Pairs that make no sense stop here with a sentence."""
+    """Combinations that cannot work stop here with a sentence."""
+    import torch
+
+    if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
+        raise Problem(f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is")
     if cfg.model.name == "vae" and cfg.loss.name != "nll":
         raise Problem(f"model=vae has a likelihood and no contrastive form; use loss=nll (got loss={cfg.loss.name})")
     if max(cfg.score.horizons) > cfg.env.splits[cfg.score.split].length:
@@ -63,6 +83,13 @@ def _check_pair(cfg) -> None:
             f"({cfg.env.splits[cfg.score.split].length} actions); shorten the horizons or set "
             f"env.splits.{cfg.score.split}.length="
         )
+    for number, stage in enumerate(cfg.loss.stages):
+        for split in ("train", "valid"):
+            if stage.window > cfg.env.splits[split].length:
+                raise Problem(
+                    f"loss.stages.{number}.window={stage.window} is longer than the episodes of split '{split}' "
+                    f"({cfg.env.splits[split].length} actions); shorten it or set env.splits.{split}.length="
+                )
 
 
 def run(cfg) -> dict:
@@ -76,30 +103,32 @@ def run(cfg) -> dict:
     from eval.score import print_scores, score_run
     from train.datamodule import EpisodeData
     from train.memory import keep_freed_memory
+    from train.callbacks import seconds_of
     from train.stages import train_stages, wandb_logger
 
     keep_freed_memory()
+    overwrite = cfg.overwrite
+    folder, cfg = _choose_folder(cfg)
     _check_pair(cfg)
-    folder, cfg = _open_folder(cfg)
     world = instantiate(cfg.env.world)
     if (world.spec.num_objects, world.spec.action_size) != (cfg.env.num_objects, cfg.env.action_size):
         raise Problem(
             f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
             f"{world.spec.num_objects} and {world.spec.action_size}; mend configs/env/{cfg.env.name}.yaml"
         )
+    seed_everything(cfg.seed, workers=False, verbose=False)
+    model = instantiate(cfg.model.module)
+    _open_folder(folder, cfg, overwrite)
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()
     files = {split: collect(env, world, split, cfg.data_dir) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
 
-    start = time.monotonic()
-    seed_everything(cfg.seed, workers=False, verbose=False)
-    model = instantiate(cfg.model.module)
     logger = wandb_logger(cfg, folder)
     train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world.spec, cfg.seed), folder, logger)
-    timing["fit_s"] = time.monotonic() - start
-    shown = sum(stage.epochs for stage in cfg.loss.stages) * int((files["train"].ep_len - 1).sum())
-    timing["samples_per_s"] = shown / timing["fit_s"]
+    epochs = sum(stage.epochs for stage in cfg.loss.stages)
+    timing["fit_s"] = seconds_of(folder / "metrics.csv")  # of all sessions, where the run was interrupted
+    timing["samples_per_s"] = epochs * int((files["train"].ep_len - 1).sum()) / timing["fit_s"]
 
     results = score_run(folder, timing=timing)
     if logger is not None:

@@ -7,17 +7,15 @@ import sys
 import warnings
 from pathlib import Path
 
-import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 from pytorch_lightning import Trainer
-from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
+from pytorch_lightning.callbacks import RichProgressBar
 from pytorch_lightning.loggers import WandbLogger
 
-from envs.problem import Problem
-from eval.runs import load_weights
+from eval.runs import load_weights, read_checkpoint, save_weights
 from models.world_model import WorldModel
-from train.callbacks import EpochLines, MetricsFile, SeedEpochs
+from train.callbacks import BestWeights, EpochLines, MetricsFile, SeedEpochs
 from train.datamodule import EpisodeData
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
@@ -44,8 +42,6 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
 
 def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger) -> None:
     """Run (or go on with) every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt."""
-    if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
-        raise Problem("trainer=gpu needs a GPU and none is visible; use trainer=quick")
     checkpoints = folder / "checkpoints"
     for number, stage in enumerate(cfg.loss.stages):
         best = checkpoints / f"{number}-{stage.name}.ckpt"  # appears when the stage is finished
@@ -53,25 +49,18 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
             load_weights(model, best)
             continue
         _train_stage(cfg, stage, number, model, data, checkpoints, logger)
-        _save_weights(model, best)
-    _save_weights(model, checkpoints / "model.ckpt")
-
-
-def _save_weights(model: WorldModel, path: Path) -> None:
-    """Weights alone, written whole or not at all."""
-    part = path.with_suffix(".part")
-    torch.save({"state_dict": model.state_dict()}, part)
-    part.replace(path)
+        save_weights(model, best)
+    save_weights(model, checkpoints / "model.ckpt")
 
 
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     working = checkpoints / f"{number}-{stage.name}"
     objective = instantiate(stage.objective)
-    model.begin(objective, stage.trains, stage.learning_rate, stage.schedule, stage.weight_decay)
+    model.begin(objective, stage.trains, stage.learning_rate, stage.schedule, stage.get("weight_decay", 0.0))
     data.cut(stage.window, stage.batch_size)
     if getattr(objective, "encoder_is_fixed", False):
         data.keep_latents(model)
-    keep = ModelCheckpoint(working, filename="best", monitor="val/loss", save_last=True, enable_version_counter=False)
+    keep = BestWeights(working)
     progress = RichProgressBar() if sys.stdout.isatty() else EpochLines(stage.name)
     trainer = Trainer(
         accelerator=cfg.trainer.accelerator,
@@ -87,8 +76,10 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         enable_progress_bar=sys.stdout.isatty(),
     )
     last = working / "last.ckpt"
+    if last.exists():
+        read_checkpoint(last)  # a damaged one is told in a sentence before Lightning meets it
     trainer.fit(model, data, ckpt_path=str(last) if last.exists() else None, weights_only=False)
     if trainer.interrupted:
         raise KeyboardInterrupt
-    load_weights(model, Path(keep.best_model_path))
+    load_weights(model, keep.best)
     model.cpu()

@@ -79,6 +79,19 @@ REFUSED = {
     "unknown nested key": ("train/fit.py", ["score.episods=1"], "score has no key 'episods': did you mean 'episodes'?"),
     "no override": ("train/fit.py", ["physics5"], "'physics5' is not an override; write key=value"),
     "NaN": ("train/fit.py", ["loss.stages.0.learning_rate=1e30"], "loss is not finite: "),
+    "bad world": ("envs/collect.py", ["env.world.setting=observd"], "no setting 'observd': did you mean 'observed'?"),
+    "bad size": ("train/fit.py", ["model.size=huge"], "no extractor of size 'huge'; known: "),
+    "bad seed": ("train/fit.py", ["seed=-1"], "seed must be a whole number from 0"),
+    "bad window": ("train/fit.py", ["loss.stages.0.window=0"], "window must be a whole number >= 1, got 0"),
+    "long window": ("train/fit.py", ["loss.stages.0.window=200"], "window=200 is longer than the episodes of split"),
+    "no epochs": ("train/fit.py", ["loss.epochs.smoke=0"], "epochs must be a whole number >= 1, got 0"),
+    "no horizons": ("train/fit.py", ["score.horizons=[]"], "score.horizons must be a list of whole numbers >= 1"),
+    "bad split": ("train/fit.py", ["score.split=tset"], "has no split 'tset': did you mean 'test'?"),
+    "bad schedule": ("train/fit.py", ["loss.stages.0.schedule=linear"], "must be constant or cosine, got 'linear'"),
+    "bad precision": ("train/fit.py", ["trainer.precision=foo"], "trainer.precision must be one of 32-true"),
+    "name with a slash": ("train/fit.py", ["name=a/b"], "name must be one name without slashes, got 'a/b'"),
+    "other objects": ("train/fit.py", ["env.world.num_objects=4"], "its world has 4 and 20"),
+    "resume with more": ("train/fit.py", ["resume=r", "seed=1"], "resume= goes on with the run's own configuration; leave out"),
     "illegal pair": ("train/fit.py", ["model=vae", "loss=infonce"], "use loss=nll (got loss=infonce)"),
     "no GPU": ("train/fit.py", ["trainer=gpu"], "trainer=gpu needs a GPU and none is visible; use trainer=quick"),
     "horizon": ("train/fit.py", ["score.horizons=[1,11]"], "shorten the horizons or set env.splits.test.length="),
@@ -92,12 +105,58 @@ REFUSED = {
 def test_refused_in_one_sentence(case, command, small, tmp_path):
     """Exit code 1 and one line that names the remedy, no traceback."""
     script, arguments, sentence = REFUSED[case]
-    if script == "train/fit.py":
+    if script == "train/fit.py" and arguments[0] != "resume=r":
         keep = small if not any(a.startswith("trainer=") for a in arguments) else small[1:]
         arguments = [*keep, *arguments]
     done = command(script, *arguments, cwd=tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
     assert sentence in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
+    assert not list(tmp_path.rglob("config.yaml")) or case == "NaN"  # a refused start does not take the name
+
+
+def test_a_sweep_goes_on_after_a_refused_job(command, small, tmp_path):
+    """One impossible pair does not stop the others; the exit code tells."""
+    done = command("train/fit.py", "-m", *small, "model=vae,modular", "runs_dir=r", "data_dir=d", cwd=tmp_path)
+    assert done.returncode == 1 and "use loss=nll" in done.stderr and "1 of the jobs above failed" in done.stderr
+    assert [p.parent.name for p in (tmp_path / "r").glob("*/results.json")] == ["modular-infonce-physics5-smoke-s0"]
+    assert {p.name for p in tmp_path.iterdir()} == {"r", "d"}
+
+
+def test_overwrite_deletes_runs_only(copy, command, small, tmp_path):
+    """A folder that is no run is never touched, and a refused start deletes nothing."""
+    other = tmp_path / "thesis"
+    other.mkdir()
+    (other / "x.txt").write_text("years of work")
+    done = command("train/fit.py", *small, "name=thesis", "runs_dir=.", "overwrite=true", cwd=tmp_path)
+    assert done.returncode == 1 and "holds something that is not a run" in done.stderr and (other / "x.txt").exists()
+    done = command("train/fit.py", *small, "name=run", "runs_dir=.", "overwrite=true", "trainer.accelerator=gpu", cwd=tmp_path)
+    assert done.returncode == 1 and "needs a GPU" in done.stderr and (copy / "results.json").exists()
+
+
+def test_another_protocol_gets_another_file(copy, command, tmp_path):
+    """A smaller pool never replaces the run's own results."""
+    before = (copy / "results.json").read_bytes()
+    done = command("eval/score.py", f"run={copy}", "horizons=[1]", "episodes=50", cwd=tmp_path)
+    assert done.returncode == 0 and (copy / "results.json").read_bytes() == before
+    assert json.loads((copy / "results-h1-n50.json").read_text())["protocol"]["pool"] == 50
+
+
+@pytest.mark.parametrize("name", ["results.json", "config.yaml", "checkpoints/model.ckpt"])
+def test_damaged_run_files_get_a_sentence(name, copy, command, tmp_path):
+    """Half a file is named with its remedy by the report."""
+    (copy / name).write_bytes((copy / name).read_bytes()[: len((copy / name).read_bytes()) // 2])
+    done = command("eval/report.py", f"run={copy}", cwd=tmp_path)
+    assert done.returncode == 1 and Path(name).name in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
+
+
+def test_flipped_bits_are_not_scored(copy):
+    """Weights carry a digest: a changed one is refused, not scored."""
+    path = copy / "checkpoints" / "model.ckpt"
+    held = torch.load(path, weights_only=True)
+    next(iter(held["state_dict"].values())).view(-1)[0] += 1e-3
+    torch.save(held, path)
+    with pytest.raises(Problem, match="do not match their digest"):
+        load_run(copy)
 
 
 @pytest.mark.parametrize("script", ["train/fit.py", "eval/score.py", "envs/collect.py"])

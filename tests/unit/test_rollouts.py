@@ -91,14 +91,14 @@ def test_perfect_model_is_perfect(horizon):
     pixels, state, action = situation()
     model = Perfect()
     model.learn(state, pixels)
-    result = what_if_ranks(model, WORLD, pixels, state, action, horizon, np.random.default_rng(1))
+    result = what_if_ranks(model, WORLD, pixels, state, action, horizon, np.random.default_rng(1)).model
     assert result.shape == (12, 15) and (result == 0).all()
 
 
 def test_constant_model_hits_one_outcome():
     """One answer for all actions fits one outcome of each state at most; so says every hit."""
     pixels, state, action = situation()
-    result = what_if_ranks(Constant(), WORLD, pixels, state, action, 1, np.random.default_rng(1))
+    result = what_if_ranks(Constant(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
     _, _, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
     for ranks, names in zip(result, outcome):
         assert len(set(names[ranks == 0])) <= 1
@@ -108,16 +108,26 @@ def test_constant_model_hits_one_outcome():
 def test_still_model_hits_exactly_the_actions_without_effect():
     """Predicting the start is right where nothing moves, and nowhere else."""
     pixels, state, action = situation()
-    result = what_if_ranks(Still(), WORLD, pixels, state, action, 1, np.random.default_rng(1))
+    result = what_if_ranks(Still(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
     _, frames, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
     unchanged = (frames[outcome] == pixels[:, None]).all((2, 3, 4))
     assert np.array_equal(result == 0, unchanged)
 
 
+def test_floor_is_the_still_model():
+    """The copy floor of any model is what a model that predicts the start would score."""
+    pixels, state, action = situation()
+    model = Perfect()
+    model.learn(state, pixels)
+    floor = what_if_ranks(model, WORLD, pixels, state, action, 1, np.random.default_rng(1)).copy
+    _, frames, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    assert np.array_equal(floor == 0, (frames[outcome] == pixels[:, None]).all((2, 3, 4)))
+
+
 def test_collapsed_model_never_hits():
     """All outcomes tied: ties count against us, so no hit at all."""
     pixels, state, action = situation()
-    result = what_if_ranks(Collapsed(), WORLD, pixels, state, action, 1, np.random.default_rng(1))
+    result = what_if_ranks(Collapsed(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
     _, _, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
     distinct = np.array([len(set(row)) for row in outcome])
     assert (result == distinct[:, None] - 1).all() and (result > 0).all()

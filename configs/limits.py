@@ -1,0 +1,95 @@
+"""What values may be: one line for each key that has a range, checked before anything is read, made or deleted."""
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from envs.problem import Problem, nearest
+
+
+def whole(low: int, high: int = 2**63 - 1) -> Callable:
+    """A whole number from low to high."""
+    return lambda v: isinstance(v, int) and not isinstance(v, bool) and low <= v <= high
+
+
+def number(above: float | None = None, at_least: float | None = None) -> Callable:
+    """A finite number."""
+
+    def holds(v) -> bool:
+        finite = isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < float("inf")
+        return finite and (above is None or v > above) and (at_least is None or v >= at_least)
+
+    return holds
+
+
+def one_of(*names: str) -> Callable:
+    """One of some words."""
+    return lambda v: v in names
+
+
+def list_of(holds: Callable) -> Callable:
+    """At least one, each of which holds."""
+    return lambda v: isinstance(v, list) and len(v) > 0 and all(holds(item) for item in v)
+
+
+PRECISIONS = ("32-true", "bf16-mixed", "16-mixed", "64-true")
+HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
+POOL = ("a whole number >= 2", whole(2))
+STATES = ("a whole number >= 0", whole(0))
+LIMITS = {
+    "seed": ("a whole number from 0 to 4294967295", whole(0, 2**32 - 1)),
+    "name": ("one name without slashes", lambda v: isinstance(v, str) and v not in ("", ".", "..") and "/" not in v),
+    "overwrite": ("true or false", lambda v: isinstance(v, bool)),
+    "score.horizons": HORIZONS,
+    "score.episodes": POOL,
+    "score.counterfactuals": STATES,
+    "horizons": HORIZONS,
+    "episodes": POOL,
+    "counterfactuals": STATES,
+    "trainer.accelerator": ("auto, cpu or gpu", one_of("auto", "cpu", "gpu")),
+    "trainer.precision": (f"one of {', '.join(PRECISIONS)}", one_of(*PRECISIONS)),
+    "trainer.gradient_clip": ("a number > 0", number(above=0)),
+    "loss.stages.*.epochs": ("a whole number >= 1", whole(1)),
+    "loss.stages.*.batch_size": ("a whole number >= 1", whole(1)),
+    "loss.stages.*.window": ("a whole number >= 1", whole(1)),
+    "loss.stages.*.learning_rate": ("a number > 0", number(above=0)),
+    "loss.stages.*.weight_decay": ("a number >= 0", number(at_least=0)),
+    "loss.stages.*.schedule": ("constant or cosine", one_of("constant", "cosine")),
+    "loss.stages.*.trains": ("parts of the model: encoder, transition, decoder", list_of(one_of("encoder", "transition", "decoder"))),
+    "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
+    "env.splits.*.length": ("a whole number >= 1", whole(1)),
+    "env.splits.*.seed": ("a whole number >= 0", whole(0)),
+    "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
+    "model.width": ("a whole number >= 1", whole(1)),
+    "model.multiplier": ("a whole number >= 1", whole(1)),
+}  # fmt: skip
+
+
+def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
+    """Every key path with its value, containers included."""
+    if path:
+        yield ".".join(path), node
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _values(value, (*path, str(key)))
+    elif isinstance(node, list):
+        for i, value in enumerate(node):
+            yield from _values(value, (*path, str(i)))
+
+
+def check_values(cfg: DictConfig) -> None:
+    """Raise Problem on the first value that cannot be; null stands for "not set" and passes."""
+    try:
+        plain = OmegaConf.to_container(cfg, resolve=True)
+    except OmegaConfBaseException as error:
+        raise Problem(f"the configuration does not resolve: {' '.join(str(error).split())}") from error
+    for path, value in _values(plain):
+        for pattern, (expected, holds) in LIMITS.items():
+            if value is not None and value != "???" and fnmatchcase(path, pattern) and not holds(value):
+                raise Problem(f"{path} must be {expected}, got {value!r}; set {path}=")
+    splits = plain.get("env", {}).get("splits", {})
+    split = plain.get("score", {}).get("split")
+    if split is not None and split not in splits:
+        raise Problem(f"env '{plain['env']['name']}' has no split '{split}': {nearest(str(split), splits)}")
