@@ -125,7 +125,7 @@ def register() -> None:
         presets[f"Physics{n}Shuffled"] = {"num_objects": n, "object_order": "shuffled"}
         presets[f"Physics{n}Unobserved"] = {"num_objects": n, "setting": "unobserved", "colormap": "sets"}
         presets[f"Physics{n}FixedUnobserved"] = {"num_objects": n, "setting": "fixed_unobserved", "colormap": "sets"}
-        presets[f"Physics{n}Hidden"] = {"num_objects": n, "object_order": "shuffled", "hidden_weights": True}
+        presets[f"Physics{n}Hidden"] = {"num_objects": n, "hidden_weights": True}
     for name, world in presets.items():
         gym.register(
             f"causalwm/{name}-v0", entry_point="envs.board_env:PhysicsEnv",

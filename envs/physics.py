@@ -96,7 +96,8 @@ class PhysicsWorld:
     num_objects: 2..9.  setting: observed (darker = heavier) | unobserved (weight named by a palette colour) |
     fixed_unobserved (the same, and object i has shape i).
     object_order: by_weight is parity with the published environments, where the object index gives away the weight
-    rank; shuffled permutes the objects of every episode.
+    rank; shuffled draws the order anew in every episode, and object i has shape i: an action names an object by its
+    index, so something in the frame must tell the index.
     hidden_weights: weights are drawn independent of colour, shape and index in every episode.
     palette_seed: picks the extra colours of the few-shot modes, once per world.
     """
@@ -117,11 +118,15 @@ class PhysicsWorld:
         ):
             if value not in known:
                 raise Problem(f"physics has no {key} '{value}': {nearest(value, known)}")
-        most = 6 if self.setting == "fixed_unobserved" else 9
+        most = 6 if self._shape_is_index else 9
         if not 2 <= self.num_objects <= most:
-            raise Problem(f"physics {self.setting} takes 2 to {most} objects, got {self.num_objects}")
+            raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}")
         n = self.num_objects
         object.__setattr__(self, "spec", EnvSpec((FRAME, FRAME, 3), "object", n * NUM_DIRECTIONS, n))
+
+    @property
+    def _shape_is_index(self) -> bool:
+        return self.setting == "fixed_unobserved" or self.object_order == "shuffled"
 
     # -- drawing boards -------------------------------------------------------------------------------------------
 
@@ -129,9 +134,11 @@ class PhysicsWorld:
         """Draw `batch` independent boards; no two objects share a cell."""
         if mode not in SETTINGS[self.setting]:
             raise Problem(f"physics {self.setting} has no mode '{mode}': {nearest(mode, SETTINGS[self.setting])}")
+        if mode == "zero-shot-shape" and self._shape_is_index:
+            raise Problem("physics shuffled tells objects apart by shape and has no mode 'zero-shot-shape'; use by_weight")
         n = self.num_objects
         colors, weights = self._colors_and_weights(batch, rng, mode)
-        if self.setting == "fixed_unobserved":
+        if self._shape_is_index:
             shapes = np.tile(np.arange(n, dtype=np.int8), (batch, 1))
         else:
             shapes = rng.integers(0, 6 if mode == "zero-shot-shape" else 3, (batch, n)).astype(np.int8)
@@ -144,7 +151,7 @@ class PhysicsWorld:
         if self.object_order == "shuffled":
             order = rng.permuted(np.tile(np.arange(n), (batch, 1)), axis=1)
             row = np.arange(batch)[:, None]
-            boards = Boards(positions, weights[row, order], shapes[row, order], boards.colors[row, order])
+            boards = Boards(positions, weights[row, order], shapes, boards.colors[row, order])
         return boards
 
     def _colors_and_weights(self, batch, rng, mode):

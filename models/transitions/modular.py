@@ -48,13 +48,13 @@ class ModularTransition(nn.Module):
         self.action = StackedLinear(k, action_size, h)
         self.state = StackedLinear(k, k * width, h)
         self.net = nn.Sequential(
-            nn.ReLU(),
+            nn.ReLU(inplace=True),
             StackedLinear(k, 2 * h, h),
             StackedLayerNorm(k, h),
-            nn.ReLU(),
+            nn.ReLU(inplace=True),
             StackedLinear(k, h, 2 * h),
             StackedLayerNorm(k, 2 * h),
-            nn.ReLU(),
+            nn.ReLU(inplace=True),
             StackedLinear(k, 2 * h, width),
         )
 

@@ -93,6 +93,18 @@ def test_fixed_unobserved_shape_is_index():
     assert (PhysicsWorld(5, "fixed_unobserved", "sets").reset(50, RNG(0)).shapes == np.arange(5)).all()
 
 
+def test_shuffled_tells_the_index_by_shape_alone():
+    """An action names an object by its index: shape i says which one, shade says how heavy, and they are independent."""
+    world = PhysicsWorld(5, object_order="shuffled")
+    boards = world.reset(4000, RNG(0))
+    assert (boards.shapes == np.arange(5)).all()
+    shade = boards.colors.astype(int).sum(-1)
+    assert np.array_equal(shade.argsort(1), boards.weights.argsort(1)[:, ::-1])  # darker is heavier, as ever
+    assert abs(np.corrcoef(boards.shapes.ravel(), boards.weights.ravel())[0, 1]) < 0.03
+    with pytest.raises(Problem, match="tells objects apart by shape"):
+        world.reset(1, RNG(0), "zero-shot-shape")
+
+
 def test_hidden_weights_say_nothing():
     """Weights are a permutation of 1..n and independent of index, colour order and shape."""
     boards = PhysicsWorld(5, object_order="shuffled", hidden_weights=True).reset(8000, RNG(0))
