@@ -55,6 +55,7 @@ LIMITS = {
     "loss.stages.*.batch_size": ("a whole number >= 1", whole(1)),
     "loss.stages.*.window": ("a whole number >= 1", whole(1)),
     "loss.stages.*.learning_rate": ("a number > 0", number(above=0)),
+    "loss.stages.*.hard_share": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
     "loss.stages.*.weight_decay": ("a number >= 0", number(at_least=0)),
     "loss.stages.*.schedule": ("constant or cosine", one_of("constant", "cosine")),
     "loss.stages.*.trains": ("parts of the model: encoder, transition, decoder", list_of(one_of("encoder", "transition", "decoder"))),

@@ -15,9 +15,10 @@ from models.interfaces import Batch
 
 
 class Windows:
-    """Batches of windows of T steps, in an order that depends on (seed, epoch) alone.
+    """Batches of windows of T steps, in an order that depends on (seed, epoch, chances) alone.
 
-    One epoch shows as many transitions as the file holds. `shuffle=False` walks once over non-overlapping windows, in
+    One epoch shows as many transitions as the file holds; `chances`, one for each start, makes some windows likelier
+    than others (none: all alike). `shuffle=False` walks once over non-overlapping windows, in
     one fixed mixed order, so that a batch of validation mixes episodes as a batch of training does.
     """
 
@@ -31,6 +32,7 @@ class Windows:
         self.frame = torch.from_numpy(frame_ids(columns["pixels"]))
         self.action = torch.from_numpy(columns["action"])
         self.latent: Tensor | None = None
+        self.chances: Tensor | None = None
         lengths, offsets = torch.from_numpy(file.ep_len).long(), torch.from_numpy(file.ep_offset)
         self.transitions = int((lengths - 1).sum())
         stride = 1 if shuffle else window
@@ -46,20 +48,30 @@ class Windows:
 
     def __iter__(self) -> Iterator[Batch]:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + (self.epoch if self.shuffle else 0))
-        order = self.starts[torch.randperm(len(self.starts), generator=generator)][: self.windows]
-        for starts in order.split(self.windows_per_batch):
+        if self.chances is None:
+            drawn = torch.randperm(len(self.starts), generator=generator)[: self.windows]
+        else:
+            drawn = torch.multinomial(self.chances, self.windows, generator=generator)
+            drawn = drawn[torch.randperm(len(drawn), generator=generator)]  # the likely ones come out first
+        for starts in self.starts[drawn].split(self.windows_per_batch):
             yield self.gather(starts)
 
     def gather(self, starts: Tensor) -> Batch:
         """The windows that begin at these rows."""
         rows = starts[:, None] + self.steps
-        action = self.action[rows[:, :-1]]
-        if self.spec.action_kind == "object":
-            action = F.one_hot(action, self.spec.action_size).float()
+        action = self.actions(rows[:, :-1])
         if self.latent is not None:
             return Batch(None, action, self.frame[rows], self.latent[rows])
-        obs = self.pixels.index_select(0, rows.flatten())  # ten times faster than self.pixels[rows]
-        return Batch(obs.permute(0, 3, 1, 2).unflatten(0, rows.shape), action, self.frame[rows])
+        return Batch(self.frames(rows.flatten()).unflatten(0, rows.shape), action, self.frame[rows])
+
+    def frames(self, rows: Tensor) -> Tensor:
+        """(N,) -> (N, 3, H, W) uint8."""
+        return self.pixels.index_select(0, rows).permute(0, 3, 1, 2)  # ten times faster than self.pixels[rows]
+
+    def actions(self, rows: Tensor) -> Tensor:
+        """Rows of any shape -> (..., A) as the transition reads them."""
+        action = self.action[rows]
+        return F.one_hot(action, self.spec.action_size).float() if self.spec.action_kind == "object" else action
 
 
 class EpisodeData(LightningDataModule):

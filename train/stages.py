@@ -17,6 +17,7 @@ from eval.runs import load_weights, read_checkpoint, save_weights
 from models.world_model import WorldModel
 from train.callbacks import BestWeights, EpochLines, MetricsFile, SeedEpochs
 from train.datamodule import EpisodeData
+from train.hard_windows import HardWindows
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
 logging.getLogger("lightning").setLevel(logging.ERROR)
@@ -68,7 +69,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         precision=cfg.trainer.precision,
         gradient_clip_val=cfg.trainer.gradient_clip,
         max_epochs=stage.epochs,
-        callbacks=[SeedEpochs(cfg.seed, number), keep, MetricsFile(checkpoints.parent / "metrics.csv", stage.name), progress],
+        callbacks=[HardWindows(data.train, stage.get("hard_share", 0.0)), SeedEpochs(cfg.seed, number), keep, MetricsFile(checkpoints.parent / "metrics.csv", stage.name), progress],
         logger=logger or False,
         num_sanity_val_steps=0,
         reload_dataloaders_every_n_epochs=1,  # the order of an epoch follows from its number
