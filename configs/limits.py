@@ -64,6 +64,7 @@ LIMITS = {
     "env.splits.*.seed": ("a whole number >= 0", whole(0)),
     "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
     "model.width": ("a whole number >= 1", whole(1)),
+    "model.looks": ("a whole number >= 0", whole(0)),
     "model.multiplier": ("a whole number >= 1", whole(1)),
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from math import prod
 
+import torch
 from torch import Tensor, nn
 
 from models.extractors import MAP_SIZE, extractor
@@ -21,15 +22,35 @@ def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 
 
 class SlotEncoder(nn.Module):
-    """One map, one slot; the perceptron is shared by the slots.  (B, 3, 50, 50) -> K = num_objects, D = width."""
+    """One map, one slot; the perceptron is shared by the slots.  (B, 3, 50, 50) -> K = num_objects, D = width.
 
-    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 512, channels: int = 32):
+    looks: features of the picture read where the map points and given to the perceptron beside the map, so that a slot
+    can tell what its object looks like and not only where it is (`cells` alone); 0 is the published encoder.
+    """
+
+    def __init__(
+        self,
+        num_objects: int,
+        width: int = 128,
+        size: str = "medium",
+        hidden: int = 512,
+        channels: int = 32,
+        looks: int = 0,
+    ):
         super().__init__()
+        if looks and size != "cells":
+            raise ValueError(f"looks={looks} needs maps that point at a cell: size=cells, got size={size}")
         self.maps = extractor(size, num_objects, channels)
-        self.mlp = mlp(prod(MAP_SIZE[size]), hidden, width)
+        self.look = nn.Linear(2 * channels, looks) if looks else None
+        self.mlp = mlp(prod(MAP_SIZE[size]) + looks, hidden, width)
 
     def forward(self, obs: Tensor) -> Latent:
-        return Latent(self.mlp(self.maps(obs).flatten(2)))
+        if self.look is None:
+            return Latent(self.mlp(self.maps(obs).flatten(2)))
+        features = self.maps[:-3](obs)  # all but the last convolution, its norm and the softmax
+        where = self.maps[-3:](features).flatten(2)
+        what = self.look(torch.einsum("bkp,bcp->bkc", where, features.flatten(2)))
+        return Latent(self.mlp(torch.cat([where, what], -1)))
 
 
 class FlatEncoder(nn.Module):

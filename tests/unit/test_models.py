@@ -141,3 +141,17 @@ def test_unknown_size_is_refused():
     """The sentence lists the known sizes."""
     with pytest.raises(ValueError, match="known: cells, small, medium, large"):
         extractor("huge", 3)
+
+
+def test_looks_reach_the_slot():
+    """Two frames that differ in colour alone give other slots with looks; other sizes refuse them."""
+    torch.manual_seed(0)
+    encoder = SlotEncoder(3, 16, "cells", 64, 8, looks=4).eval()
+    encoder.maps[-3].weight.data.zero_()  # maps that point everywhere alike, whatever the picture
+    dark, light = torch.full((1, 3, 50, 50), 0.2), torch.full((1, 3, 50, 50), 0.8)
+    assert not torch.allclose(encoder(dark).mean, encoder(light).mean)
+    blind = SlotEncoder(3, 16, "cells", 64, 8).eval()
+    blind.maps[-3].weight.data.zero_()
+    assert torch.allclose(blind(dark).mean, blind(light).mean)
+    with pytest.raises(ValueError, match="size=cells"):
+        SlotEncoder(3, 16, "small", looks=4)
