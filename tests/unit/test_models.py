@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from models.decoders import painter
-from models.encoders import FlatEncoder
+from models.encoders import FlatEncoder, SlotEncoder
 from models.extractors import CellSoftmax, extractor
 from models.transitions.edge import EdgeTransition
 from models.transitions.gnn import GNNTransition

@@ -1,0 +1,102 @@
+"""Windows of episodes: what a batch holds, in which order, and which windows are hard."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from envs.collect import collect
+from envs.physics import PhysicsWorld
+from envs.problem import Problem
+from train.datamodule import Windows
+from train.hard_windows import window_errors
+
+EPISODES, LENGTH, WINDOW = 6, 9, 3
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    split = {"episodes": EPISODES, "length": LENGTH, "seed": 1, "mode": "train"}
+    env = {"name": "physics3", "drop_invalid": True, "splits": {"train": split}}
+    return collect(env, PhysicsWorld(3), "train", tmp_path_factory.mktemp("d"), quiet=True)
+
+
+def windows(file, seed=0, shuffle=True, batch=6):
+    return Windows(file, PhysicsWorld(3).spec, WINDOW, batch, seed, shuffle)
+
+
+def test_a_batch_holds_the_rows_of_the_file(file):
+    """Frames, actions and frame names of a window are those of its rows; no window crosses an episode."""
+    part, columns = windows(file), file.read("pixels", "action")
+    ends = set(file.ep_offset + file.ep_len - 1)
+    for start in part.starts.tolist():
+        assert not ends & set(range(start, start + WINDOW))
+    batch = part.gather(part.starts[:4])
+    for i, start in enumerate(part.starts[:4].tolist()):
+        assert np.array_equal(batch.obs[i].permute(0, 2, 3, 1).numpy(), columns["pixels"][start : start + WINDOW + 1])
+        assert batch.action[i].argmax(-1).tolist() == columns["action"][start : start + WINDOW].tolist()
+
+
+def test_an_epoch_shows_every_transition_once_in_number(file):
+    """As many transitions as the file holds; another epoch, another order; the same epoch, the same order."""
+    part = windows(file)
+    seen = sum(batch.action.shape[0] * WINDOW for batch in part)
+    assert seen == EPISODES * LENGTH
+    first, again = [b.action for b in part], [b.action for b in part]
+    assert all(torch.equal(a, b) for a, b in zip(first, again))
+    part.epoch = 1
+    assert not all(torch.equal(a, b.action) for a, b in zip(first, part))
+
+
+def test_likely_windows_are_drawn_first(file):
+    """With chances on few windows those come up in every epoch, and in a mixed order."""
+    part = windows(file)
+    likely = torch.zeros(len(part.starts))
+    likely[::3] = 1
+    part.chances = likely + 1e-9
+    drawn = torch.cat([batch.frame[:, 0] for batch in part])
+    wanted = part.frame[part.starts[::3]]
+    assert set(wanted.tolist()) <= set(drawn.tolist())
+
+
+def test_errors_name_the_windows_with_the_wrong_transition(file):
+    """A model that is right but for one transition is wrong about exactly the windows that hold it."""
+    part = windows(file)
+    wrong = int(file.ep_offset[2]) + 4
+
+    class Table:
+        """The latent of a frame is its row; the transition adds one row, but not at `wrong`."""
+
+        device, rows = "cpu", 0
+
+        def encode(self, obs):
+            first, Table.rows = Table.rows, Table.rows + len(obs)
+            return torch.arange(first, Table.rows).float()[:, None, None]
+
+        def transition(self, latent, action):
+            return latent + 1 + 2 * (latent == wrong)
+
+    errors = window_errors(Table(), part)
+    holds = (part.starts <= wrong) & (wrong < part.starts + WINDOW)
+    assert torch.equal(errors > 0, holds) and errors[holds].allclose(torch.tensor(4 / WINDOW))
+
+
+def test_validation_walks_once_over_everything(file):
+    """No window twice, one fixed order whatever the epoch."""
+    part = windows(file, shuffle=False)
+    frames = torch.cat([batch.frame[:, 0] for batch in part])
+    part.epoch = 5
+    assert torch.equal(frames, torch.cat([batch.frame[:, 0] for batch in part])) and len(frames) == EPISODES * LENGTH // WINDOW
+
+
+def test_a_window_longer_than_the_episodes_is_refused(file):
+    """The sentence names both lengths."""
+    with pytest.raises(Problem, match="window=10 is longer than the episodes of .*9 actions"):
+        Windows(file, PhysicsWorld(3).spec, 10, 6, 0, True)
+
+
+def test_actions_are_one_hot(file):
+    """Rows of any shape."""
+    part = windows(file)
+    rows = torch.tensor([[0, 1], [2, 3]])
+    assert torch.equal(part.actions(rows), F.one_hot(part.action[rows], 15).float())
