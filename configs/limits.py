@@ -34,6 +34,7 @@ def list_of(holds: Callable) -> Callable:
     return lambda v: isinstance(v, list) and len(v) > 0 and all(holds(item) for item in v)
 
 
+PARTS = ("encoder", "transition", "decoder")
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed", "64-true")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
 POOL = ("a whole number >= 2", whole(2))
@@ -58,7 +59,7 @@ LIMITS = {
     "loss.stages.*.hard_share": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
     "loss.stages.*.weight_decay": ("a number >= 0", number(at_least=0)),
     "loss.stages.*.schedule": ("constant or cosine", one_of("constant", "cosine")),
-    "loss.stages.*.trains": ("parts of the model: encoder, transition, decoder", list_of(one_of("encoder", "transition", "decoder"))),
+    "loss.stages.*.trains": (f"parts of the model: {', '.join(PARTS)}", list_of(one_of(*PARTS))),
     "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
     "env.splits.*.length": ("a whole number >= 1", whole(1)),
     "env.splits.*.seed": ("a whole number >= 0", whole(0)),

@@ -126,8 +126,8 @@ def run(cfg) -> None:
 
     env = OmegaConf.to_container(cfg.env, resolve=True)
     file = collect(env, instantiate(cfg.env.world), cfg.split, cfg.data_dir)
-    size = file.path.stat().st_size / 1e6
-    print(f"{file.path}: {len(file)} episodes of {file.ep_len[0] - 1} actions, {size:.1f} MB, columns {', '.join(file.columns)}")
+    size, columns = file.path.stat().st_size / 1e6, ", ".join(file.columns)
+    print(f"{file.path}: {len(file)} episodes of {file.ep_len[0] - 1} actions, {size:.1f} MB, columns {columns}")
 
 
 if __name__ == "__main__":

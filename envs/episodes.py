@@ -124,6 +124,7 @@ class EpisodeWriter:
     def finish(self) -> None:
         """Seal the file with its checksum and give it its name."""
         self._file.attrs["format"] = FORMAT
+        self._file.attrs["versions"] = json.dumps({"numpy": np.__version__, "h5py": h5py.__version__})
         self._file.attrs["checksum"] = _checksum(self.header, self._blocks)
         self._file.close()
         self._file = None

@@ -32,7 +32,8 @@ tr.bound td { color: var(--soft); font-style: italic; }
 .curves svg { width: 100%; max-width: 22rem; height: auto; }
 figure { margin: 0 0 1.4rem; }
 figcaption { margin: 0 0 .3rem; color: var(--ink); }
-.tag { font-size: .78rem; color: #fff; background: var(--right); border-radius: 1rem; padding: .1rem .6rem; margin-right: .4rem; }
+.tag { font-size: .78rem; color: #fff; background: var(--right); border-radius: 1rem; padding: .1rem .6rem;
+  margin-right: .4rem; }
 .tag.wrong { background: var(--wrong); }
 .strip { display: grid; gap: 4px; align-items: center; }
 .strip span { font-size: .78rem; color: var(--soft); }

@@ -131,7 +131,8 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
             rng = np.random.default_rng([h])
             ranked = what_if_ranks(model, world, pixels[chosen, 0], state[chosen, 0], action[chosen], h, rng)
             for name, result in zip(("test", "floor/copy"), ranked):
-                metrics[f"{name}/cf_hits@1/h{h}"], metrics[f"{name}/cf_mrr/h{h}"] = hits_at_k(result.ravel()), mrr(result.ravel())
+                result = result.ravel()
+                metrics[f"{name}/cf_hits@1/h{h}"], metrics[f"{name}/cf_mrr/h{h}"] = hits_at_k(result), mrr(result)
         if 1 in horizons:
             metrics["test/cf_hits@1"], metrics["test/cf_mrr"] = metrics["test/cf_hits@1/h1"], metrics["test/cf_mrr/h1"]
     return metrics, protocol

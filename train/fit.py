@@ -47,7 +47,9 @@ def _choose_folder(cfg):
         before = load_config(folder)
         difference = first_difference(before, frozen)
         if difference:
-            raise Problem(f"{folder} holds a run with another configuration ({difference}); choose name=... or set overwrite=true")
+            raise Problem(
+                f"{folder} holds a run with another configuration ({difference}); choose name=... or set overwrite=true"
+            )
         return folder, before
     return folder, frozen
 
@@ -74,7 +76,9 @@ def _check_pair(cfg) -> None:
     import torch
 
     if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
-        raise Problem(f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is")
+        raise Problem(
+            f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
+        )
     if cfg.model.name == "vae" and cfg.loss.name != "nll":
         raise Problem(f"model=vae has a likelihood and no contrastive form; use loss=nll (got loss={cfg.loss.name})")
     if max(cfg.score.horizons) > cfg.env.splits[cfg.score.split].length:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from train.datamodule import Windows
 
-BATCH = 2048
+BATCH = 512
 
 
 @torch.no_grad()

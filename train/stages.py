@@ -69,7 +69,13 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         precision=cfg.trainer.precision,
         gradient_clip_val=cfg.trainer.gradient_clip,
         max_epochs=stage.epochs,
-        callbacks=[HardWindows(data.train, stage.get("hard_share", 0.0)), SeedEpochs(cfg.seed, number), keep, MetricsFile(checkpoints.parent / "metrics.csv", stage.name), progress],
+        callbacks=[
+            HardWindows(data.train, stage.get("hard_share", 0.0)),
+            SeedEpochs(cfg.seed, number),
+            keep,
+            MetricsFile(checkpoints.parent / "metrics.csv", stage.name),
+            progress,
+        ],
         logger=logger or False,
         num_sanity_val_steps=0,
         reload_dataloaders_every_n_epochs=1,  # the order of an epoch follows from its number
