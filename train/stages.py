@@ -70,10 +70,10 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         gradient_clip_val=cfg.trainer.gradient_clip,
         max_epochs=stage.epochs,
         callbacks=[
+            MetricsFile(checkpoints.parent / "metrics.csv", stage.name),  # first: its clock covers what the others do
             HardWindows(data.train, stage.get("hard_share", 0.0)),
             SeedEpochs(cfg.seed, number),
             keep,
-            MetricsFile(checkpoints.parent / "metrics.csv", stage.name),
             progress,
         ],
         logger=logger or False,
