@@ -69,7 +69,7 @@ def _scores(results: dict) -> str:
     classes[0] = "first"
     rows = [[escape(cell) for cell in row] for row in rows]
     return "<h2>Scores</h2>" + table(header, rows, classes) + (
-        '<p class="soft">In italics: what no model at all would score (floor), or the most that can be had (ceiling).</p>'
+        '<p class="soft">In italics: what needs no model at all (floor); copying is done in the model\'s own latents.</p>'
     )
 
 

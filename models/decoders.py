@@ -6,17 +6,18 @@ from torch import Tensor, nn
 
 from models.encoders import mlp
 from models.extractors import MAP_SIZE
+from models.patches import PatchConvTranspose2d
 
 
 def painter(size: str, num_objects: int, width: int) -> nn.Sequential:
     """Maps to frames, (B, num_objects, h, w) -> logits (B, 3, 50, 50)."""
     if size in ("small", "cells"):
         return nn.Sequential(
-            nn.ConvTranspose2d(num_objects, width, 1), nn.ReLU(), nn.ConvTranspose2d(width, 3, 10, stride=10)
+            PatchConvTranspose2d(num_objects, width, 1), nn.ReLU(), PatchConvTranspose2d(width, 3, 10)
         )
     if size == "medium":
         return nn.Sequential(
-            nn.ConvTranspose2d(num_objects, width, 5, stride=5),
+            PatchConvTranspose2d(num_objects, width, 5),
             nn.BatchNorm2d(width),
             nn.ReLU(),
             nn.ConvTranspose2d(width, 3, 9, padding=4),

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from models.patches import PatchConv2d
+
 MAP_SIZE = {"cells": (5, 5), "small": (5, 5), "medium": (10, 10), "large": (50, 50)}
 
 
@@ -60,7 +62,7 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
         ]
     elif size == "small":
         layers = [
-            nn.Conv2d(3, channels, 10, stride=10),
+            PatchConv2d(3, channels, 10),
             nn.BatchNorm2d(channels),
             nn.ReLU(),
             nn.Conv2d(channels, num_objects, 1),
@@ -71,7 +73,7 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
             nn.Conv2d(3, channels, 9, padding=4),
             nn.BatchNorm2d(channels),
             nn.LeakyReLU(),
-            nn.Conv2d(channels, num_objects, 5, stride=5),
+            PatchConv2d(channels, num_objects, 5),
             nn.Sigmoid(),
         ]
     elif size == "large":

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from models.decoders import painter
 from models.encoders import FlatEncoder, SlotEncoder
 from models.extractors import CellSoftmax, extractor
+from models.patches import PatchConv2d, PatchConvTranspose2d
 from models.transitions.edge import EdgeTransition
 from models.transitions.gnn import GNNTransition
 from models.transitions.modular import ModularTransition
@@ -155,3 +156,16 @@ def test_looks_reach_the_slot():
     assert torch.allclose(blind(dark).mean, blind(light).mean)
     with pytest.raises(ValueError, match="size=cells"):
         SlotEncoder(3, 16, "small", looks=4)
+
+
+@pytest.mark.parametrize("kernel, size", [(1, 5), (5, 50), (10, 50), (3, 11)])
+def test_patch_convolutions_are_convolutions(kernel, size):
+    """Values and gradients of torch's own, on channels-last frames too and where the last patch is cut off."""
+    torch.manual_seed(0)
+    x = torch.randn(2, size, size, 4).permute(0, 3, 1, 2).requires_grad_()
+    for ours in (PatchConv2d(4, 3, kernel), PatchConvTranspose2d(4, 3, kernel)):
+        theirs = (nn.Conv2d if isinstance(ours, nn.Conv2d) else nn.ConvTranspose2d)(4, 3, kernel, stride=kernel)
+        theirs.load_state_dict(ours.state_dict())
+        assert torch.allclose(ours(x), theirs(x), atol=1e-5)
+        grads = [torch.autograd.grad(m(x).pow(2).sum(), [x, *m.parameters()]) for m in (ours, theirs)]
+        assert all(torch.allclose(a, b, rtol=1e-3, atol=1e-3) for a, b in zip(*grads))

@@ -1,0 +1,36 @@
+"""Convolutions whose stride is their kernel: every patch is seen once, so they are the matrix products they are written as.
+
+Drop-in for torch's own, with the same parameters, names and start, and several times faster on CPUs.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class PatchConv2d(nn.Conv2d):
+    """(B, C, h k, w k)  ->  (B, outputs, h, w)."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
+        super().__init__(inputs, outputs, kernel, stride=kernel)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, channels, height, width = x.shape
+        k = self.kernel_size[0]
+        h, w = height // k, width // k
+        patches = x[..., : h * k, : w * k].reshape(batch, channels, h, k, w, k).permute(0, 2, 4, 1, 3, 5)
+        outputs = F.linear(patches.reshape(batch * h * w, -1), self.weight.flatten(1), self.bias)
+        return outputs.view(batch, h, w, -1).permute(0, 3, 1, 2)
+
+
+class PatchConvTranspose2d(nn.ConvTranspose2d):
+    """(B, C, h, w)  ->  (B, outputs, h k, w k)."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
+        super().__init__(inputs, outputs, kernel, stride=kernel)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, channels, h, w = x.shape
+        k = self.kernel_size[0]
+        cells = x.permute(0, 2, 3, 1).reshape(-1, channels)
+        patches = F.linear(cells, self.weight.flatten(1).T).view(batch, h, w, -1, k, k)
+        return patches.permute(0, 3, 1, 4, 2, 5).reshape(batch, -1, h * k, w * k) + self.bias.view(1, -1, 1, 1)
