@@ -21,7 +21,8 @@ from train.hard_windows import HardWindows
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
 logging.getLogger("lightning").setLevel(logging.ERROR)
-warnings.filterwarnings("ignore", ".*(isinstance|LeafSpec|does not have many workers|Checkpoint directory|logging interval).*")
+_SAID_BY_LIGHTNING = "isinstance|LeafSpec|does not have many workers|Checkpoint directory|logging interval|in eval mode at"
+warnings.filterwarnings("ignore", f".*({_SAID_BY_LIGHTNING}).*")
 
 
 def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
