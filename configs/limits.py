@@ -35,13 +35,13 @@ def list_of(holds: Callable) -> Callable:
 
 
 PARTS = ("encoder", "transition", "decoder")
-PRECISIONS = ("32-true", "bf16-mixed", "16-mixed", "64-true")
+PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
 POOL = ("a whole number >= 2", whole(2))
 STATES = ("a whole number >= 0", whole(0))
 LIMITS = {
     "seed": ("a whole number from 0 to 4294967295", whole(0, 2**32 - 1)),
-    "name": ("one name without slashes", lambda v: isinstance(v, str) and v not in ("", ".", "..") and "/" not in v),
+    "name": ("one name without slashes", lambda v: str(v) not in ("", ".", "..") and "/" not in str(v)),
     "overwrite": ("true or false", lambda v: isinstance(v, bool)),
     "score.horizons": HORIZONS,
     "score.episodes": POOL,

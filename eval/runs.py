@@ -63,12 +63,12 @@ def config_hash(cfg: DictConfig, seed: bool = True) -> str:
 
 
 def first_difference(before: DictConfig, now: DictConfig) -> str | None:
-    """Where two configs mean another experiment, 'key: before, now'; a key that only one side knows is no difference,
-    so that a run can be taken up after the code has got a new option."""
+    """Where two configs mean another experiment, 'key: before, now'; None where they are the same."""
 
     def walk(a, b, path):
         if isinstance(a, dict) and isinstance(b, dict):
-            return next(filter(None, (walk(a[k], b[k], (*path, k)) for k in a if k in b)), None)
+            keys = dict.fromkeys([*a, *b])
+            return next(filter(None, (walk(a.get(k, "nothing"), b.get(k, "nothing"), (*path, k)) for k in keys)), None)
         if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
             return next(filter(None, (walk(x, y, (*path, str(i))) for i, (x, y) in enumerate(zip(a, b)))), None)
         return None if a == b else f"{'.'.join(path)}: {a} there, {b} here"
@@ -108,13 +108,15 @@ def save_weights(model: WorldModel, path: Path) -> None:
 
 def read_checkpoint(path: Path) -> dict:
     """What a checkpoint holds, ours or Lightning's; a missing or damaged one is told in a sentence."""
+    run = next((p.parent for p in path.parents if p.name == "checkpoints"), path.parent)
     if not path.exists():
-        raise Problem(f"{path} does not exist; finish the run with: python train/fit.py resume={path.parent.parent}")
+        raise Problem(f"{path} does not exist; finish the run with: python train/fit.py resume={run}")
+    stage = "" if path.parent.name == "checkpoints" else f" (the whole folder {path.parent})"
     try:
         found = torch.load(path, map_location="cpu", weights_only=False)
         whole = found.get("digest", None) in (None, _digest(found["state_dict"]))
     except Exception as error:  # a damaged pickle can raise nearly anything
-        raise Problem(f"{path} is not a readable checkpoint ({type(error).__name__}); remove it and train again") from error
+        raise Problem(f"{path} is not a readable checkpoint ({type(error).__name__}); remove it{stage} and train again") from error
     if not whole:
         raise Problem(f"{path} is damaged: its weights do not match their digest; remove it and train again")
     return found

@@ -199,7 +199,11 @@ def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
         ("floor: copy the start H@1", "floor/copy/hits@1/"), ("floor: copy the start cf H@1", "floor/copy/cf_hits@1/"),
         ("floor: constant H@1", "floor/constant/hits@1/"),
     ]  # fmt: skip
-    rows = [[label, *(f"{m[key + h]:.2f}" for h in horizons)] for label, key in lines if key + horizons[0] in m]
+    rows = [
+        [label, *(f"{m[key + h]:.2f}" if key + h in m else "" for h in horizons)]
+        for label, key in lines
+        if any(key + h in m for h in horizons)
+    ]
     return ["", *(f"{h[1:]} step{'s' if h != 'h1' else ''}" for h in horizons)], rows
 
 

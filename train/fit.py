@@ -40,9 +40,14 @@ def _choose_folder(cfg):
     if cfg.resume:
         return Path(cfg.resume), load_config(cfg.resume)
     cfg.data_dir = str(Path(cfg.data_dir).resolve())  # the run finds its data from any directory
-    folder, frozen = Path(cfg.runs_dir) / cfg.name, freeze(cfg)
-    if folder.exists() and any(folder.iterdir()) and not (folder / "config.yaml").exists():
+    folder, frozen = Path(cfg.runs_dir) / str(cfg.name), freeze(cfg)
+    held = {p.name for p in folder.iterdir()} - {"config.part"} if folder.exists() else set()
+    if held == {"checkpoints"} and not any((folder / "checkpoints").iterdir()):
+        held = set()  # a start that was cut off before it had written its config
+    if held and not {"config.yaml", "checkpoints"} <= held:
         raise Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
+    if held:
+        load_config(folder)  # somebody else's config.yaml is not a run either
     if (folder / "config.yaml").exists() and not cfg.overwrite:
         before = load_config(folder)
         difference = first_difference(before, frozen)
@@ -64,8 +69,9 @@ def _open_folder(folder: Path, cfg, overwrite: bool) -> None:
         print(f"taking up {folder}")
         return
     try:
-        (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         OmegaConf.save(cfg, folder / "config.part")
+        (folder / "checkpoints").mkdir(exist_ok=True)
         (folder / "config.part").replace(folder / "config.yaml")
     except OSError as error:
         raise Problem(f"cannot write {folder}: {error.strerror}; choose another runs_dir=") from error
@@ -88,6 +94,11 @@ def _check_pair(cfg) -> None:
             f"env.splits.{cfg.score.split}.length="
         )
     for number, stage in enumerate(cfg.loss.stages):
+        if stage.get("hard_share", 0) and "transition" not in stage.trains:
+            raise Problem(
+                f"loss.stages.{number}.hard_share={stage.hard_share} asks the transition what is hard, and stage "
+                f"'{stage.name}' does not train it; set it to 0"
+            )
         for split in ("train", "valid"):
             if stage.window > cfg.env.splits[split].length:
                 raise Problem(
@@ -122,11 +133,13 @@ def run(cfg) -> dict:
         )
     seed_everything(cfg.seed, workers=False, verbose=False)
     model = instantiate(cfg.model.module)
-    _open_folder(folder, cfg, overwrite)
+    for stage in cfg.loss.stages:
+        instantiate(stage.objective)  # a bad argument is told before anything is made or deleted
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()
     files = {split: collect(env, world, split, cfg.data_dir) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
+    _open_folder(folder, cfg, overwrite)
 
     logger = wandb_logger(cfg, folder)
     train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world.spec, cfg.seed), folder, logger)

@@ -1,4 +1,4 @@
-"""Half of an epoch's windows are drawn by how wrong the model still is about them; the other half uniformly.
+"""A share of an epoch's windows is drawn by how wrong the model still is about them; the others uniformly.
 
 Few transitions tell about the causes (7 % of those on five blocks depend on a weight), and a model that predicts all
 others would see them no oftener than before. The errors are computed anew from the weights at the start of an epoch,
@@ -18,12 +18,14 @@ BATCH = 512
 def window_errors(model, windows: Windows) -> Tensor:
     """Mean squared error of the one-step predictions in every possible window, (number of starts,)."""
     rows = torch.arange(len(windows.pixels)).split(BATCH)
-    latent = torch.cat([model.encode(windows.frames(part).to(model.device)).float() for part in rows])
+    latent = windows.latent
+    if latent is None:
+        latent = torch.cat([model.encode(windows.frames(part).to(model.device)).float().cpu() for part in rows])
     wrong = []
     for part in rows:
-        predicted = model.transition(latent[part], windows.actions(part).to(model.device))
+        predicted = model.transition(latent[part].to(model.device), windows.actions(part).to(model.device)).cpu()
         after = latent[(part + 1).clamp(max=len(latent) - 1)]  # the last row of an episode begins no transition
-        wrong.append((predicted.float() - after).pow(2).sum((1, 2)).cpu())
+        wrong.append((predicted.float() - after).pow(2).sum((1, 2)))
     window = len(windows.steps) - 1
     return torch.cat(wrong).unfold(0, window, 1)[windows.starts].mean(1)
 
@@ -42,4 +44,5 @@ class HardWindows(Callback):
         with trainer.precision_plugin.forward_context():
             errors = window_errors(model, self.windows)
         model.on_train_epoch_start()  # back into the stage's mode
-        self.windows.chances = (1 - self.share) / len(errors) + self.share * errors / errors.sum().clamp(min=1e-12)
+        if errors.sum() > 0:
+            self.windows.chances = (1 - self.share) / len(errors) + self.share * errors / errors.sum()

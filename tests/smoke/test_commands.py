@@ -89,6 +89,8 @@ REFUSED = {
     "bad split": ("train/fit.py", ["score.split=tset"], "has no split 'tset': did you mean 'test'?"),
     "bad schedule": ("train/fit.py", ["loss.stages.0.schedule=linear"], "must be constant or cosine, got 'linear'"),
     "bad precision": ("train/fit.py", ["trainer.precision=foo"], "trainer.precision must be one of 32-true"),
+    "bad anchor": ("train/fit.py", ["loss=contrastive", "loss.stages.0.objective.anchor=nxt"], "anchor is current or next, got 'nxt'"),
+    "hard without transition": ("train/fit.py", ["loss=nll", "loss.stages.0.hard_share=0.5"], "does not train it; set it to 0"),
     "name with a slash": ("train/fit.py", ["name=a/b"], "name must be one name without slashes, got 'a/b'"),
     "other objects": ("train/fit.py", ["env.world.num_objects=4"], "its world has 4 and 20"),
     "resume with more": ("train/fit.py", ["resume=r", "seed=1"], "resume= goes on with the run's own configuration; leave out"),
@@ -127,10 +129,21 @@ def test_overwrite_deletes_runs_only(copy, command, small, tmp_path):
     other = tmp_path / "thesis"
     other.mkdir()
     (other / "x.txt").write_text("years of work")
+    (other / "config.yaml").write_text("mine: true")
     done = command("train/fit.py", *small, "name=thesis", "runs_dir=.", "overwrite=true", cwd=tmp_path)
     assert done.returncode == 1 and "holds something that is not a run" in done.stderr and (other / "x.txt").exists()
-    done = command("train/fit.py", *small, "name=run", "runs_dir=.", "overwrite=true", "trainer.accelerator=gpu", cwd=tmp_path)
-    assert done.returncode == 1 and "needs a GPU" in done.stderr and (copy / "results.json").exists()
+    wrong = ["loss=contrastive", "loss.stages.0.objective.anchor=nxt"]
+    done = command("train/fit.py", *small, "name=run", "runs_dir=.", "overwrite=true", *wrong, cwd=tmp_path)
+    assert done.returncode == 1 and "anchor is" in done.stderr and (copy / "results.json").exists()
+
+
+def test_another_option_is_another_run(copy, command, small, tmp_path):
+    """The name of a finished run with an option it does not know is refused, not scored as if it had it."""
+    config = load_config(copy)
+    del config.model.looks
+    (copy / "config.yaml").write_text(eval.runs.OmegaConf.to_yaml(config))
+    done = command("train/fit.py", *small, "name=run", "runs_dir=.", "model.looks=8", cwd=tmp_path)
+    assert done.returncode == 1 and "model.looks: nothing there, 8 here" in " ".join(done.stderr.split())
 
 
 def test_another_protocol_gets_another_file(copy, command, tmp_path):
