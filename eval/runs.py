@@ -116,7 +116,8 @@ def read_checkpoint(path: Path) -> dict:
         found = torch.load(path, map_location="cpu", weights_only=False)
         whole = found.get("digest", None) in (None, _digest(found["state_dict"]))
     except Exception as error:  # a damaged pickle can raise nearly anything
-        raise Problem(f"{path} is not a readable checkpoint ({type(error).__name__}); remove it{stage} and train again") from error
+        kind = type(error).__name__
+        raise Problem(f"{path} is not a readable checkpoint ({kind}); remove it{stage} and train again") from error
     if not whole:
         raise Problem(f"{path} is damaged: its weights do not match their digest; remove it and train again")
     return found

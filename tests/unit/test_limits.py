@@ -1,0 +1,53 @@
+"""Values that cannot be are refused by name, before anything runs; every default passes."""
+
+import pytest
+
+from configs.limits import LIMITS, check_values
+from envs.problem import Problem
+
+REFUSED = {
+    "loss.stages.0.window=0": "window must be a whole number >= 1, got 0",
+    "loss.stages.0.batch_size=-5": "batch_size must be a whole number >= 1, got -5",
+    "loss.stages.0.learning_rate=fast": "learning_rate must be a number > 0, got 'fast'",
+    "loss.stages.0.hard_share=1.5": "hard_share must be a number from 0 to 1, got 1.5",
+    "loss.stages.0.trains=[encodr]": "trains must be parts of the model: encoder, transition, decoder",
+    "loss.stages.0.schedule=linear": "must be constant or cosine, got 'linear'",
+    "loss.epochs.quick=0": "epochs must be a whole number >= 1, got 0",
+    "score.horizons=[]": "score.horizons must be a list of whole numbers >= 1",
+    "score.horizons=5": "score.horizons must be a list of whole numbers >= 1",
+    "score.episodes=1": "score.episodes must be a whole number >= 2, got 1",
+    "score.counterfactuals=-1": "score.counterfactuals must be a whole number >= 0, got -1",
+    "score.split=tset": "has no split 'tset': did you mean 'test'?",
+    "trainer.precision=foo": "trainer.precision must be one of 32-true",
+    "trainer.budget=foo": "the configuration does not resolve",
+    "env.splits.train.episodes=abc": "episodes must be a whole number >= 1, got 'abc'",
+    "name=a/b": "name must be one name without slashes, got 'a/b'",
+    "seed=-1": "seed must be a whole number from 0 to 4294967295, got -1",
+    "seed=true": "seed must be a whole number",
+}
+
+
+@pytest.mark.parametrize("override", REFUSED)
+def test_refused_by_name(override, compose):
+    """The key, what was expected, what came, and the key again as the remedy."""
+    with pytest.raises(Problem) as problem:
+        check_values(compose("fit", override))
+    assert REFUSED[override] in str(problem.value)
+
+
+@pytest.mark.parametrize("command", ["fit", "score", "collect", "report"])
+def test_every_default_passes(command, compose):
+    """Null is "not set"; what a command does not have is not asked for."""
+    check_values(compose(command))
+
+
+def test_every_limit_names_a_key_that_exists(compose):
+    """A pattern that matches nothing would guard nothing."""
+    from fnmatch import fnmatchcase
+
+    from omegaconf import OmegaConf
+
+    from configs.limits import _values
+
+    found = {path for c in ("fit", "score") for path, _ in _values(OmegaConf.to_container(compose(c), resolve=True))}
+    assert [p for p in LIMITS if not any(fnmatchcase(path, p) for path in found)] == []
