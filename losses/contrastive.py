@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from losses.objective import LossTerms, encode_windows, step_windows
+from losses.objective import LossTerms, encode_windows, infer_steps_apart, step_windows
 from models.interfaces import Batch
 
 
@@ -38,7 +38,10 @@ class Contrastive:
         self.hinge, self.sigma, self.anchor, self.reference = hinge, sigma, anchor, reference
 
     def __call__(self, model, batch: Batch) -> LossTerms:
-        latent = encode_windows(model, batch, passes=2 if self.reference else 1)
+        if self.reference:
+            latent = infer_steps_apart(model, batch).mean.unflatten(0, batch.obs.shape[:2])
+        else:
+            latent = encode_windows(model, batch)
         state, target = latent[:, :-1].flatten(0, 1), latent[:, 1:].flatten(0, 1)
         predicted = step_windows(model, latent[:, :-1], batch.action).flatten(0, 1)
         negative = state[torch.randperm(len(state), device=state.device)]

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from losses.objective import LossTerms, encode_windows, step_windows
-from models.interfaces import Batch, Latent
+from losses.objective import LossTerms, encode_windows, infer_steps_apart, step_windows
+from models.interfaces import Batch
 
 
 def bce(logits: Tensor, obs: Tensor) -> Tensor:
@@ -62,18 +62,9 @@ class JointNLL:
     def __init__(self, reference: bool = False) -> None:
         self.reference = reference
 
-    def _infer(self, model, batch: Batch) -> Latent:
-        obs = batch.obs
-        if not self.reference:
-            return model.infer(obs.flatten(0, 1))
-        parts = [model.infer(obs[:, t]) for t in range(obs.shape[1])]
-        mean = torch.stack([p.mean for p in parts], 1).flatten(0, 1)
-        if parts[0].logvar is None:
-            return Latent(mean)
-        return Latent(mean, torch.stack([p.logvar for p in parts], 1).flatten(0, 1))
-
     def __call__(self, model, batch: Batch) -> LossTerms:
-        belief, shape = self._infer(model, batch), batch.obs.shape[:2]
+        belief = infer_steps_apart(model, batch) if self.reference else model.infer(batch.obs.flatten(0, 1))
+        shape = batch.obs.shape[:2]
         latent = (belief.sample() if model.training else belief.mean).unflatten(0, shape)
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)
         predicted = step_windows(model, state, batch.action).flatten(0, 1)

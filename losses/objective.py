@@ -5,7 +5,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from models.interfaces import Batch
+from models.interfaces import Batch, Latent
 
 LossTerms = dict[str, Tensor]
 
@@ -16,17 +16,22 @@ class Objective(Protocol):
     def __call__(self, model, batch: Batch) -> LossTerms: ...
 
 
-def encode_windows(model, batch: Batch, passes: int = 1) -> Tensor:
-    """Latents of all frames of all windows, (B, T+1, K, D); every frame is encoded once.
-
-    passes: 1 = all frames share their batch statistics; 2 = every step of the window has its own, as the authors' code.
-    """
+def encode_windows(model, batch: Batch) -> Tensor:
+    """Latents of all frames of all windows, (B, T+1, K, D); every frame is encoded once."""
     if batch.latent is not None:
         return batch.latent
-    if passes == 2:
-        return torch.stack([model.encode(obs) for obs in batch.obs.unbind(1)], 1)
     latent = model.encode(batch.obs.flatten(0, 1))
     return latent.unflatten(0, batch.obs.shape[:2])
+
+
+def infer_steps_apart(model, batch: Batch) -> Latent:
+    """What the encoder believes about all frames, (B (T+1), K, D); every step of the windows is a pass of its own with its
+    own batch statistics, as in the authors' code."""
+    beliefs = [model.infer(obs) for obs in batch.obs.unbind(1)]
+    mean = torch.stack([belief.mean for belief in beliefs], 1).flatten(0, 1)
+    if beliefs[0].logvar is None:
+        return Latent(mean)
+    return Latent(mean, torch.stack([belief.logvar for belief in beliefs], 1).flatten(0, 1))
 
 
 def step_windows(model, latent: Tensor, action: Tensor) -> Tensor:

@@ -46,10 +46,8 @@ def _choose_folder(cfg):
         held = set()  # a start that was cut off before it had written its config
     if held and not {"config.yaml", "checkpoints"} <= held:
         raise Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
-    if held:
-        load_config(folder)  # somebody else's config.yaml is not a run either
-    if (folder / "config.yaml").exists() and not cfg.overwrite:
-        before = load_config(folder)
+    before = load_config(folder) if held else None  # refuses somebody else's config.yaml
+    if before is not None and not cfg.overwrite:
         difference = first_difference(before, frozen)
         if difference:
             raise Problem(

@@ -75,34 +75,35 @@ def test_resumed_file_has_the_same_bytes(tmp_path, monkeypatch):
         assert dict(one.attrs) == dict(two.attrs)
 
 
-def whole_and_resumed(tmp_path, monkeypatch):
-    """The same split collected at once, and collected with an interruption after two of four blocks."""
+def whole_and_interrupted(tmp_path, monkeypatch):
+    """A split collected at once in one folder, and given up after two of its four blocks in another: (file, folder)."""
     monkeypatch.setattr(envs.collect, "BLOCK_ROWS", 5 * (LENGTH + 1))
     whole = collect(plan(), WORLD, "train", tmp_path / "a", quiet=True)
     restore = interrupt_after(monkeypatch, 2)
     with pytest.raises(KeyboardInterrupt):
         collect(plan(), WORLD, "train", tmp_path / "b", quiet=True)
-    assert not list((tmp_path / "b").glob("*.h5")) and list((tmp_path / "b").glob("*.part"))
     restore()
+    assert not list((tmp_path / "b").glob("*.h5")) and list((tmp_path / "b").glob("*.part"))
+    return whole, tmp_path / "b"
+
+
+def whole_and_resumed(tmp_path, monkeypatch):
+    """The same split collected at once, and collected with an interruption after two of four blocks."""
+    whole, folder = whole_and_interrupted(tmp_path, monkeypatch)
     done = []
     monkeypatch.setattr(envs.collect, "_block", lambda *a, block=envs.collect._block: done.append(1) or block(*a))
-    resumed = collect(plan(), WORLD, "train", tmp_path / "b", quiet=True)
+    resumed = collect(plan(), WORLD, "train", folder, quiet=True)
     assert len(done) == 2  # the finished half was kept
-    assert not list((tmp_path / "b").glob("*.part"))
+    assert not list(folder.glob("*.part"))
     return whole, resumed
 
 
 def test_damaged_part_is_started_anew(tmp_path, monkeypatch):
     """A half-written file that cannot be trusted is thrown away, not continued."""
-    monkeypatch.setattr(envs.collect, "BLOCK_ROWS", 5 * (LENGTH + 1))
-    whole = collect(plan(), WORLD, "train", tmp_path / "a", quiet=True)
-    restore = interrupt_after(monkeypatch, 2)
-    with pytest.raises(KeyboardInterrupt):
-        collect(plan(), WORLD, "train", tmp_path / "b", quiet=True)
-    restore()
-    part = next((tmp_path / "b").glob("*.part"))
+    whole, folder = whole_and_interrupted(tmp_path, monkeypatch)
+    part = next(folder.glob("*.part"))
     part.write_bytes(part.read_bytes()[:1000])
-    assert digest(collect(plan(), WORLD, "train", tmp_path / "b", quiet=True).path) == digest(whole.path)
+    assert digest(collect(plan(), WORLD, "train", folder, quiet=True).path) == digest(whole.path)
 
 
 def test_finished_file_is_kept(file, monkeypatch):
