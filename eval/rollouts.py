@@ -31,6 +31,23 @@ def rollout(model, latent: torch.Tensor, actions: torch.Tensor, batch: int = 409
     return torch.cat(parts)
 
 
+def branch(model, latent: torch.Tensor, sequences: np.ndarray, spec) -> torch.Tensor:
+    """Open-loop rollouts of sequences that share their beginning, which is computed once.
+
+    latent (M, K, D), sequences (M, A, T) of recorded actions; the A sequences of one state part at one step.
+    -> last predicted latents (M, A, K, D).
+    """
+    choices = sequences.shape[1]
+    parting = (sequences != sequences[:, :1]).any(1).argmax(1)
+    ends = latent.new_empty(len(latent), choices, *latent.shape[1:])
+    for step in np.unique(parting):
+        rows = np.flatnonzero(parting == step)
+        alike, apart = actions_of(sequences[rows, 0, :step], spec), actions_of(sequences[rows][:, :, step:], spec)
+        here = latent[rows] if step == 0 else rollout(model, latent[rows], alike)
+        ends[rows] = rollout(model, here.repeat_interleave(choices, 0), apart.flatten(0, 1)).unflatten(0, (-1, choices))
+    return ends
+
+
 @torch.no_grad()
 def decode_frames(model, latent: torch.Tensor, batch: int = 512) -> torch.Tensor:
     """latent (N, K, D)  ->  frames (N, 3, H, W) in [0, 1]."""
@@ -72,10 +89,9 @@ def what_if_ranks(model, world, pixels, state, action, horizon: int, rng) -> Wha
     sequences, frames, outcome = what_if(world, state, action, horizon, rng)
     ids = frame_ids(frames)
     count, choices = outcome.shape
-    start = encode_frames(model, pixels).repeat_interleave(choices, 0)
-    flat = actions_of(sequences.reshape(count * choices, horizon), world.spec)
-    predicted = rollout(model, start, flat).flatten(1).view(count, choices, -1).double()
-    nothing = start.flatten(1).view(count, choices, -1).double()
+    start = encode_frames(model, pixels)
+    predicted = branch(model, start, sequences, world.spec).flatten(2).double()
+    nothing = start.flatten(1)[:, None].expand(-1, choices, -1).double()
     candidates = encode_frames(model, frames).flatten(1).double()[torch.from_numpy(outcome)]  # (M, A, D)
     name = ids[outcome]  # (M, A): two boards that look the same are one outcome too
     same = name[:, :, None] == name[:, None, :]

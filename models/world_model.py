@@ -89,7 +89,7 @@ class WorldModel(LightningModule):
         terms = self.objective(self, batch)
         loss = torch.stack(list(terms.values())).sum()
         if not loss.isfinite():
-            bad = ", ".join(f"{name} = {float(term)}" for name, term in terms.items() if not term.isfinite()) or "their sum"
+            bad = ", ".join(f"{name} = {float(term.detach())}" for name, term in terms.items() if not term.isfinite()) or "their sum"
             raise FloatingPointError(f"{prefix} loss is not finite: {bad}; lower the learning rate")
         size = len(batch.action)
         self.log(f"{prefix}/loss", loss, on_step=False, on_epoch=True, batch_size=size, prog_bar=prefix == "val")

@@ -1,4 +1,4 @@
-"""The commands a user types, by subprocess, from another directory."""
+"""The commands a user types, from another directory."""
 
 import json
 import re
@@ -56,18 +56,18 @@ def test_results_have_the_promised_names(fitted):
     assert re.fullmatch("[0-9a-f]{12}", results["config_hash"]) and "torch" in results["versions"]
 
 
-def test_score_repeats_the_numbers(fitted, command):
+def test_score_repeats_the_numbers(fitted, command_here):
     """eval/score.py on the run gives the metrics that fit gave."""
     folder = fitted[0]
     before = json.loads((folder / "results.json").read_text())["metrics"]
-    done = command("eval/score.py", f"run={folder}", cwd=folder.parents[1])
+    done = command_here("eval/score.py", f"run={folder}", cwd=folder.parents[1])
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads((folder / "results.json").read_text())["metrics"] == before
 
 
-def test_score_refuses_a_horizon_too_long(fitted, command):
+def test_score_refuses_a_horizon_too_long(fitted, command_here):
     """A sentence, no traceback, exit code 1."""
-    done = command("eval/score.py", f"run={fitted[0]}", "horizons=[1,11]", cwd=fitted[0].parents[1])
+    done = command_here("eval/score.py", f"run={fitted[0]}", "horizons=[1,11]", cwd=fitted[0].parents[1])
     assert done.returncode == 1 and "horizon 11 is longer than the episodes" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -97,61 +97,68 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refused_in_one_sentence(case, command, small, tmp_path):
+def test_refused_in_one_sentence(case, command_here, small, tmp_path):
     """Exit code 1 and one line that names the remedy, no traceback."""
     script, arguments, sentence = REFUSED[case]
     if script == "train/fit.py" and arguments[0] != "resume=r":
         keep = small if not any(a.startswith("trainer=") for a in arguments) else small[1:]
         arguments = [*keep, *arguments]
-    done = command(script, *arguments, cwd=tmp_path)
+    done = command_here(script, *arguments, cwd=tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
     assert sentence in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
     assert not list(tmp_path.rglob("config.yaml")) or case == "NaN"  # a refused start does not take the name
 
 
-def test_a_sweep_goes_on_after_a_refused_job(command, small, tmp_path):
+def test_a_refusal_is_one_line_of_the_process(command, tmp_path):
+    """What the tests above read in this process is what a terminal shows, and the exit code a shell sees."""
+    done = command("train/fit.py", "model=modulr", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("error: there is no model 'modulr'")
+    assert len(done.stderr.splitlines()) == 1 and not done.stdout
+
+
+def test_a_sweep_goes_on_after_a_refused_job(command_here, small, tmp_path):
     """One impossible pair does not stop the others; the exit code tells."""
-    done = command("train/fit.py", "-m", *small, "model=vae,modular", "runs_dir=r", "data_dir=d", cwd=tmp_path)
+    done = command_here("train/fit.py", "-m", *small, "model=vae,modular", "runs_dir=r", "data_dir=d", cwd=tmp_path)
     assert done.returncode == 1 and "use loss=nll" in done.stderr and "1 of the jobs above failed" in done.stderr
     assert [p.parent.name for p in (tmp_path / "r").glob("*/results.json")] == ["modular-infonce-physics5-smoke-s0"]
     assert {p.name for p in tmp_path.iterdir()} == {"r", "d"}
 
 
-def test_overwrite_deletes_runs_only(copy, command, small, tmp_path):
+def test_overwrite_deletes_runs_only(copy, command_here, small, tmp_path):
     """A folder that is no run is never touched, and a refused start deletes nothing."""
     other = tmp_path / "thesis"
     other.mkdir()
     (other / "x.txt").write_text("years of work")
     (other / "config.yaml").write_text("mine: true")
-    done = command("train/fit.py", *small, "name=thesis", "runs_dir=.", "overwrite=true", cwd=tmp_path)
+    done = command_here("train/fit.py", *small, "name=thesis", "runs_dir=.", "overwrite=true", cwd=tmp_path)
     assert done.returncode == 1 and "holds something that is not a run" in done.stderr and (other / "x.txt").exists()
     wrong = ["loss=contrastive", "loss.stages.0.objective.anchor=nxt"]
-    done = command("train/fit.py", *small, "name=run", "runs_dir=.", "overwrite=true", *wrong, cwd=tmp_path)
+    done = command_here("train/fit.py", *small, "name=run", "runs_dir=.", "overwrite=true", *wrong, cwd=tmp_path)
     assert done.returncode == 1 and "anchor is" in done.stderr and (copy / "results.json").exists()
 
 
-def test_another_option_is_another_run(copy, command, small, tmp_path):
+def test_another_option_is_another_run(copy, command_here, small, tmp_path):
     """The name of a finished run with an option it does not know is refused, not scored as if it had it."""
     config = load_config(copy)
     del config.loss.stages[0].hard_share
     (copy / "config.yaml").write_text(eval.runs.OmegaConf.to_yaml(config))
-    done = command("train/fit.py", *small, "name=run", "runs_dir=.", "data_dir=d", cwd=tmp_path)
+    done = command_here("train/fit.py", *small, "name=run", "runs_dir=.", "data_dir=d", cwd=tmp_path)
     assert done.returncode == 1 and "hard_share: nothing there, 0.75 here" in " ".join(done.stderr.split())
 
 
-def test_another_protocol_gets_another_file(copy, command, tmp_path):
+def test_another_protocol_gets_another_file(copy, command_here, tmp_path):
     """A smaller pool never replaces the run's own results."""
     before = (copy / "results.json").read_bytes()
-    done = command("eval/score.py", f"run={copy}", "horizons=[1]", "episodes=50", cwd=tmp_path)
+    done = command_here("eval/score.py", f"run={copy}", "horizons=[1]", "episodes=50", cwd=tmp_path)
     assert done.returncode == 0 and (copy / "results.json").read_bytes() == before
     assert json.loads((copy / "results-h1-n50.json").read_text())["protocol"]["pool"] == 50
 
 
 @pytest.mark.parametrize("name", ["results.json", "config.yaml", "checkpoints/model.ckpt"])
-def test_damaged_run_files_get_a_sentence(name, copy, command, tmp_path):
+def test_damaged_run_files_get_a_sentence(name, copy, command_here, tmp_path):
     """Half a file is named with its remedy by the report."""
     (copy / name).write_bytes((copy / name).read_bytes()[: len((copy / name).read_bytes()) // 2])
-    done = command("eval/report.py", f"run={copy}", cwd=tmp_path)
+    done = command_here("eval/report.py", f"run={copy}", cwd=tmp_path)
     assert done.returncode == 1 and Path(name).name in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
 
 
@@ -165,10 +172,10 @@ def test_flipped_bits_are_not_scored(copy):
         load_run(copy)
 
 
-@pytest.mark.parametrize("script", ["train/fit.py", "eval/score.py", "envs/collect.py"])
-def test_help(script, command, tmp_path):
+@pytest.mark.parametrize("script", ["train/fit.py", "eval/score.py", "eval/report.py", "envs/collect.py"])
+def test_help(script, command_here, tmp_path):
     """--help shows examples and leaves nothing behind."""
-    done = command(script, "--help", cwd=tmp_path)
+    done = command_here(script, "--help", cwd=tmp_path)
     assert done.returncode == 0 and f"python {script}" in done.stdout
     assert not list(tmp_path.iterdir())
 
@@ -253,10 +260,10 @@ def test_readme_commands_exist(compose):
             check(Path(script).stem, [a for a in arguments.split("#")[0].split() if "..." not in a and "<" not in a and not a.endswith("=mine") and a != "-m"])
 
 
-def test_readme_scripts_help(command, tmp_path):
+def test_readme_scripts_help(command_here, tmp_path):
     """Every script the README names answers --help."""
     scripts = sorted({script for script, _ in readme_commands() if is_command(script)})
     if not scripts:
         pytest.skip("no README, or no command in it")
     for script in scripts:
-        assert command(script, "--help", cwd=tmp_path).returncode == 0, script
+        assert command_here(script, "--help", cwd=tmp_path).returncode == 0, script

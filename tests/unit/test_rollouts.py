@@ -6,7 +6,7 @@ import torch
 
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
-from eval.rollouts import actions_of, encode_frames, rollout, what_if, what_if_ranks
+from eval.rollouts import actions_of, branch, encode_frames, rollout, what_if, what_if_ranks
 
 WORLD = PhysicsWorld(3, object_order="shuffled")
 
@@ -34,7 +34,9 @@ class Perfect:
         boards, steps = WORLD.unpack(state), []
         for action in actions.argmax(-1).numpy().T:
             boards, _ = WORLD.step(boards, action)
-            steps.append(torch.from_numpy(WORLD.render(boards).reshape(len(boards), 1, -1)).float())
+            frames = WORLD.render(boards)
+            self.learn(WORLD.pack(boards), frames)  # a rollout may be taken up from here
+            steps.append(torch.from_numpy(frames.reshape(len(boards), 1, -1)).float())
         return torch.stack(steps, 1)
 
 
@@ -147,6 +149,30 @@ def test_every_frame_is_encoded_once():
     pixels = np.random.default_rng(0).integers(0, 256, (10, 50, 50, 3)).astype(np.uint8)
     assert torch.equal(encode_frames(model, pixels, batch=3), encode_frames(Counter(), pixels))
     assert model.seen == 10
+
+
+class Doubler:
+    """z' = 2 z + the largest entry's index of the action: the order of actions matters."""
+
+    device = "cpu"
+
+    def rollout(self, latent, actions):
+        steps = []
+        for action in actions.argmax(-1).unbind(1):
+            latent = 2 * latent + action[:, None, None]
+            steps.append(latent)
+        return torch.stack(steps, 1)
+
+
+@pytest.mark.parametrize("horizon", [1, 5])
+def test_branches_are_rollouts(horizon):
+    """Sharing the common beginning changes no outcome."""
+    _, state, action = situation()
+    sequences, _, _ = what_if(WORLD, state, action, horizon, np.random.default_rng(1))
+    latent = torch.arange(12.0).view(12, 1, 1)
+    ends = branch(Doubler(), latent, sequences, WORLD.spec)
+    flat = actions_of(sequences.reshape(-1, horizon), WORLD.spec)
+    assert torch.equal(ends.flatten(0, 1), rollout(Doubler(), latent.repeat_interleave(15, 0), flat))
 
 
 def test_rollout_keeps_the_last_step():
