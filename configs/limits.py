@@ -39,7 +39,6 @@ PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
 POOL = ("a whole number >= 2", whole(2))
 STATES = ("a whole number >= 0", whole(0))
-SHARE = ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1)
 LIMITS = {
     "seed": ("a whole number from 0 to 4294967295", whole(0, 2**32 - 1)),
     "name": ("one name without slashes", lambda v: str(v) not in ("", ".", "..") and "/" not in str(v)),
@@ -57,8 +56,7 @@ LIMITS = {
     "loss.stages.*.batch_size": ("a whole number >= 1", whole(1)),
     "loss.stages.*.window": ("a whole number >= 1", whole(1)),
     "loss.stages.*.learning_rate": ("a number > 0", number(above=0)),
-    "loss.stages.*.hard_share": SHARE,
-    "loss.stages.*.objective.open_loop": SHARE,
+    "loss.stages.*.hard_share": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
     "loss.stages.*.weight_decay": ("a number >= 0", number(at_least=0)),
     "loss.stages.*.schedule": ("constant or cosine", one_of("constant", "cosine")),
     "loss.stages.*.trains": (f"parts of the model: {', '.join(PARTS)}", list_of(one_of(*PARTS))),

@@ -24,21 +24,14 @@ class InfoNCE:
     forward: each prediction must find its true next frame among all frames of the batch; backward: each true next frame
     must find its prediction among all predictions; squared: |prediction - next|^2, summed over the latent. Candidates
     whose picture equals the true one are left out (a false negative otherwise). Means over the batch's transitions.
-
-    open_loop: the share of windows, in [0, 1], in which the model is fed its own predictions after the first step, as it
-    is in a rollout; the others start every step from the encoded frame.
     """
 
-    def __init__(self, squared_weight: float = 1.0, open_loop: float = 0.0) -> None:
-        self.squared_weight, self.open_loop = squared_weight, open_loop
+    def __init__(self, squared_weight: float = 1.0) -> None:
+        self.squared_weight = squared_weight
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         latent = encode_windows(model, batch)
-        rolled = round(self.open_loop * len(latent))
-        predicted = torch.cat([
-            model.rollout(latent[:rolled, 0], batch.action[:rolled]),
-            step_windows(model, latent[rolled:, :-1], batch.action[rolled:]),
-        ])  # fmt: skip
+        predicted = step_windows(model, latent[:, :-1], batch.action)
         with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
             windows, frames_each = batch.frame.shape
             frames = latent.float().flatten(2)  # (B, T+1, F)

@@ -30,9 +30,6 @@ class Table:
     def transition(self, latent, action):
         return latent + action[:, None]
 
-    def rollout(self, latent, actions):
-        return latent[:, None] + actions.cumsum(1)[:, :, None]
-
 
 def windows(frames, actions, ids=None):
     """frames (B, T+1, K, D) as observations; ids default to all different."""
@@ -107,13 +104,6 @@ def test_infonce_by_hand():
     assert terms["squared"].item() == pytest.approx((0 + 1) / 2)
 
 
-@pytest.mark.parametrize("share, squared", [(0.0, (1 + 4) / 2), (1.0, (1 + 9) / 2), (0.5, (1 + 4 + 1 + 9) / 4)])
-def test_infonce_open_loop_by_hand(share, squared):
-    """Frames 0, 2, 5 and actions 1, 1: predictions are 1, 3 from the frames and 1, 2 from predictions."""
-    two = windows([[[[0.0]], [[2.0]], [[5.0]]]] * 2, [[[1.0], [1.0]]] * 2)
-    assert InfoNCE(open_loop=share)(Table(), two)["squared"].item() == pytest.approx(squared)
-
-
 def test_infonce_masks_twins():
     """A frame with the true one's picture is no negative; with another name it is one."""
     frames, actions = [[[[0.0]], [[0.0]]]], [[[0.0]]]
@@ -133,7 +123,7 @@ def test_infonce_masks_twins_of_other_windows():
     assert apart["forward"].item() == pytest.approx(math.log(2 + 2 * math.exp(-1)), rel=1e-5)
 
 
-@pytest.mark.parametrize("objective", [Contrastive(), InfoNCE(), InfoNCE(open_loop=0.5)])
+@pytest.mark.parametrize("objective", [Contrastive(), InfoNCE()])
 def test_every_frame_is_encoded_once(objective):
     """A window of T steps costs T + 1 encodings, not 2 T."""
     model = Table()
