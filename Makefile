@@ -10,7 +10,7 @@ fit: .venv/installed
 	$(BIN)/python train/fit.py $(ARGS)
 
 test: .venv/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow

@@ -21,6 +21,7 @@ CORE = [
 ]
 DEV = [
     "pytest>=8",
+    "pytest-xdist>=3.5",
     "hypothesis>=6.100",
     "scikit-image>=0.22",
     "psutil>=5.9",

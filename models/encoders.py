@@ -28,6 +28,8 @@ class SlotEncoder(nn.Module):
     can tell what its object looks like and not only where it is (`cells` alone); 0 is the published encoder.
     """
 
+    takes_bytes = True
+
     def __init__(
         self,
         num_objects: int,
@@ -56,6 +58,8 @@ class SlotEncoder(nn.Module):
 class FlatEncoder(nn.Module):
     """All maps into one vector.  (B, 3, 50, 50) -> K = 1, D = num_objects * width."""
 
+    takes_bytes = True
+
     def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 512, channels: int = 32):
         super().__init__()
         self.maps = extractor(size, num_objects, channels)
@@ -67,6 +71,8 @@ class FlatEncoder(nn.Module):
 
 class VariationalEncoder(nn.Module):
     """FlatEncoder with a Gaussian over the vector."""
+
+    takes_bytes = True
 
     def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 512, channels: int = 32):
         super().__init__()

@@ -1,9 +1,11 @@
-"""Object extractors: frames to one map per object, (B, 3, 50, 50) -> (B, num_objects, h, w) in [0, 1]."""
+"""Object extractors: frames, uint8 or float in [0, 1], to one map per object, (B, 3, 50, 50) -> (B, num_objects, h, w)."""
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from models.patches import PatchConv2d
+from models.pixels import PixelConv2d, to_float
 
 MAP_SIZE = {"cells": (5, 5), "small": (5, 5), "medium": (10, 10), "large": (50, 50)}
 
@@ -39,7 +41,8 @@ class CellPatches(nn.Module):
         batch, channels, height, width = obs.shape
         c, rows, columns = self.cell, height // self.cell, width // self.cell
         patches = obs.permute(0, 2, 3, 1).reshape(batch, rows, c, columns, c, channels).transpose(2, 3)
-        features = self.linear(patches.reshape(batch, rows, columns, -1))
+        patches, scale = to_float(patches.reshape(batch, rows, columns, -1))
+        features = F.linear(patches, self.linear.weight * scale, self.linear.bias)
         return features.permute(0, 3, 1, 2)
 
 
@@ -70,7 +73,7 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
         ]
     elif size == "medium":
         layers = [
-            nn.Conv2d(3, channels, 9, padding=4),
+            PixelConv2d(3, channels, 9, padding=4),
             nn.BatchNorm2d(channels),
             nn.LeakyReLU(),
             PatchConv2d(channels, num_objects, 5),
@@ -78,8 +81,8 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
         ]
     elif size == "large":
         layers = []
-        for inputs in (3, channels, channels):
-            layers += [nn.Conv2d(inputs, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU()]
+        for conv, inputs in ((PixelConv2d, 3), (nn.Conv2d, channels), (nn.Conv2d, channels)):
+            layers += [conv(inputs, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU()]
         layers += [nn.Conv2d(channels, num_objects, 3, padding=1), nn.Sigmoid()]
     else:
         raise ValueError(f"no extractor of size '{size}'; known: {', '.join(MAP_SIZE)}")

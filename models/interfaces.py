@@ -48,7 +48,10 @@ class Batch:
 
 
 class Encoder(Protocol):
-    """obs (B, C, H, W) float in [0, 1]  ->  Latent of (B, K, D)."""
+    """obs (B, C, H, W) float in [0, 1]  ->  Latent of (B, K, D).
+
+    An encoder that says `takes_bytes = True` is given uint8 frames as they are stored (`models.pixels`).
+    """
 
     def __call__(self, obs: Tensor) -> Latent: ...
 

@@ -6,9 +6,11 @@ Drop-in for torch's own, with the same parameters, names and start, and several 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.pixels import to_float
+
 
 class PatchConv2d(nn.Conv2d):
-    """(B, C, h k, w k)  ->  (B, outputs, h, w)."""
+    """(B, C, h k, w k), uint8 or float  ->  (B, outputs, h, w)."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
         super().__init__(inputs, outputs, kernel, stride=kernel)
@@ -18,7 +20,8 @@ class PatchConv2d(nn.Conv2d):
         k = self.kernel_size[0]
         h, w = height // k, width // k
         patches = x[..., : h * k, : w * k].reshape(batch, channels, h, k, w, k).permute(0, 2, 4, 1, 3, 5)
-        outputs = F.linear(patches.reshape(batch * h * w, -1), self.weight.flatten(1), self.bias)
+        patches, scale = to_float(patches.reshape(batch * h * w, -1))
+        outputs = F.linear(patches, self.weight.flatten(1) * scale, self.bias)
         return outputs.view(batch, h, w, -1).permute(0, 3, 1, 2)
 
 

@@ -7,6 +7,7 @@ from pytorch_lightning import LightningModule
 from torch import Tensor, nn
 
 from models.interfaces import Latent
+from models.pixels import to_float
 
 
 class WorldModel(LightningModule):
@@ -26,10 +27,9 @@ class WorldModel(LightningModule):
 
     def infer(self, obs: Tensor) -> Latent:
         """What the encoder believes about frames, with its uncertainty where it has one."""
-        if obs.dtype == torch.uint8:
-            device = obs.device.type  # under autocast the first layer would round to its precision anyway
-            precision = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else torch.float32
-            obs = obs.to(precision) / 255  # in place it is ten times slower in bfloat16
+        if not getattr(self.encoder, "takes_bytes", False):
+            pixels, scale = to_float(obs)
+            obs = pixels * scale
         return self.encoder(obs)
 
     def encode(self, obs: Tensor) -> Tensor:
@@ -97,10 +97,21 @@ class WorldModel(LightningModule):
             self.log(f"{prefix}/{name}", term, on_step=False, on_epoch=True, batch_size=size)
         return loss
 
+    def _parameter_groups(self) -> list[dict]:
+        """Weights of layers decay; biases, norms and temperatures keep their size."""
+        decays, keeps = [], []
+        for module in self.modules():
+            for name, parameter in module.named_parameters(recurse=False):
+                if parameter.requires_grad:
+                    is_weight = name == "weight" and "Norm" not in type(module).__name__
+                    (decays if is_weight else keeps).append(parameter)
+        return [{"params": decays}, {"params": keeps, "weight_decay": 0.0}]
+
     def configure_optimizers(self):
-        parameters = [p for p in self.parameters() if p.requires_grad]
         fused = self.trainer.gradient_clip_val is None  # Lightning clips no fused optimiser under mixed precision
-        optimizer = torch.optim.AdamW(parameters, self._learning_rate, weight_decay=self._weight_decay, fused=fused)
+        optimizer = torch.optim.AdamW(
+            self._parameter_groups(), self._learning_rate, weight_decay=self._weight_decay, fused=fused
+        )
         if self._schedule == "constant":
             return optimizer
         steps = max(2, int(self.trainer.estimated_stepping_batches))

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from models.decoders import painter
 from models.encoders import FlatEncoder, SlotEncoder
 from models.extractors import CellSoftmax, extractor
+from models.interfaces import Latent
 from models.patches import PatchConv2d, PatchConvTranspose2d
 from models.transitions.edge import EdgeTransition
 from models.transitions.gnn import GNNTransition
@@ -114,11 +115,36 @@ def test_rollout_feeds_its_own_predictions():
     assert model.rollout(z, torch.tensor([[[1.0], [0.0], [5.0]]])).flatten().tolist() == [3.0, 6.0, 17.0]
 
 
-def test_uint8_and_float_frames_are_the_same():
-    """uint8 is scaled to [0, 1] once, inside the model."""
-    model = WorldModel(FlatEncoder(3, 4, "small", 16, 4), nn.Identity()).eval()
+@pytest.mark.parametrize("size", ["cells", "small", "medium", "large"])
+def test_uint8_and_float_frames_are_the_same(size):
+    """The first layer scales bytes to [0, 1] in its weights: the same function up to rounding, for every extractor."""
+    torch.manual_seed(0)
+    model = WorldModel(FlatEncoder(3, 4, size, 16, 4), nn.Identity()).eval()
     obs = torch.randint(0, 256, (2, 3, 50, 50), dtype=torch.uint8)
-    assert torch.equal(model.encode(obs), model.encode(obs.float() / 255))
+    torch.testing.assert_close(model.encode(obs), model.encode(obs.float() / 255), rtol=1e-4, atol=1e-5)
+
+
+def test_an_encoder_of_ones_own_reads_floats():
+    """Who does not ask for bytes is given numbers from 0 to 1."""
+    seen = []
+    model = WorldModel(lambda obs: seen.append(obs) or Latent(obs.flatten(1)[:, None]), nn.Identity())
+    obs = torch.randint(0, 256, (2, 3, 50, 50), dtype=torch.uint8)
+    model.encode(obs)
+    torch.testing.assert_close(seen[0], obs.float() / 255)
+
+
+def test_only_weights_of_layers_decay():
+    """Biases, norms and the temperature keep their size."""
+    model = WorldModel(SlotEncoder(3, 4, "cells", 16, 4), ModularTransition(3, 5, 4, 16))
+    model.begin(lambda: None, ["encoder", "transition"], 1e-3, weight_decay=0.1)
+    decays, keeps = model._parameter_groups()
+    named = {id(p): name for name, p in model.named_parameters()}
+    assert {named[id(p)].rsplit(".", 1)[1] for p in decays["params"]} == {"weight"}
+    assert keeps["weight_decay"] == 0 and len(decays["params"]) + len(keeps["params"]) == len(named)
+    assert {"encoder.maps.8.log_scale", "encoder.maps.1.weight", "transition.net.2.weight", "transition.net.1.bias"} <= {
+        named[id(p)] for p in keeps["params"]
+    }
+
 
 
 def test_cell_softmax_sums_to_one():
