@@ -7,6 +7,8 @@ ties the order of slots to that of actions.
 import torch
 from torch import Tensor, nn
 
+from models.transitions.gnn import senders
+
 
 class EdgeTransition(nn.Module):
     """latent (B, K, D), action (B, A)  ->  the next latent, as a residual."""
@@ -14,9 +16,7 @@ class EdgeTransition(nn.Module):
     def __init__(self, num_objects: int, action_size: int, width: int = 128, hidden: int = 128) -> None:
         super().__init__()
         k = num_objects
-        receiver, sender = torch.nonzero(~torch.eye(k, dtype=torch.bool), as_tuple=True)
-        self.register_buffer("receiver", receiver, persistent=False)
-        self.register_buffer("sender", sender, persistent=False)
+        self.register_buffer("senders", senders(k), persistent=False)
         self.own = nn.Linear(width, hidden)
         self.other = nn.Linear(width, hidden, bias=False)
         self.pair_action = nn.Linear(action_size, k * (k - 1) * hidden)
@@ -29,8 +29,8 @@ class EdgeTransition(nn.Module):
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         batch, k, _ = latent.shape
-        pairs = self.pair_action(action).view(batch, k * (k - 1), -1)
-        edges = self.own(latent)[:, self.receiver] + self.other(latent)[:, self.sender] + pairs
-        incoming = self.edge(edges).view(batch, k, k - 1, -1).sum(2)
+        others = self.other(latent).index_select(1, self.senders)  # with its gradient twice as fast as an index
+        edges = (others + self.pair_action(action).view(batch, k * (k - 1), -1)).view(batch, k, k - 1, -1)
+        incoming = self.edge(self.own(latent)[:, :, None] + edges).sum(2)
         node = self.node_in(torch.cat([latent, incoming], -1)) + self.slot_action(action).view(batch, k, -1)
         return latent + self.node(node)

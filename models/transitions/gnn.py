@@ -5,6 +5,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 
+def senders(num_slots: int) -> Tensor:
+    """Who sends to slot 0, then to slot 1, ...: all others, ascending.  (K * (K - 1),)"""
+    return torch.nonzero(~torch.eye(num_slots, dtype=torch.bool))[:, 1]
+
+
 class GNNTransition(nn.Module):
     """latent (B, K, D), action (B, A)  ->  the next latent, as a residual.
 
@@ -25,16 +30,14 @@ class GNNTransition(nn.Module):
             nn.ReLU(),
             nn.Linear(hidden, width),
         )
-        receiver, sender = torch.nonzero(~torch.eye(num_objects, dtype=torch.bool), as_tuple=True)
-        self.register_buffer("receiver", receiver, persistent=False)
-        self.register_buffer("sender", sender, persistent=False)
+        self.register_buffer("senders", senders(num_objects), persistent=False)
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         batch, k, _ = latent.shape
         # A linear layer on [s_i, s_j] is the sum of two linear layers: K products where pairs would need K (K - 1).
         own, other = self.edge_in.weight.chunk(2, 1)
         own, other = F.linear(latent, own, self.edge_in.bias), F.linear(latent, other)
-        edges = self.edge(own[:, self.receiver] + other[:, self.sender]).view(batch, k, k - 1, -1)
+        edges = self.edge(own[:, :, None] + other.index_select(1, self.senders).view(batch, k, k - 1, -1))
         # The last edge layer is linear too, so it is applied once to the sum: sum_j (W h_ij + b) = W sum_j h_ij + (K-1) b
         incoming = F.linear(edges.sum(2), self.edge_out.weight) + (k - 1) * self.edge_out.bias
         blocks = action.view(batch, k, -1)
