@@ -11,7 +11,7 @@ from models.interfaces import Batch
 def bce(logits: Tensor, obs: Tensor) -> Tensor:
     """Binary cross entropy of frames, summed over pixels, mean over frames; obs uint8 or float in [0, 1]."""
     target = obs.float() / 255 if obs.dtype == torch.uint8 else obs
-    return F.binary_cross_entropy_with_logits(logits.float(), target, reduction="none").sum((1, 2, 3)).mean()
+    return F.binary_cross_entropy_with_logits(logits.float(), target, reduction="sum") / len(obs)
 
 
 def squared_error(predicted: Tensor, target: Tensor) -> Tensor:
