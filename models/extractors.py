@@ -60,7 +60,8 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
             nn.BatchNorm2d(2 * channels),
             nn.ReLU(),
             nn.Conv2d(2 * channels, num_objects, 1),
-            nn.BatchNorm2d(num_objects),  # keeps every map alive: without it one goes flat, and two objects share another
+            # Without gains of its own, so that no map can be turned down until it is flat and two objects share another.
+            nn.BatchNorm2d(num_objects, affine=False),
             CellSoftmax(),
         ]
     elif size == "small":
