@@ -89,6 +89,15 @@ def _rank_all(metrics, name, predicted, target, groups, horizon, subsets) -> Non
         metrics[f"{name}mrr/{event}/h{horizon}"] = mrr(result[rows])
 
 
+def weakest_slot(latent: torch.Tensor) -> float:
+    """Spread of the slot that varies least, in percent of the one that varies most; near 0 a slot has lost its object.
+
+    latent (N, K, D); spread: root of the summed variances over the N frames.
+    """
+    spread = latent.var(0).sum(-1).sqrt()
+    return float(100 * spread.min() / spread.max().clamp(min=1e-12))
+
+
 def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -> tuple[dict, dict]:
     """-> (metrics, protocol). All numbers in percent but reconstruction (nats per frame) and spread."""
     longest = int(file.ep_len.min()) - 1
@@ -124,6 +133,8 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
             true = torch.from_numpy(np.ascontiguousarray(pixels[:, h])).permute(0, 3, 1, 2)
             metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, true)
     metrics["test/latent_spread"] = float(start.flatten(1).std(0).mean())  # near 0: the encoder collapsed
+    if start.shape[1] > 1:
+        metrics["test/weakest_slot"] = weakest_slot(start)
     if counterfactuals:
         chosen = np.random.default_rng(0).permutation(count)[:counterfactuals]  # the same states for every run
         protocol["counterfactual_states"], protocol["counterfactual_actions"] = len(chosen), world.spec.action_size
@@ -204,6 +215,8 @@ def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
         for label, key in lines
         if any(key + h in m for h in horizons)
     ]
+    if "test/weakest_slot" in m:
+        rows.append(["weakest slot, % of the widest", f"{m['test/weakest_slot']:.0f}", *[""] * (len(horizons) - 1)])
     return ["", *(f"{h[1:]} step{'s' if h != 'h1' else ''}" for h in horizons)], rows
 
 

@@ -50,6 +50,7 @@ def test_results_have_the_promised_names(fitted):
     for h in (1, 5, 10):
         for name in ("hits@1", "mrr", "cf_hits@1", "cf_mrr"):
             assert 0 <= results["metrics"][f"test/{name}/h{h}"] <= 100
+    assert 0 < results["metrics"]["test/weakest_slot"] <= 100
     assert {"pool", "ties", "direction", "episodes", "seeds"} <= results["protocol"].keys()
     assert results["protocol"]["pool"] == 200 and results["protocol"]["counterfactual_states"] == 20
     assert {"data_s", "fit_s", "score_s", "samples_per_s"} <= results["timing"].keys()
