@@ -50,7 +50,8 @@ class Batch:
 class Encoder(Protocol):
     """obs (B, C, H, W) float in [0, 1]  ->  Latent of (B, K, D).
 
-    An encoder that says `takes_bytes = True` is given uint8 frames as they are stored (`models.pixels`).
+    A class that says `takes_bytes = True` is given uint8 frames as they are stored, and floats as they come; its first
+    layer is one of `models.pixels` or `models.patches`. Subclasses are given floats until they say so themselves.
     """
 
     def __call__(self, obs: Tensor) -> Latent: ...

@@ -27,7 +27,7 @@ class WorldModel(LightningModule):
 
     def infer(self, obs: Tensor) -> Latent:
         """What the encoder believes about frames, with its uncertainty where it has one."""
-        if not getattr(self.encoder, "takes_bytes", False):
+        if obs.dtype == torch.uint8 and not vars(type(self.encoder)).get("takes_bytes", False):  # never inherited
             pixels, scale = to_float(obs)
             obs = pixels * scale
         return self.encoder(obs)
@@ -89,8 +89,8 @@ class WorldModel(LightningModule):
         terms = self.objective(self, batch)
         loss = torch.stack(list(terms.values())).sum()
         if not loss.isfinite():
-            bad = ", ".join(f"{name} = {float(term.detach())}" for name, term in terms.items() if not term.isfinite()) or "their sum"
-            raise FloatingPointError(f"{prefix} loss is not finite: {bad}; lower the learning rate")
+            bad = ", ".join(f"{name} = {term.item()}" for name, term in terms.items() if not term.isfinite())
+            raise FloatingPointError(f"{prefix} loss is not finite: {bad or 'their sum'}; lower the learning rate")
         size = len(batch.action)
         self.log(f"{prefix}/loss", loss, on_step=False, on_epoch=True, batch_size=size, prog_bar=prefix == "val")
         for name, term in terms.items():
@@ -98,12 +98,13 @@ class WorldModel(LightningModule):
         return loss
 
     def _parameter_groups(self) -> list[dict]:
-        """Weights of layers decay; biases, norms and temperatures keep their size."""
-        decays, keeps = [], []
+        """Weights of layers, by their name, decay; biases, norms and temperatures keep their size."""
+        decays, keeps, seen = [], [], set()
         for module in self.modules():
             for name, parameter in module.named_parameters(recurse=False):
-                if parameter.requires_grad:
-                    is_weight = name == "weight" and "Norm" not in type(module).__name__
+                if parameter.requires_grad and id(parameter) not in seen:
+                    seen.add(id(parameter))  # tied weights are one parameter
+                    is_weight = "weight" in name and "Norm" not in type(module).__name__
                     (decays if is_weight else keeps).append(parameter)
         return [{"params": decays}, {"params": keeps, "weight_decay": 0.0}]
 

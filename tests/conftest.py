@@ -4,9 +4,11 @@ import os
 
 os.environ["WANDB_MODE"] = "offline"
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["CUDA_VISIBLE_DEVICES"] = ""  # before torch: the same suite with and without a GPU
 os.environ["HDF5_USE_FILE_LOCKING"] = "FALSE"
 
 import runpy
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,7 +56,7 @@ def command():
     """command("train/fit.py", ..., cwd=...) -> finished process; CPU only, one thread."""
 
     def start(script: str, *arguments: str, cwd) -> subprocess.CompletedProcess:
-        env = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "COLUMNS": "120"}
+        env = {**os.environ, "COLUMNS": "120"}
         return subprocess.run(
             [sys.executable, str(ROOT / script), *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=300
         )
@@ -64,17 +66,19 @@ def command():
 
 @pytest.fixture
 def command_here(monkeypatch, capsys):
-    """As `command`, but in this process: seconds less for each start. For commands that are refused early."""
+    """As `command`, but in this process: seconds less for each start."""
 
     def start(script: str, *arguments: str, cwd) -> subprocess.CompletedProcess:
         monkeypatch.setattr(sys, "argv", [str(ROOT / script), *arguments])
         monkeypatch.setattr(sys, "path", list(sys.path))
         monkeypatch.chdir(cwd)
-        code = 0
+        code, on_closed_pipe = 0, signal.getsignal(signal.SIGPIPE)
         try:
             runpy.run_path(str(ROOT / script), run_name="__main__")
         except SystemExit as end:
             code = end.code
+        finally:
+            signal.signal(signal.SIGPIPE, on_closed_pipe)  # --help sets it for the rest of its process
         said = capsys.readouterr()
         told = f"{code}\n" if isinstance(code, str) else ""  # as the interpreter ends: the sentence, and 1
         code = 1 if told else code or 0

@@ -9,6 +9,7 @@ from torch import nn
 from losses.contrastive import Contrastive, contrastive, energy
 from losses.infonce import InfoNCE, squared_distances
 from losses.nll import JointNLL, LatentPrediction, Reconstruction, bce, squared_error
+from losses.objective import encode_windows, infer_steps_apart
 from models.decoders import FlatDecoder
 from models.encoders import FlatEncoder, VariationalEncoder
 from models.interfaces import Batch, Latent
@@ -214,6 +215,15 @@ def test_reference_stage_two_lets_statistics_drift():
     objective(model, frames())
     moved = [k for k, v in model.encoder.state_dict().items() if not torch.equal(v, before[k])]
     assert moved and all("running" in k or "num_batches" in k for k in moved)
+
+
+def test_steps_apart_have_their_own_statistics():
+    """In training every step of the windows is normalised by itself, as in the authors' code; one pass is not that."""
+    model, batch = model_of(False).train(), frames()
+    apart = infer_steps_apart(model, batch).mean.unflatten(0, batch.obs.shape[:2])
+    for t in range(batch.obs.shape[1]):
+        torch.testing.assert_close(apart[:, t], model.infer(batch.obs[:, t]).mean)
+    assert not torch.allclose(apart, encode_windows(model, batch), atol=1e-4)
 
 
 @pytest.mark.parametrize("variational", [False, True])

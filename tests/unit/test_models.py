@@ -1,11 +1,15 @@
 """Sizes and functions of the model parts."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 import torch
 from hydra.utils import instantiate
 from torch import nn
 from torch.nn import functional as F
 
+from envs.physics import PhysicsWorld
 from models.decoders import painter
 from models.encoders import FlatEncoder, SlotEncoder
 from models.extractors import CellSoftmax, extractor
@@ -122,6 +126,26 @@ def test_uint8_and_float_frames_are_the_same(size):
     model = WorldModel(FlatEncoder(3, 4, size, 16, 4), nn.Identity()).eval()
     obs = torch.randint(0, 256, (2, 3, 50, 50), dtype=torch.uint8)
     torch.testing.assert_close(model.encode(obs), model.encode(obs.float() / 255), rtol=1e-4, atol=1e-5)
+    first, gradients = model.encoder.maps[0], []
+    for frames in (obs, obs.float() / 255):
+        first.zero_grad()
+        first(frames).pow(2).sum().backward()
+        gradients.append([p.grad.clone() for p in first.parameters()])
+    torch.testing.assert_close(first(obs), first(obs.float() / 255), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-3)
+
+
+def test_a_subclass_reads_floats_until_it_says_otherwise():
+    """What looks at the frames before the first layer must not meet bytes by inheritance."""
+
+    class Darker(SlotEncoder):
+        def forward(self, obs):
+            return super().forward(obs * 0.5)
+
+    torch.manual_seed(0)
+    model = WorldModel(Darker(3, 4, "small", 16, 4), nn.Identity()).eval()
+    obs = torch.randint(0, 256, (2, 3, 50, 50), dtype=torch.uint8)
+    torch.testing.assert_close(model.encode(obs), model.encode(obs.float() / 255))
 
 
 def test_an_encoder_of_ones_own_reads_floats():
@@ -134,17 +158,25 @@ def test_an_encoder_of_ones_own_reads_floats():
 
 
 def test_only_weights_of_layers_decay():
-    """Biases, norms and the temperature keep their size."""
+    """A step without gradients shrinks weights and leaves biases, norms and the temperature as they were."""
     model = WorldModel(SlotEncoder(3, 4, "cells", 16, 4), ModularTransition(3, 5, 4, 16))
-    model.begin(lambda: None, ["encoder", "transition"], 1e-3, weight_decay=0.1)
-    decays, keeps = model._parameter_groups()
-    named = {id(p): name for name, p in model.named_parameters()}
-    assert {named[id(p)].rsplit(".", 1)[1] for p in decays["params"]} == {"weight"}
-    assert keeps["weight_decay"] == 0 and len(decays["params"]) + len(keeps["params"]) == len(named)
-    assert {"encoder.maps.8.log_scale", "encoder.maps.1.weight", "transition.net.2.weight", "transition.net.1.bias"} <= {
-        named[id(p)] for p in keeps["params"]
-    }
+    model.begin(lambda: None, ["encoder", "transition"], 0.1, weight_decay=0.5)
+    model._trainer = SimpleNamespace(gradient_clip_val=None)
+    torch.nn.utils.vector_to_parameters(torch.ones(sum(p.numel() for p in model.parameters())), model.parameters())
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    model.configure_optimizers().step()
+    for name, parameter in model.named_parameters():
+        layer = model.get_submodule(name.rsplit(".", 1)[0])
+        decays = name.endswith("weight") and "Norm" not in type(layer).__name__
+        assert parameter.unique().tolist() == pytest.approx([0.95 if decays else 1.0]), name
 
+
+def test_tied_weights_are_one_parameter():
+    """Listed twice they would be moved twice."""
+    one = nn.Linear(2, 2)
+    model = WorldModel(nn.Sequential(one, one), nn.Identity())
+    assert [len(group["params"]) for group in model._parameter_groups()] == [1, 1]
 
 
 def test_cell_softmax_sums_to_one():
@@ -195,3 +227,15 @@ def test_patch_convolutions_are_convolutions(kernel, size):
         assert torch.allclose(ours(x), theirs(x), atol=1e-5)
         grads = [torch.autograd.grad(m(x).pow(2).sum(), [x, *m.parameters()]) for m in (ours, theirs)]
         assert all(torch.allclose(a, b, rtol=1e-3, atol=1e-3) for a, b in zip(*grads))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_maps_begin_on_blocks(seed):
+    """At the start every map of `cells` has more of its mass on the blocks than a flat one: none begins on the empty board."""
+    torch.manual_seed(seed)
+    world = PhysicsWorld()
+    boards = world.reset(64, np.random.default_rng(seed))
+    maps = extractor("cells", 5).train()(torch.from_numpy(world.render(boards)).permute(0, 3, 1, 2)).flatten(2)
+    cell = torch.from_numpy(boards.positions[..., 0] * 5 + boards.positions[..., 1]).long()
+    mass = maps.gather(2, cell[:, None].expand(-1, 5, -1)).sum(-1).mean(0)  # of each map on the five blocks
+    assert (mass > 2 * 5 / 25).all()
