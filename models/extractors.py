@@ -62,7 +62,7 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
             nn.BatchNorm2d(2 * channels),
             nn.ReLU(),
             nn.Conv2d(2 * channels, num_objects, 1),
-            nn.BatchNorm2d(num_objects, affine=False),  # without gains, so that no map can be turned down until it is flat
+            nn.BatchNorm2d(num_objects),  # its gains are the temperatures of the maps; without it maps go flat
             CellSoftmax(),
         ]
     elif size == "small":
