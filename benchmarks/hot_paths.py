@@ -118,7 +118,10 @@ def _samples_per_s(model, objective, windows, bf16: bool) -> float:
 
 
 def training() -> dict:
-    """Modular as published with the hinge loss, and our default; window 1 encodes two frames a sample, window 4 five frames in four."""
+    """Modular as published with the hinge loss, and our default.
+
+    Window 1 encodes two frames a sample, window 4 five frames for four samples.
+    """
     from losses.contrastive import Contrastive
     from losses.infonce import InfoNCE
     from models.encoders import SlotEncoder
