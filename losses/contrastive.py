@@ -43,7 +43,7 @@ class Contrastive:
         else:
             latent = encode_windows(model, batch)
         state, target = latent[:, :-1].flatten(0, 1), latent[:, 1:].flatten(0, 1)
-        predicted = step_windows(model, latent[:, :-1], batch.action).flatten(0, 1)
+        predicted = step_windows(model, latent, batch.action).flatten(0, 1)
         negative = state[torch.randperm(len(state), device=state.device)]
         anchor = state if self.anchor == "current" else target
         return {

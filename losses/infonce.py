@@ -31,7 +31,7 @@ class InfoNCE:
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         latent = encode_windows(model, batch)
-        predicted = step_windows(model, latent[:, :-1], batch.action)
+        predicted = step_windows(model, latent, batch.action)
         with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
             windows, frames_each = batch.frame.shape
             frames = latent.float().flatten(2)  # (B, T+1, F)

@@ -49,7 +49,7 @@ class LatentPrediction:
                 latent = model.infer(batch.obs.flatten(0, 1)).sample().unflatten(0, batch.obs.shape[:2])
             else:
                 latent = encode_windows(model, batch)
-        predicted = step_windows(model, latent[:, :-1], batch.action).flatten(0, 1)
+        predicted = step_windows(model, latent, batch.action).flatten(0, 1)
         return {"prediction": squared_error(predicted, latent[:, 1:].flatten(0, 1))}
 
 
@@ -67,7 +67,7 @@ class JointNLL:
         shape = batch.obs.shape[:2]
         latent = (belief.sample() if model.training else belief.mean).unflatten(0, shape)
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)
-        predicted = step_windows(model, state, batch.action).flatten(0, 1)
+        predicted = step_windows(model, latent, batch.action).flatten(0, 1)
         decoded = model.decoder(torch.cat([state.flatten(0, 1), predicted]))
         now, after = decoded.chunk(2)
         terms = {

@@ -35,5 +35,5 @@ def infer_steps_apart(model, batch: Batch) -> Latent:
 
 
 def step_windows(model, latent: Tensor, action: Tensor) -> Tensor:
-    """One-step predictions inside windows: latent (B, T, K, D), action (B, T, A)  ->  (B, T, K, D)."""
-    return model.transition(latent.flatten(0, 1), action.flatten(0, 1)).unflatten(0, action.shape[:2])
+    """One-step predictions inside windows: latents of all frames (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, D)."""
+    return model.predict_windows(latent, action)

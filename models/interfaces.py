@@ -64,6 +64,10 @@ class Decoder(Protocol):
 
 
 class Transition(Protocol):
-    """Predicts the next latent.  latent (B, K, D), action (B, A)  ->  (B, K, D)."""
+    """Predicts the next latent.  latent (B, K, D), action (B, A)  ->  (B, K, D).
+
+    A transition that can use more of a window in training than one frame (memory of the frames before, or what really
+    happened to the other slots) also has `windows(latent (B, T+1, K, D), action (B, T, A)) -> (B, T, K, D)`.
+    """
 
     def __call__(self, latent: Tensor, action: Tensor) -> Tensor: ...

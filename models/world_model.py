@@ -48,6 +48,16 @@ class WorldModel(LightningModule):
             steps.append(latent)
         return torch.stack(steps, 1)
 
+    def predict_windows(self, latent: Tensor, action: Tensor) -> Tensor:
+        """The prediction of every step of windows whose frames are all known, as training sees them.
+
+        latent (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, D): [:, t] predicts latent[:, t + 1].
+        """
+        if hasattr(self.transition, "windows"):
+            return self.transition.windows(latent, action)
+        steps = latent[:, :-1]
+        return self.transition(steps.flatten(0, 1), action.flatten(0, 1)).unflatten(0, steps.shape[:2])
+
     # -- one stage of training ---------------------------------------------------------------------------------------
 
     def begin(

@@ -28,6 +28,8 @@ class Table:
         self.encoded += len(obs)
         return obs
 
+    predict_windows = WorldModel.predict_windows
+
     def transition(self, latent, action):
         return latent + action[:, None]
 
