@@ -1,29 +1,38 @@
-"""Physics boards as Gymnasium environments: one board (`PhysicsEnv`) or many at once (`PhysicsVectorEnv`)."""
+"""Grid worlds as Gymnasium environments: one board (`BoardEnv`) or many at once (`BoardVectorEnv`)."""
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from envs.boards import draw_goal
+from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
 from envs.problem import Problem, nearest
 
 _OPTIONS = {"mode", "num_steps", "goal_may_equal_start"}
+WORLDS = {"physics": PhysicsWorld, "chemistry": ChemistryWorld}
 
 
-class PhysicsVectorEnv(gym.vector.VectorEnv):
+class BoardVectorEnv(gym.vector.VectorEnv):
     """`num_envs` boards stepped as one batch; autoreset on the step after an episode's end.
 
-    Observation: frames (num_envs, 50, 50, 3) uint8.  Reward: minus the mean L1 distance to the goal, in [-8, 0].
-    terminated: the goal is met.  truncated: `max_steps` are over.  info: goal (num_envs, 50, 50, 3) uint8, distance,
-    invalid_push.
+    world: physics | chemistry; further arguments are those of PhysicsWorld or ChemistryWorld.
+    Observation: frames (num_envs, 50, 50, 3) uint8.  Reward: physics, minus the mean L1 distance to the goal, in [-8, 0];
+    chemistry, the share of objects in the goal's colour, in [0, 1].
+    terminated: the goal is met.  truncated: `max_steps` are over.  info: goal (num_envs, 50, 50, 3) uint8, distance, and
+    in physics invalid_push.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5, "autoreset_mode": AutoresetMode.NEXT_STEP}
 
-    def __init__(self, num_envs: int = 1, render_mode: str | None = "rgb_array", max_steps: int = 200, **world) -> None:
+    def __init__(
+        self, num_envs: int = 1, render_mode: str | None = "rgb_array", max_steps: int = 200, world: str = "physics", **rules
+    ) -> None:
+        if world not in WORLDS:
+            raise Problem(f"there is no grid world '{world}': {nearest(world, WORLDS)}")
         self.num_envs, self.render_mode, self.max_steps = num_envs, render_mode, max_steps
-        self.world = PhysicsWorld(**world)
+        self.world = WORLDS[world](**rules)
         self.single_observation_space = gym.spaces.Box(0, 255, self.world.spec.obs_shape, np.uint8)
         self.single_action_space = gym.spaces.Discrete(self.world.spec.action_size)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -45,7 +54,7 @@ class PhysicsVectorEnv(gym.vector.VectorEnv):
     def _draw(self, batch: int):
         boards = self.world.reset(batch, self.np_random, self._options.get("mode", "train"))
         steps, same = self._options.get("num_steps", 10), self._options.get("goal_may_equal_start", False)
-        return boards, self.world.goal(boards, self.np_random, steps, same)
+        return boards, draw_goal(self.world, boards, self.np_random, steps, same)
 
     def step(self, actions):
         if self._boards is None:
@@ -54,28 +63,23 @@ class PhysicsVectorEnv(gym.vector.VectorEnv):
         if not ((actions >= 0) & (actions < self.single_action_space.n)).all():
             raise Problem(f"actions go from 0 to {self.single_action_space.n - 1}, got {actions.tolist()}")
         fresh = np.flatnonzero(self._over)
-        boards, invalid = self.world.step(self._boards, actions)
-        self._boards = boards
+        self._boards, invalid = self.world.step(self._boards, actions, self.world.noise(self.num_envs, self.np_random))
         self._steps += 1
         if len(fresh):
             new, goal = self._draw(len(fresh))
-            for name in ("positions", "weights", "shapes", "colors"):
-                getattr(self._boards, name)[fresh] = getattr(new, name)
-                getattr(self._goal, name)[fresh] = getattr(goal, name)
+            self._boards.put(fresh, new)
+            self._goal.put(fresh, goal)
             self._steps[fresh], invalid[fresh] = 0, False
         distance = self.world.distance(self._boards, self._goal)
         terminated, truncated = distance == 0, self._steps >= self.max_steps
-        reward = -distance
+        reward = self.world.reward(self._boards, self._goal)
         reward[fresh], terminated[fresh] = 0.0, False
         self._over = terminated | truncated
         return self.render_boards(), reward, terminated, truncated, self._info(invalid)
 
     def _info(self, invalid) -> dict:
-        return {
-            "invalid_push": invalid,
-            "distance": self.world.distance(self._boards, self._goal),
-            "goal": self.world.render(self._goal),
-        }
+        info = {"distance": self.world.distance(self._boards, self._goal), "goal": self.world.render(self._goal)}
+        return info if self.world.fault is None else {**info, self.world.fault: invalid}
 
     def render_boards(self) -> np.ndarray:
         """The boards as they are, (num_envs, 50, 50, 3) uint8."""
@@ -85,14 +89,14 @@ class PhysicsVectorEnv(gym.vector.VectorEnv):
         return tuple(self.render_boards())
 
 
-class PhysicsEnv(gym.Env):
+class BoardEnv(gym.Env):
     """One board; the vector environment with a batch of one."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5}
 
-    def __init__(self, render_mode: str | None = None, max_steps: int = 200, **world) -> None:
+    def __init__(self, render_mode: str | None = None, max_steps: int = 200, world: str = "physics", **rules) -> None:
         self.render_mode = render_mode
-        self._batch = PhysicsVectorEnv(1, max_steps=max_steps, **world)
+        self._batch = BoardVectorEnv(1, max_steps=max_steps, world=world, **rules)
         self.observation_space = self._batch.single_observation_space
         self.action_space = self._batch.single_action_space
 
@@ -111,14 +115,14 @@ class PhysicsEnv(gym.Env):
 
     @staticmethod
     def _single(info: dict) -> dict:
-        return {"invalid_push": bool(info["invalid_push"][0]), "distance": float(info["distance"][0]), "goal": info["goal"][0]}
+        return {name: value[0] if value[0].ndim else value[0].item() for name, value in info.items()}
 
     def render(self):
         return self._batch.render_boards()[0]
 
 
 def register() -> None:
-    """Add the stable presets to Gymnasium: causalwm/Physics3-v0, causalwm/Physics5Shuffled-v0, ..."""
+    """Add the stable presets to Gymnasium: causalwm/Physics5Shuffled-v0, causalwm/ChemistryChain5Dynamic-v0, ..."""
     presets = {}
     for n in (3, 4, 5):
         presets[f"Physics{n}"] = {"num_objects": n}
@@ -126,8 +130,15 @@ def register() -> None:
         presets[f"Physics{n}Unobserved"] = {"num_objects": n, "setting": "unobserved", "colormap": "sets"}
         presets[f"Physics{n}FixedUnobserved"] = {"num_objects": n, "setting": "fixed_unobserved", "colormap": "sets"}
         presets[f"Physics{n}Hidden"] = {"num_objects": n, "hidden_weights": True}
-    for name, world in presets.items():
+    for n in (5, 10):
+        for family in ("chain", "collider", "full", "jungle", "tree", "bidiag"):
+            rules = {"world": "chemistry", "num_objects": n, "graph": f"{family}{n}"}
+            name = f"Chemistry{family.capitalize()}{n}"
+            presets[name] = rules
+            presets[f"{name}Dynamic"] = {**rules, "movement": "dynamic"}
+            presets[f"{name}Delayed"] = {**rules, "delay": 1}
+    for name, rules in presets.items():
         gym.register(
-            f"causalwm/{name}-v0", entry_point="envs.board_env:PhysicsEnv",
-            vector_entry_point="envs.board_env:PhysicsVectorEnv", kwargs=world,
+            f"causalwm/{name}-v0", entry_point="envs.board_env:BoardEnv",
+            vector_entry_point="envs.board_env:BoardVectorEnv", kwargs=rules,
         )  # fmt: skip

@@ -21,20 +21,21 @@ import json
 import numpy as np
 from rich.progress import track
 
+from envs.boards import World, draw_goal
 from envs.episodes import EpisodeFile, EpisodeWriter
-from envs.physics import PhysicsWorld
 from envs.problem import Problem, nearest
 
 GOAL_STEPS = 10  # the recorded reward is minus the distance to a goal this many random actions from the start
 BLOCK_ROWS = 10_000
 
 
-def header(world: PhysicsWorld, split: dict, name: str, drop_invalid: bool) -> dict:
+def header(world: World, split: dict, name: str, drop_invalid: bool) -> dict:
     """What decides the bytes of a file, and so what a reader must find in it."""
-    parameters = {f.name: getattr(world, f.name) for f in fields(world) if f.init}
+    parameters = {f.name: getattr(world, f.name) for f in fields(world) if f.init and f.metadata.get("identity", True)}
     return {
         "world": type(world).__name__,
         **parameters,
+        **getattr(world, "identity", {}),
         "split": name,
         "mode": split["mode"],
         "episodes": split["episodes"],
@@ -48,28 +49,29 @@ def header(world: PhysicsWorld, split: dict, name: str, drop_invalid: bool) -> d
 def _block(world, mode, episodes, length, rng, drop_invalid) -> dict[str, np.ndarray]:
     """Columns of `episodes` random episodes, (episodes, length + 1, ...)."""
     boards = world.reset(episodes, rng, mode)
-    goal = world.goal(boards, rng, GOAL_STEPS, may_equal_start=True)
+    goal = draw_goal(world, boards, rng, GOAL_STEPS, may_equal_start=True)
     state = np.empty((episodes, length + 1, *world.pack(boards).shape[1:]), np.float32)
     action = np.zeros((episodes, length + 1), np.int64)
     reward = np.zeros((episodes, length + 1), np.float32)
     for t in range(length):
         state[:, t] = world.pack(boards)
         choice = rng.integers(0, world.spec.action_size, episodes)
-        after, invalid = world.step(boards, choice)
+        noise = world.noise(episodes, rng)
+        after, invalid = world.step(boards, choice, noise)
         while drop_invalid and invalid.any():  # as published: a push that needs a second push is never recorded
             choice[invalid] = rng.integers(0, world.spec.action_size, invalid.sum())
-            after, invalid = world.step(boards, choice)
+            after, invalid = world.step(boards, choice, noise)
         boards = after
         action[:, t] = choice
-        reward[:, t] = -world.distance(boards, goal)
+        reward[:, t] = world.reward(boards, goal)
     state[:, length] = world.pack(boards)
     flat = state.reshape(-1, *state.shape[2:])
     pixels = world.render(world.unpack(flat)).reshape(episodes, length + 1, *world.spec.obs_shape)
-    goals = np.repeat(goal.positions[:, None], length + 1, 1)
+    goals = np.repeat(world.target(goal)[:, None], length + 1, 1)
     return {"pixels": pixels, "action": action, "reward": reward, "state": state, "goal": goals}
 
 
-def collect(env: dict, world: PhysicsWorld, split: str, data_dir: str | Path, quiet: bool = False) -> EpisodeFile:
+def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bool = False) -> EpisodeFile:
     """The episode file of a split, collected if it is not there.
 
     env: the resolved `env` config (name, splits, drop_invalid).  Raises Problem on an unknown or empty split, a full
@@ -105,6 +107,8 @@ def collect(env: dict, world: PhysicsWorld, split: str, data_dir: str | Path, qu
             columns = {name: values.reshape(-1, *values.shape[2:]) for name, values in columns.items()}
             writer.append(columns, np.full(episodes, length + 1))
         writer.finish()
+    if hasattr(world, "save_beside"):
+        world.save_beside(path)
     return EpisodeFile(path, about, remedy)
 
 

@@ -12,8 +12,10 @@ GRID = 5
 CELL = 10
 FRAME = GRID * CELL
 
-DISK, TRIANGLE, SQUARE, DIAMOND, CROSS, PENTAGON, PARALLELOGRAM, SCALENE = range(8)
-SHAPE_NAMES = ("disk", "triangle", "square", "diamond", "cross", "pentagon", "parallelogram", "scalene")
+DISK, TRIANGLE, SQUARE, DIAMOND, CROSS, PENTAGON, PARALLELOGRAM, SCALENE, RING, HOURGLASS = range(10)
+SHAPE_NAMES = (
+    "disk", "triangle", "square", "diamond", "cross", "pentagon", "parallelogram", "scalene", "ring", "hourglass"
+)  # fmt: skip
 
 # Corners as (row, column) offsets from the cell's upper left pixel.
 _CORNERS = {
@@ -24,6 +26,7 @@ _CORNERS = {
     PENTAGON: [(5, 0), (10, 2), (10, 7), (5, 10), (0, 5)],
     PARALLELOGRAM: [(0, 0), (10, 5), (10, 10), (0, 5)],
     SCALENE: [(0, 5), (10, 0), (5, 10)],
+    HOURGLASS: [(0, 0), (0, 10), (10, 0), (10, 10)],
 }
 _WIDTH = FRAME + 1  # the canvas keeps the row and column that sprites spill into, and drops them at the end
 
@@ -42,8 +45,9 @@ def _inside(row: int, column: int, corners: list[tuple[int, int]]) -> bool:
 
 def sprite(shape: int) -> np.ndarray:
     """The pixels of one shape as a mask (11, 11) bool over its cell and the spill row and column."""
-    if shape == DISK:
-        return np.array([[(r - 5) ** 2 + (c - 5) ** 2 < 25 for c in range(11)] for r in range(11)])
+    if shape in (DISK, RING):
+        hole = 9 if shape == RING else 0
+        return np.array([[hole <= (r - 5) ** 2 + (c - 5) ** 2 < 25 for c in range(11)] for r in range(11)])
     return np.array([[_inside(r, c, _CORNERS[shape]) for c in range(11)] for r in range(11)])
 
 

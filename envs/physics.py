@@ -4,9 +4,11 @@ The core is batched numpy: thousands of boards per call. `envs/board_env.py` put
 """
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
+from envs.boards import Boards, random_cells
 from envs.grid import FRAME, GRID, color_table, render
 from envs.problem import Problem, nearest
 from envs.spec import EnvSpec
@@ -73,20 +75,12 @@ def push(positions: np.ndarray, weights: np.ndarray, action: np.ndarray) -> tupl
 
 
 @dataclass
-class Boards:
-    """State of B boards: positions (B, N, 2) int8, weights (B, N) float32, shapes (B, N) int8, colors (B, N, 3) uint8."""
+class PhysicsBoards(Boards):
+    """positions (B, N, 2) int8 (row, column), weights (B, N) float32, shapes (B, N) int8, colors (B, N, 3) uint8."""
 
-    positions: np.ndarray
     weights: np.ndarray
     shapes: np.ndarray
     colors: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def take(self, index) -> "Boards":
-        """The boards at `index`."""
-        return Boards(self.positions[index], self.weights[index], self.shapes[index], self.colors[index])
 
 
 @dataclass(frozen=True)
@@ -108,6 +102,8 @@ class PhysicsWorld:
     object_order: str = "by_weight"
     hidden_weights: bool = False
     palette_seed: int = 0
+    fault: ClassVar[str | None] = "invalid_push"  # what `step` flags
+    choice_names: ClassVar[tuple[str, ...]] = ("stay", "north", "east", "south", "west")
     spec: EnvSpec = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -130,7 +126,7 @@ class PhysicsWorld:
 
     # -- drawing boards -------------------------------------------------------------------------------------------
 
-    def reset(self, batch: int, rng: np.random.Generator, mode: str = "train") -> Boards:
+    def reset(self, batch: int, rng: np.random.Generator, mode: str = "train") -> PhysicsBoards:
         """Draw `batch` independent boards; no two objects share a cell."""
         if mode not in SETTINGS[self.setting]:
             raise Problem(f"physics {self.setting} has no mode '{mode}': {nearest(mode, SETTINGS[self.setting])}")
@@ -142,16 +138,14 @@ class PhysicsWorld:
             shapes = np.tile(np.arange(n, dtype=np.int8), (batch, 1))
         else:
             shapes = rng.integers(0, 6 if mode == "zero-shot-shape" else 3, (batch, n)).astype(np.int8)
-        cells = rng.random((batch, GRID * GRID)).argpartition(n - 1, axis=1)[:, :n]
-        cells = rng.permuted(cells, axis=1)  # argpartition leaves an order; the objects must not inherit it
-        positions = np.stack(np.divmod(cells, GRID), -1).astype(np.int8)
+        positions = random_cells(batch, n, rng)
         if self.hidden_weights:
             weights = rng.permuted(np.tile(np.arange(1, n + 1, dtype=np.float32), (batch, 1)), axis=1)
-        boards = Boards(positions, weights, shapes, np.rint(colors * 255).astype(np.uint8))
+        boards = PhysicsBoards(positions, weights, shapes, np.rint(colors * 255).astype(np.uint8))
         if self.object_order == "shuffled":
             order = rng.permuted(np.tile(np.arange(n), (batch, 1)), axis=1)
             row = np.arange(batch)[:, None]
-            boards = Boards(positions, weights[row, order], shapes, boards.colors[row, order])
+            boards = PhysicsBoards(positions, weights[row, order], shapes, boards.colors[row, order])
         return boards
 
     def _colors_and_weights(self, batch, rng, mode):
@@ -182,12 +176,15 @@ class PhysicsWorld:
 
     # -- stepping and drawing ---------------------------------------------------------------------------------------
 
-    def step(self, boards: Boards, action: np.ndarray) -> tuple[Boards, np.ndarray]:
+    def noise(self, batch: int, rng: np.random.Generator) -> None:
+        """Blocks move without chance."""
+
+    def step(self, boards: PhysicsBoards, action: np.ndarray, noise: None = None) -> tuple[PhysicsBoards, np.ndarray]:
         """-> (boards after the action, invalid_push (B,) bool)."""
         positions, invalid = push(boards.positions, boards.weights, action)
         return replace(boards, positions=positions), invalid
 
-    def events(self, boards: Boards, action: np.ndarray) -> dict[str, np.ndarray]:
+    def events(self, boards: PhysicsBoards, action: np.ndarray) -> dict[str, np.ndarray]:
         """What happens at this step, each (B,) bool.
 
         contact: the mover meets a block that could be moved, so the weights decide the outcome; push: it is moved.
@@ -195,43 +192,53 @@ class PhysicsWorld:
         _, _, contact, pushed = _move(boards.positions, boards.weights, action)
         return {"contact": contact, "push": pushed}
 
-    def render(self, boards: Boards) -> np.ndarray:
+    def render(self, boards: PhysicsBoards) -> np.ndarray:
         """-> frames (B, 50, 50, 3) uint8."""
         return render(boards.positions, boards.shapes, boards.colors / np.float32(255))
 
-    def goal(self, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False) -> Boards:
-        """Boards reached by `num_steps` random actions; goals equal to the start are drawn anew unless allowed."""
-        if num_steps < 1 and not may_equal_start:
-            raise Problem(f"a goal needs at least 1 step away from the start, got num_steps={num_steps}")
-        target = boards.positions.copy()
-        open_ = np.arange(len(boards))
-        while len(open_):
-            walk = boards.take(open_)
-            for _ in range(num_steps):
-                walk, _ = self.step(walk, rng.integers(0, self.spec.action_size, len(walk)))
-            target[open_] = walk.positions
-            if may_equal_start:
-                break
-            open_ = open_[(target[open_] == boards.positions[open_]).all((1, 2))]
-        return replace(boards, positions=target)
+    def factors(self, boards: PhysicsBoards) -> np.ndarray:
+        """One-hot factors of every object, uint8: its cell (25) and, where the frame tells it, its weight rank (N)."""
+        cells = boards.positions[..., 0].astype(int) * GRID + boards.positions[..., 1]
+        cells = np.eye(GRID**2, dtype=np.uint8)[cells]
+        if self.hidden_weights:
+            return cells
+        rank = boards.weights.argsort(1).argsort(1)
+        return np.concatenate([cells, np.eye(self.num_objects, dtype=np.uint8)[rank]], -1)
+
+    def alter(self, boards: PhysicsBoards, index: int, rng: np.random.Generator) -> PhysicsBoards:
+        """The same boards with one object, `index`, on another free cell."""
+        after = boards.take(np.arange(len(boards)))
+        cells = np.stack(np.divmod(rng.permuted(np.tile(np.arange(GRID**2), (len(boards), 1)), axis=1), GRID), -1)
+        taken = (cells[:, :, None] == boards.positions[:, None]).all(-1).any(-1)
+        after.positions[:, index] = cells[np.arange(len(boards)), taken.argmin(1)]
+        return after
 
     @staticmethod
-    def distance(boards: Boards, goal: Boards) -> np.ndarray:
+    def distance(boards: PhysicsBoards, goal: PhysicsBoards) -> np.ndarray:
         """Mean over objects of the L1 distance in cells, (B,) in [0, 8]; minus this is the dense reward, 0 is solved."""
         gap = np.abs(boards.positions.astype(int) - goal.positions)
         return gap.sum(-1).mean(-1)
 
+    def reward(self, boards: PhysicsBoards, goal: PhysicsBoards) -> np.ndarray:
+        """Minus the distance, (B,) in [-8, 0]."""
+        return -self.distance(boards, goal)
+
     # -- the state column of an episode file ------------------------------------------------------------------------
 
     @staticmethod
-    def pack(boards: Boards) -> np.ndarray:
+    def pack(boards: PhysicsBoards) -> np.ndarray:
         """-> (B, N, 7) float32: row, column, weight, shape, red, green, blue (0..255)."""
         parts = (boards.positions, boards.weights[..., None], boards.shapes[..., None], boards.colors)
         return np.concatenate([part.astype(np.float32) for part in parts], -1)
 
     @staticmethod
-    def unpack(state: np.ndarray) -> Boards:
+    def unpack(state: np.ndarray) -> PhysicsBoards:
         """The inverse of `pack`: the simulator restored from a file."""
-        return Boards(
+        return PhysicsBoards(
             state[..., :2].astype(np.int8), state[..., 2], state[..., 3].astype(np.int8), state[..., 4:].astype(np.uint8)
         )
+
+    @staticmethod
+    def target(goal: PhysicsBoards) -> np.ndarray:
+        """What the goal column holds, (B, N, 2): the cells to reach."""
+        return goal.positions

@@ -57,9 +57,10 @@ def decode_frames(model, latent: torch.Tensor, batch: int = 512) -> torch.Tensor
 def what_if(world, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator):
     """True outcomes of action sequences that differ in one action.
 
-    state (M, N, 7) rows of the state column; action (M, T >= horizon). The action at one random step of the first
-    `horizon` is replaced by every action in turn.
-    -> (sequences (M, A, horizon) int, frames (U, H, W, 3) uint8 of the distinct outcomes, outcome (M, A) index into them).
+    state (M, N, F) rows of the state column; action (M, T >= horizon). The action at one random step of the first
+    `horizon` is replaced by every action in turn. Chance, where the world has any, is the same for all actions of a state:
+    the outcomes are counterfactuals of one another, not samples.
+    -> (sequences (M, A, horizon) int, boards: the U distinct outcomes, outcome (M, A) index into them).
     """
     count, choices = len(state), world.spec.action_size
     sequences = np.repeat(action[:, None, :horizon], choices, 1)
@@ -67,11 +68,31 @@ def what_if(world, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.
     sequences[np.arange(count), :, step] = np.arange(choices)
     boards = world.unpack(np.repeat(state, choices, 0))
     for t in range(horizon):
-        boards, _ = world.step(boards, sequences[:, :, t].reshape(-1))
-    # Equal outcomes of one state are one candidate; only distinct boards are drawn.
+        noise = world.noise(count, rng)
+        noise = None if noise is None else np.repeat(noise, choices, 0)
+        boards, _ = world.step(boards, sequences[:, :, t].reshape(-1), noise)
+    # Equal outcomes of one state are one candidate.
     key = np.concatenate([np.repeat(np.arange(count), choices)[:, None], world.pack(boards).reshape(count * choices, -1)], 1)
     _, first, outcome = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    return sequences, world.render(boards.take(first)), outcome.reshape(count, choices)
+    return sequences, boards.take(first), outcome.reshape(count, choices)
+
+
+def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Rank of the true outcome of every action among the distinct outcomes of all actions of its state, ties against us.
+
+    query (M, A, ...) predictions; outcomes (U, ...) codes, outcome (M, A) index into them, ids (U,) equal for those that
+    look the same: two boards that look the same are one outcome.  -> (M, A), 0 = best.
+    """
+    query = query.flatten(2).double()
+    candidates = outcomes.flatten(1).double()[torch.from_numpy(outcome)]  # (M, A, D)
+    name = ids[outcome]  # (M, A)
+    same = name[:, :, None] == name[:, None, :]
+    first = ~np.tril(same, -1).any(-1)
+    other = torch.from_numpy(first[:, None, :] & ~same)
+    distance = torch.cdist(query, candidates, compute_mode="donot_use_mm_for_euclid_dist").pow(2)
+    true = distance.diagonal(dim1=1, dim2=2)[..., None]
+    slack = 1e-9 * (query.pow(2).sum(-1, keepdim=True) + candidates.pow(2).sum(-1).amax(1)[:, None, None])
+    return ((distance <= true + slack) & other).sum(-1).numpy()
 
 
 class WhatIfRanks(NamedTuple):
@@ -82,26 +103,11 @@ class WhatIfRanks(NamedTuple):
 
 
 def what_if_ranks(model, world, pixels, state, action, horizon: int, rng) -> WhatIfRanks:
-    """Rank of the true outcome of every action among the distinct outcomes of all actions, ties against us.
-
-    pixels (M, H, W, 3): the frames of `state`.
-    """
-    sequences, frames, outcome = what_if(world, state, action, horizon, rng)
+    """`rank_outcomes` of a model's predictions.  pixels (M, H, W, 3): the frames of `state`."""
+    sequences, boards, outcome = what_if(world, state, action, horizon, rng)
+    frames = world.render(boards)
     ids = frame_ids(frames)
-    count, choices = outcome.shape
-    start = encode_frames(model, pixels)
-    predicted = branch(model, start, sequences, world.spec).flatten(2).double()
-    nothing = start.flatten(1)[:, None].expand(-1, choices, -1).double()
-    candidates = encode_frames(model, frames).flatten(1).double()[torch.from_numpy(outcome)]  # (M, A, D)
-    name = ids[outcome]  # (M, A): two boards that look the same are one outcome too
-    same = name[:, :, None] == name[:, None, :]
-    first = ~np.tril(same, -1).any(-1)
-    other = torch.from_numpy(first[:, None, :] & ~same)
-
-    def rank(query):
-        distance = torch.cdist(query, candidates, compute_mode="donot_use_mm_for_euclid_dist").pow(2)
-        true = distance.diagonal(dim1=1, dim2=2)[..., None]
-        slack = 1e-9 * (query.pow(2).sum(-1, keepdim=True) + candidates.pow(2).sum(-1).amax(1)[:, None, None])
-        return ((distance <= true + slack) & other).sum(-1).numpy()
-
-    return WhatIfRanks(rank(predicted), rank(nothing))
+    start, codes = encode_frames(model, pixels), encode_frames(model, frames)
+    nothing = start[:, None].expand(-1, outcome.shape[1], -1, -1)
+    predicted = branch(model, start, sequences, world.spec)
+    return WhatIfRanks(rank_outcomes(predicted, codes, outcome, ids), rank_outcomes(nothing, codes, outcome, ids))

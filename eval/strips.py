@@ -11,7 +11,6 @@ from eval.ranking import ranks
 from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, what_if, what_if_ranks
 
 BETWEEN_POOL = 2000  # episodes whose frames are candidates before the last step, where no number is computed
-CHOICES = ("stay", "north", "east", "south", "west")
 
 
 class Strips(NamedTuple):
@@ -90,7 +89,7 @@ def _rollout_figure(true, predicted, right, episode: int, rank: int, decoded: bo
 def what_if_strip(model, world, pixels, state, action, look: int = 200) -> Strips:
     """One state, one block, each of its actions: the true outcome beside the nearest of all outcomes, after one step.
 
-    pixels (E, H, W, 3), state (E, N, 7), action (E, T): starts of episodes. Of the first `look` states, shown is the
+    pixels (E, H, W, 3), state (E, N, F), action (E, T): starts of episodes. Of the first `look` states, shown is the
     one with the block that meets most others.
     """
     choices, per_block = world.spec.action_size, world.spec.choices
@@ -99,14 +98,15 @@ def what_if_strip(model, world, pixels, state, action, look: int = 200) -> Strip
     meets = sum(seen.astype(int) for seen in events.values()).reshape(count * world.spec.num_objects, per_block).sum(1)
     row, block = divmod(int(meets.argmax()), world.spec.num_objects)
     one = (pixels[[row]], state[[row]], action[[row]])
-    sequences, frames, outcome = what_if(world, one[1], one[2], 1, np.random.default_rng(0))
+    sequences, boards, outcome = what_if(world, one[1], one[2], 1, np.random.default_rng(0))
+    frames = world.render(boards)
     wrong = what_if_ranks(model, world, *one, 1, np.random.default_rng(0)).model[0] > 0
     start = encode_frames(model, one[0]).expand(choices, -1, -1)
     predicted = rollout(model, start, actions_of(sequences[0], world.spec))
     names = frame_ids(frames)
     best = nearest(predicted, encode_frames(model, frames), names, names[outcome[0]])
     mine = range(block * per_block, (block + 1) * per_block)
-    labels = [CHOICES[i] if per_block == len(CHOICES) else f"action {i}" for i in range(per_block)]
+    labels = list(world.choice_names)
     happened = [picture(one[0][0], alt="the state")]
     guessed = ['<span class="step">given</span>']
     for label, a in zip(labels, mine):

@@ -12,8 +12,8 @@ IDS = sorted(name for name in gym.registry if name.startswith("causalwm/"))
 
 
 def test_ids():
-    """Three sizes of five presets."""
-    assert len(IDS) == 15 and "causalwm/Physics5Shuffled-v0" in IDS
+    """Physics: three sizes of five presets. Chemistry: two sizes of six graphs, each static, dynamic and delayed."""
+    assert len(IDS) == 15 + 36 and {"causalwm/Physics5Shuffled-v0", "causalwm/ChemistryChain5Dynamic-v0"} <= set(IDS)
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -34,7 +34,8 @@ def test_vector(name):
             obs, reward, terminated, truncated, info = env.step(rng.integers(0, env.single_action_space.n, 3))
             assert env.observation_space.contains(obs)
             assert reward.shape == terminated.shape == truncated.shape == (3,)
-            assert (reward <= 0).all() and (reward >= -8).all()
+            low, high = (-8, 0) if "Physics" in name else (0, 1)
+            assert (reward <= high).all() and (reward >= low).all()
             seen.append(obs)
         return np.stack(seen)
 

@@ -74,17 +74,17 @@ def situation(count=12, length=5):
 def test_what_if_by_simulation(horizon):
     """Every sequence differs from the recorded one at one step at most, tries every action there, and its frame is true."""
     _, state, action = situation()
-    sequences, frames, outcome = what_if(WORLD, state, action, horizon, np.random.default_rng(1))
+    sequences, boards, outcome = what_if(WORLD, state, action, horizon, np.random.default_rng(1))
     assert sequences.shape == (12, 15, horizon) and outcome.shape == (12, 15)
     differs = sequences != action[:, None, :horizon]
     assert (differs.any(1).sum(1) == 1).all()  # one step, the same for all alternatives
     assert (differs.sum((1, 2)) == 14).all()  # every action once, the recorded one among them
     for m in range(3):
         for a in range(15):
-            boards = WORLD.unpack(state[m : m + 1])
+            one = WORLD.unpack(state[m : m + 1])
             for t in range(horizon):
-                boards, _ = WORLD.step(boards, sequences[m, a, t : t + 1])
-            assert np.array_equal(WORLD.render(boards)[0], frames[outcome[m, a]])
+                one, _ = WORLD.step(one, sequences[m, a, t : t + 1])
+            assert np.array_equal(WORLD.render(one)[0], WORLD.render(boards)[outcome[m, a]])
 
 
 @pytest.mark.parametrize("horizon", [1, 5])
@@ -111,8 +111,8 @@ def test_still_model_hits_exactly_the_actions_without_effect():
     """Predicting the start is right where nothing moves, and nowhere else."""
     pixels, state, action = situation()
     result = what_if_ranks(Still(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
-    _, frames, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
-    unchanged = (frames[outcome] == pixels[:, None]).all((2, 3, 4))
+    _, boards, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    unchanged = (WORLD.render(boards)[outcome] == pixels[:, None]).all((2, 3, 4))
     assert np.array_equal(result == 0, unchanged)
 
 
@@ -122,8 +122,8 @@ def test_floor_is_the_still_model():
     model = Perfect()
     model.learn(state, pixels)
     floor = what_if_ranks(model, WORLD, pixels, state, action, 1, np.random.default_rng(1)).copy
-    _, frames, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
-    assert np.array_equal(floor == 0, (frames[outcome] == pixels[:, None]).all((2, 3, 4)))
+    _, boards, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    assert np.array_equal(floor == 0, (WORLD.render(boards)[outcome] == pixels[:, None]).all((2, 3, 4)))
 
 
 def test_collapsed_model_never_hits():

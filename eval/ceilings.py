@@ -1,0 +1,140 @@
+"""Ceilings: what the true causal model itself scores where chance decides, under the very metric, pool and tie rule.
+
+Outcomes are samples, so even the true model is wrong about many of them: 0.5 may be all that can be had. Computed once
+for a data set and stored beside it.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from envs.frames import frame_ids
+from eval.page import write_whole
+from eval.ranking import hits_at_k, mrr, ranks
+from eval.rollouts import rank_outcomes, what_if
+from eval.same_board import alternatives, score_alternatives
+
+SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation
+GREEDY_SAMPLES = 16  # of every action, in a common noise
+PLANS = 1000  # episodes planned for
+
+
+def has_ceiling(world) -> bool:
+    """Whether chance has a part in the world; elsewhere the ceiling of everything is 100."""
+    return world.noise(1, np.random.default_rng(0)) is not None
+
+
+def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: int) -> dict[str, float]:
+    """The ceilings of a data set, in percent, from `<data file>.ceilings.json` where they stand already."""
+    path = Path(f"{file.path}.ceilings.json")
+    key = f"horizons {','.join(map(str, horizons))}, episodes {episodes}, counterfactuals {counterfactuals}"
+    try:
+        known = json.loads(path.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        known = {}
+    if key not in known:
+        known[key] = {name: round(v, 4) for name, v in measure(world, file, horizons, episodes, counterfactuals).items()}
+        write_whole(path, json.dumps(known, indent=1))
+    return known[key]
+
+
+def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[str, float]:
+    """H@1, MRR, counterfactual and same-board scores of the true model, the better of its mode and its mean; and
+    how often replay, greedy planning, random actions and doing nothing reach the recorded outcome."""
+    columns = file.read("pixels", "action", "state")
+    rows = int(file.ep_len.min())
+    count = min(episodes, len(file))
+    pixels, action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in columns.values())
+    mode = _rolled(world, state[:, 0], action, horizons, None)
+    mean = _expected(world, state[:, 0], action, horizons, np.random.default_rng(0))
+    metrics: dict[str, float] = {}
+
+    def better(name: str, *scores: float) -> None:
+        metrics[f"ceiling/{name}"] = max(scores)
+
+    chosen = np.random.default_rng(0).permutation(count)[:counterfactuals]  # the states every run is asked about
+    for h in horizons:
+        target = _codes(world, world.unpack(state[:, h]))
+        groups = frame_ids(pixels[:, h])
+        found = [ranks(guess[h], target, groups=groups) for guess in (mode, mean)]
+        better(f"hits@1/h{h}", *map(hits_at_k, found))
+        better(f"mrr/h{h}", *map(mrr, found))
+        if not len(chosen):
+            continue
+        pool = alternatives(world, state[chosen], action[chosen], h)
+        codes = _codes(world, pool.boards)
+        both = [score_alternatives(torch.from_numpy(guess[h][chosen]), torch.from_numpy(codes), pool) for guess in (mode, mean)]
+        better(f"board_hits@1/h{h}", *(score.hits for score in both))
+        better(f"accuracy/h{h}", *(score.accuracy for score in both))
+        better(f"cf_hits@1/h{h}", _what_if_ceiling(world, state[chosen, 0], action[chosen], h))
+        metrics |= {f"ceiling/success/{name}/h{h}": v for name, v in _plans(world, state, action, h).items()}
+    return metrics
+
+
+def _codes(world, boards) -> np.ndarray:
+    """One-hot factors, flat, (B, F) float32: the latents a perfect encoder would have."""
+    return world.factors(boards).reshape(len(boards), -1).astype(np.float32)
+
+
+def _rolled(world, state, action, horizons, rng) -> dict[int, np.ndarray]:
+    """Codes at every horizon of one rollout of the true model; without a generator, the likeliest at every step."""
+    boards, seen = world.unpack(state), {}
+    for t in range(max(horizons)):
+        boards, _ = world.step(boards, action[:, t], None if rng is None else world.noise(len(boards), rng))
+        if t + 1 in horizons:
+            seen[t + 1] = _codes(world, boards)
+    return seen
+
+
+def _expected(world, state, action, horizons, rng) -> dict[int, np.ndarray]:
+    """Mean codes over SAMPLES rollouts."""
+    total: dict[int, np.ndarray] = {}
+    for _ in range(SAMPLES):
+        for h, codes in _rolled(world, state, action, horizons, rng).items():
+            total[h] = total.get(h, 0) + codes / SAMPLES
+    return total
+
+
+def _what_if_ceiling(world, state, action, horizon: int) -> float:
+    """Counterfactual H@1 of the rolled mode."""
+    rng = np.random.default_rng([horizon])  # as eval/score.py draws them
+    sequences, boards, outcome = what_if(world, state, action, horizon, rng)
+    count, choices = outcome.shape
+    guess = _rolled(world, np.repeat(state, choices, 0), sequences.reshape(count * choices, -1), [horizon], None)[horizon]
+    guess, ids = torch.from_numpy(guess).unflatten(0, (count, choices)), frame_ids(world.render(boards))
+    return hits_at_k(rank_outcomes(guess, torch.from_numpy(_codes(world, boards)), outcome, ids).ravel())
+
+
+def _plans(world, state, action, horizon: int) -> dict[str, float]:
+    """Share of episodes whose recorded outcome after `horizon` actions is met after as many actions of a policy."""
+    state, action = state[:PLANS], action[:PLANS]
+    goal, start = world.unpack(state[:, horizon]), world.unpack(state[:, 0])
+
+    def success(policy: str) -> float:
+        rng, boards = np.random.default_rng([horizon, len(policy)]), start
+        for t in range(horizon):
+            if policy == "replay":
+                choice = action[:, t]
+            elif policy == "greedy":
+                choice = _greedy(world, boards, goal, rng)
+            else:
+                choice = rng.integers(0, world.spec.action_size, len(boards))
+            boards, _ = world.step(boards, choice, world.noise(len(boards), rng))
+        return float(100 * (world.distance(boards, goal) == 0).mean())
+
+    nothing = float(100 * (world.distance(start, goal) == 0).mean())
+    return {"noop": nothing, **{policy: success(policy) for policy in ("random", "replay", "greedy")}}
+
+
+def _greedy(world, boards, goal, rng) -> np.ndarray:
+    """The action after which the true model expects the smallest distance to the goal, (B,)."""
+    count, choices = len(boards), world.spec.action_size
+    every, aim = boards.take(np.repeat(np.arange(count), choices)), goal.take(np.repeat(np.arange(count), choices))
+    expected = np.zeros(count * choices)
+    for _ in range(GREEDY_SAMPLES):
+        noise = np.repeat(world.noise(count, rng), choices, 0)
+        after, _ = world.step(every, np.tile(np.arange(choices), count), noise)
+        expected += world.distance(after, aim)
+    return expected.reshape(count, choices).argmin(1)

@@ -1,0 +1,73 @@
+"""Same-board ranking: what happened, among everything else that might have happened to this very board.
+
+Where objects lie in other cells in every episode, cells alone tell 10,000 episodes apart and H@1 over episodes says
+nothing about colours. Here the candidates share the query's cells: the outcomes of the same actions under other chance,
+and the colours in which other episodes ended.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+STATES = 500  # episodes asked about
+OTHERS = 64  # candidates of each kind, before equal ones are merged
+
+
+class Alternatives(NamedTuple):
+    """Candidates of E episodes. boards: the U distinct ones; members (E, C): rows of `boards`, column 0 the true outcome;
+    first (E, C): False where a candidate repeats an earlier one of its episode."""
+
+    boards: object
+    members: np.ndarray
+    first: np.ndarray
+
+
+class BoardScore(NamedTuple):
+    """In percent: the true outcome is nearest, ties against us; and objects in the true colour in the nearest candidate."""
+
+    hits: float
+    accuracy: float
+
+
+def alternatives(world, state: np.ndarray, action: np.ndarray, horizon: int) -> Alternatives:
+    """Candidates of the first STATES episodes, the same for every run.  state (M, T+1, N, F), action (M, T+1)."""
+    rng = np.random.default_rng([horizon, 1])
+    state, action = state[:STATES], action[:STATES]
+    count = len(state)
+    truth = world.unpack(state[:, horizon])
+    again = world.unpack(np.repeat(state[:, 0], OTHERS, 0))
+    for t in range(horizon):
+        again, _ = world.step(again, np.repeat(action[:, t], OTHERS), world.noise(len(again), rng))
+    elsewhere = truth.take(np.repeat(np.arange(count), OTHERS))
+    elsewhere.colors = truth.colors[rng.integers(0, count, len(elsewhere))]
+    colors = [b.colors.reshape(count, -1, b.colors.shape[-1]) for b in (truth, again, elsewhere)]
+    colors = np.concatenate(colors, 1)  # (E, C, N)
+    powers = 10 ** np.arange(colors.shape[-1], dtype=np.int64)  # a palette has ten colours at most
+    keys = colors @ powers + np.arange(count)[:, None] * 10 * powers[-1]
+    _, first_seen, members = np.unique(keys, return_index=True, return_inverse=True)
+    members = members.reshape(keys.shape)
+    episode = first_seen // keys.shape[1]
+    boards = truth.take(episode)
+    boards.colors = colors.reshape(-1, colors.shape[-1])[first_seen]
+    first = np.zeros(keys.size, bool)
+    first[first_seen] = True
+    return Alternatives(boards, members, first.reshape(keys.shape))
+
+
+def score_alternatives(predicted: torch.Tensor, codes: torch.Tensor, pool: Alternatives) -> BoardScore:
+    """predicted (M >= E, ...) in the order of `alternatives`, codes (U, ...) of its boards."""
+    members, colors = pool.members, pool.boards.colors
+    predicted = predicted[: len(members)].flatten(1).double()
+    codes = codes.flatten(1).double()
+    distance = torch.cdist(
+        predicted[:, None], codes[torch.from_numpy(members)], compute_mode="donot_use_mm_for_euclid_dist"
+    )[:, 0].pow(2)  # fmt: skip
+    distance[torch.from_numpy(~pool.first)] = torch.inf
+    slack = 1e-9 * (predicted.pow(2).sum(1, keepdim=True) + codes.pow(2).sum(1).max())
+    rivals = distance[:, 1:].amin(1, keepdim=True)
+    hits = (distance[:, :1] + slack < rivals).double().mean()
+    wrong = torch.cat([distance[:, :1] + slack, distance[:, 1:]], 1)
+    nearest = members[np.arange(len(members)), wrong.argmin(1).numpy()]
+    accuracy = (colors[nearest] == colors[members[:, 0]]).mean()
+    return BoardScore(float(100 * hits), float(100 * accuracy))
