@@ -113,7 +113,8 @@ def run(cfg) -> dict:
 
     from envs.collect import collect
     from eval.report import write_report
-    from eval.score import print_scores, score_run
+    from eval.score import score_run
+    from eval.score_table import print_scores
     from train.datamodule import EpisodeData
     from train.memory import keep_freed_memory
     from train.callbacks import seconds_of

@@ -13,7 +13,7 @@ MAY = {
     "losses": {"losses", "models.interfaces"},
     "eval": {"eval", "envs", "models"},
     "train": OURS,
-    "configs": {"configs", "envs.problem"},
+    "configs": {"configs", "envs.problem", "envs.graphs", "envs.grid"},
 }
 
 
