@@ -13,3 +13,4 @@ def _parents(graph, num_objects: int) -> list | None:
 
 OmegaConf.register_new_resolver("parents", _parents, replace=True)
 OmegaConf.register_new_resolver("code_width", lambda num_colors: num_colors + GRID**2, replace=True)
+OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)

@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from envs.boards import Boards, random_cells
-from envs.graphs import resolve
+from envs.graphs import describe, resolve
 from envs.grid import (
     CROSS, DIAMOND, DISK, FRAME, GRID, HOURGLASS, PARALLELOGRAM, PENTAGON, RING, SCALENE, SQUARE, TRIANGLE, render,
 )  # fmt: skip
 from envs.problem import Problem, nearest
-from envs.scm import StructuralCausalModel, reached
+from envs.scm import REDRAW, StructuralCausalModel, reached
 from envs.spec import EnvSpec
 
 __all__ = ["ChemistryBoards", "ChemistryWorld", "PALETTE", "StructuralCausalModel", "reached"]
@@ -64,6 +64,10 @@ class ChemistryWorld:
 
     def __post_init__(self) -> None:
         n, c = self.num_objects, self.num_colors
+        for name in ("num_objects", "num_colors", "scm_seed"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise Problem(f"chemistry takes a whole number >= 0 as {name}, got {value!r}")
         if n > GRID**2:
             raise Problem(f"chemistry puts every object in a cell of its own: {n} objects, {GRID**2} cells; set num_objects=")
         if not 1 <= n <= len(SHAPES):
@@ -72,6 +76,10 @@ class ChemistryWorld:
             raise Problem(f"the palette tells 2 to {len(PALETTE)} colours apart, got {c}; set num_colors=")
         if self.movement not in MOVEMENT:
             raise Problem(f"chemistry has no movement '{self.movement}': {nearest(str(self.movement), MOVEMENT)}")
+        if self.redraw not in REDRAW:
+            raise Problem(f"chemistry has no redraw '{self.redraw}': {nearest(str(self.redraw), REDRAW)}")
+        if not isinstance(self.graph, str):  # plain lists, whatever held them: they go into headers
+            object.__setattr__(self, "graph", resolve(self.graph, n).astype(int).tolist())
         object.__setattr__(self, "model", self._read_model() if self.scm else self._draw_model())
         object.__setattr__(self, "spec", EnvSpec((FRAME, FRAME, 3), "object", n * c, n))
 
@@ -83,14 +91,14 @@ class ChemistryWorld:
             delays = None
         elif self.delay == "poisson":
             delays = 1 + np.random.default_rng([self.scm_seed, 1]).poisson(POISSON_MEAN, shape)
-        elif isinstance(self.delay, int) and self.delay >= 1:
+        elif isinstance(self.delay, int) and not isinstance(self.delay, bool) and self.delay >= 1:
             delays = np.full(shape, self.delay)
         else:
             raise Problem(f"delay is null, a whole number of steps >= 1, or poisson; got {self.delay!r}")
         return StructuralCausalModel(parents, self.num_colors, rng, self.skewness, self.redraw, delays)
 
     def _read_model(self) -> StructuralCausalModel:
-        """The saved model in place of graph, delay, skewness, redraw and scm_seed."""
+        """The saved model; graph, delay, skewness and redraw then say what it holds, not what was asked."""
         found = StructuralCausalModel.load(self.scm)
         for what, held, asked in (
             ("objects", len(found), self.num_objects), ("colours", found.num_colors, self.num_colors)
@@ -98,6 +106,10 @@ class ChemistryWorld:
             if held != asked:
                 raise Problem(f"{self.scm} holds a causal model of {held} {what}, this env has {asked}; choose another scm= or "
                               f"set num_{'colors' if what == 'colours' else what}={held}")  # fmt: skip
+        held = {"graph": describe(found.parents), "skewness": found.skewness, "redraw": found.redraw,
+                "delay": None if found.delays is None else found.delays.tolist()}  # fmt: skip
+        for name, value in held.items():
+            object.__setattr__(self, name, value)
         return found
 
     @property
@@ -145,7 +157,10 @@ class ChemistryWorld:
 
         noise (B, N); None: every effect takes its likeliest colour.
         """
-        target, color = np.divmod(np.asarray(action), self.num_colors)
+        action = np.asarray(action)
+        if action.size and not (action.min() >= 0 and action.max() < self.spec.action_size):
+            raise Problem(f"actions go from 0 to {self.spec.action_size - 1}, got {action.min()} to {action.max()}")
+        target, color = np.divmod(action, self.num_colors)
         if self.model.delays is None:
             colors, waiting = self.model.respond(boards.colors, target, color, noise), boards.waiting
         else:

@@ -88,6 +88,9 @@ def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bo
     mark = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
     path = Path(data_dir) / f"{env['name']}-{split}-{mark}.h5"
     remedy = f"rm {path} && python envs/collect.py env={env['name']} split={split}"
+    if hasattr(world, "save_beside"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        world.save_beside(path)
     if path.exists():
         return EpisodeFile(path, about, remedy)
 
@@ -107,8 +110,6 @@ def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bo
             columns = {name: values.reshape(-1, *values.shape[2:]) for name, values in columns.items()}
             writer.append(columns, np.full(episodes, length + 1))
         writer.finish()
-    if hasattr(world, "save_beside"):
-        world.save_beside(path)
     return EpisodeFile(path, about, remedy)
 
 

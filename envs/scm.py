@@ -5,6 +5,9 @@ here a model follows from one generator, is saved with the data, and has a diges
 """
 
 import hashlib
+import os
+import threading
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +17,9 @@ from envs.graphs import ancestors, order
 from envs.problem import Problem, nearest
 
 BIAS = 2.1  # biases of the networks are uniform in [-2.1, 2.1], as published
-TABLE_ROWS = 1 << 21  # conditional tables up to this size are kept whole; larger ones are computed when asked
+TABLE_ROWS = 1 << 17  # conditional tables up to this size are kept whole; larger ones are computed when asked
 REDRAW = ("descendants", "changed")
+LONGEST_DELAY = 100
 
 
 class Layers(NamedTuple):
@@ -69,19 +73,21 @@ class StructuralCausalModel:
     def _set(self, parents, num_colors, layers, skewness, redraw, delays) -> None:
         if redraw not in REDRAW:
             raise Problem(f"chemistry has no redraw '{redraw}': {nearest(redraw, REDRAW)}")
-        if not 2 <= num_colors:
-            raise Problem(f"chemistry needs at least 2 colours, got {num_colors}; set env.world.num_colors=")
-        if skewness < 0:
-            raise Problem(f"skewness is the gain of the tables' networks, a number >= 0, got {skewness}")
+        if num_colors < 2:
+            raise Problem(f"chemistry needs at least 2 colours, got {num_colors}; set num_colors=")
+        if not 0 <= skewness < float("inf"):
+            raise Problem(f"skewness is the gain of the tables' networks, a finite number >= 0, got {skewness}")
         self.parents, self.num_colors = np.asarray(parents, bool), int(num_colors)
         self.skewness, self.redraw, self.layers = float(skewness), redraw, list(layers)
         self.order = order(self.parents)
         if delays is not None:
-            delays = np.where(self.parents, np.asarray(delays), 0).astype(np.int64)
-            if (delays[self.parents] < 1).any():
-                child, parent = np.argwhere(self.parents & (delays < 1))[0]
-                raise Problem(f"the delay of edge {parent}->{child} is {delays[child, parent]}; a delay is a whole number of "
-                              f"steps >= 1 (no delay at all: delay=null)")  # fmt: skip
+            given = np.asarray(delays)
+            wrong = self.parents & ~((given >= 1) & (given <= LONGEST_DELAY) & (given == np.floor(given)))
+            if wrong.any():
+                child, parent = np.argwhere(wrong)[0]
+                raise Problem(f"the delay of edge {parent}->{child} is {given[child, parent]}; a delay is a whole number of "
+                              f"steps from 1 to {LONGEST_DELAY} (no delay at all: delay=null)")  # fmt: skip
+            delays = np.where(self.parents, given, 0).astype(np.int64)
         self.delays = delays
         self._cumulative: dict[int, np.ndarray] = {}
 
@@ -128,7 +134,7 @@ class StructuralCausalModel:
         else:
             code = np.zeros(len(colors), np.int64)
             for power, p in enumerate(np.flatnonzero(self.parents[v])):
-                code += colors[:, p] * np.int64(self.num_colors**power)
+                code += colors[:, p].astype(np.int64) * self.num_colors**power
             cumulative = table.take(code, 0)
         return (noise.astype(np.float32)[:, None] >= cumulative[:, :-1]).sum(1)
 
@@ -218,7 +224,7 @@ class StructuralCausalModel:
     def save(self, path: str | Path) -> None:
         """Write the whole model to one .npz, whole or not at all."""
         path = Path(path)
-        part = path.with_name(path.name + ".part")
+        part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # another may save the same model
         with part.open("wb") as file:
             about = {"num_colors": self.num_colors, "skewness": self.skewness, "redraw": self.redraw}
             np.savez(file, **self._arrays(), **about)
@@ -230,14 +236,19 @@ class StructuralCausalModel:
         try:
             with np.load(path, allow_pickle=False) as file:
                 held = {name: file[name] for name in file.files}
-            layers = [Layers(*nets) for nets in zip(*(held[name] for name in Layers._fields))]
+            layers = [Layers(*nets) for nets in zip(*(held[name] for name in Layers._fields), strict=True)]
+            n, c = len(held["parents"]), int(held["num_colors"])
+            shapes = {"inner": (n, 4 * n, n, c), "inner_bias": (n, 4 * n), "outer": (n, c, 4 * n), "outer_bias": (n, c)}
             delays = held["delays"] if held["delays"].size else None
-            found = cls.__new__(cls)
-            about = int(held["num_colors"]), layers, float(held["skewness"]), str(held["redraw"]), delays
+            shapes |= {"parents": (n, n)} | ({} if delays is None else {"delays": (n, n)})
+            wrong = [name for name, shape in shapes.items() if held[name].shape != shape]
+            if wrong:
+                raise ValueError(f"{wrong[0]} has shape {held[wrong[0]].shape}, not {shapes[wrong[0]]}")
+            about = float(held["skewness"]), str(held["redraw"]), delays
         except FileNotFoundError as error:
             raise Problem(f"{path} does not exist; a causal model is saved beside the data by envs/collect.py") from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            kind = type(error).__name__
-            raise Problem(f"{path} is not a saved causal model ({kind}); expected a .npz made by envs/collect.py") from error
-        found._set(held["parents"], *about)
+        except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            raise Problem(f"{path} is not a saved causal model ({error}); expected a .npz made by envs/collect.py") from error
+        found = cls.__new__(cls)
+        found._set(held["parents"], c, layers, *about)
         return found

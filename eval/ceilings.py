@@ -16,7 +16,9 @@ from eval.ranking import hits_at_k, mrr, ranks
 from eval.rollouts import rank_outcomes, what_if
 from eval.same_board import alternatives, score_alternatives
 
+VERSION = 2  # of what is measured
 SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation
+WHAT_IF_SAMPLES = 64
 GREEDY_SAMPLES = 16  # of every action, in a common noise
 PLANS = 1000  # episodes planned for
 
@@ -29,9 +31,10 @@ def has_ceiling(world) -> bool:
 def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: int) -> dict[str, float]:
     """The ceilings of a data set, in percent, from `<data file>.ceilings.json` where they stand already."""
     path = Path(f"{file.path}.ceilings.json")
-    key = f"horizons {','.join(map(str, horizons))}, episodes {episodes}, counterfactuals {counterfactuals}"
+    key = f"version {VERSION}, horizons {','.join(map(str, horizons))}, episodes {episodes}, counterfactuals {counterfactuals}"
     try:
         known = json.loads(path.read_text())
+        known = known if isinstance(known, dict) else {}
     except (FileNotFoundError, json.JSONDecodeError):
         known = {}
     if key not in known:
@@ -68,7 +71,7 @@ def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[
         both = [score_alternatives(torch.from_numpy(guess[h][chosen]), torch.from_numpy(codes), pool) for guess in (mode, mean)]
         better(f"board_hits@1/h{h}", *(score.hits for score in both))
         better(f"accuracy/h{h}", *(score.accuracy for score in both))
-        better(f"cf_hits@1/h{h}", _what_if_ceiling(world, state[chosen, 0], action[chosen], h))
+        better(f"cf_hits@1/h{h}", *_what_if_ceilings(world, state[chosen, 0], action[chosen], h))
         metrics |= {f"ceiling/success/{name}/h{h}": v for name, v in _plans(world, state, action, h).items()}
     return metrics
 
@@ -88,23 +91,28 @@ def _rolled(world, state, action, horizons, rng) -> dict[int, np.ndarray]:
     return seen
 
 
-def _expected(world, state, action, horizons, rng) -> dict[int, np.ndarray]:
-    """Mean codes over SAMPLES rollouts."""
+def _expected(world, state, action, horizons, rng, samples: int = SAMPLES) -> dict[int, np.ndarray]:
+    """Mean codes over as many rollouts."""
     total: dict[int, np.ndarray] = {}
-    for _ in range(SAMPLES):
+    for _ in range(samples):
         for h, codes in _rolled(world, state, action, horizons, rng).items():
-            total[h] = total.get(h, 0) + codes / SAMPLES
+            total[h] = total.get(h, 0) + codes / samples
     return total
 
 
-def _what_if_ceiling(world, state, action, horizon: int) -> float:
-    """Counterfactual H@1 of the rolled mode."""
-    rng = np.random.default_rng([horizon])  # as eval/score.py draws them
-    sequences, boards, outcome = what_if(world, state, action, horizon, rng)
+def _what_if_ceilings(world, state, action, horizon: int) -> tuple[float, float]:
+    """Counterfactual H@1 of the rolled mode and of the mean."""
+    sequences, boards, outcome = what_if(world, state, action, horizon, np.random.default_rng([horizon]))
     count, choices = outcome.shape
-    guess = _rolled(world, np.repeat(state, choices, 0), sequences.reshape(count * choices, -1), [horizon], None)[horizon]
-    guess, ids = torch.from_numpy(guess).unflatten(0, (count, choices)), frame_ids(world.render(boards))
-    return hits_at_k(rank_outcomes(guess, torch.from_numpy(_codes(world, boards)), outcome, ids).ravel())
+    start, every = np.repeat(state, choices, 0), sequences.reshape(count * choices, -1)
+    mode = _rolled(world, start, every, [horizon], None)[horizon]
+    mean = _expected(world, start, every, [horizon], np.random.default_rng([horizon, 2]), WHAT_IF_SAMPLES)[horizon]
+    codes, ids = torch.from_numpy(_codes(world, boards)), frame_ids(world.render(boards))
+
+    def hits(guess: np.ndarray) -> float:
+        return hits_at_k(rank_outcomes(torch.from_numpy(guess).unflatten(0, (count, choices)), codes, outcome, ids).ravel())
+
+    return hits(mode), hits(mean)
 
 
 def _plans(world, state, action, horizon: int) -> dict[str, float]:
@@ -113,7 +121,7 @@ def _plans(world, state, action, horizon: int) -> dict[str, float]:
     goal, start = world.unpack(state[:, horizon]), world.unpack(state[:, 0])
 
     def success(policy: str) -> float:
-        rng, boards = np.random.default_rng([horizon, len(policy)]), start
+        rng, boards = np.random.default_rng([horizon, 3]), start
         for t in range(horizon):
             if policy == "replay":
                 choice = action[:, t]

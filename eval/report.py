@@ -22,6 +22,7 @@ from omegaconf import OmegaConf
 
 from envs.collect import collect
 from envs.problem import Problem
+from eval.graph_pictures import graph_section
 from eval.page import loss_curves, page, table, write_whole
 from eval.runs import load_run
 from eval.score_table import caption, table_rows
@@ -57,6 +58,7 @@ def write_report(folder: str | Path) -> Path:
     metrics = folder / "metrics.csv"
     if metrics.exists():
         parts.append(f"<h2>Loss</h2>{loss_curves(metrics)}")
+    parts.append(graph_section(results))
     parts += _pictures(model, cfg, results)
     parts.append(f'<p class="soft">{_facts(results)}</p>')
     return write_whole(folder / "report.html", page(results["run"], "\n".join(parts)))

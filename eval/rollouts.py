@@ -83,6 +83,8 @@ def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarr
     query (M, A, ...) predictions; outcomes (U, ...) codes, outcome (M, A) index into them, ids (U,) equal for those that
     look the same: two boards that look the same are one outcome.  -> (M, A), 0 = best.
     """
+    if not (query.isfinite().all() and outcomes.isfinite().all()):
+        raise ValueError("predictions or outcomes hold NaN or infinity; a model that diverged cannot be ranked")
     query = query.flatten(2).double()
     candidates = outcomes.flatten(1).double()[torch.from_numpy(outcome)]  # (M, A, D)
     name = ids[outcome]  # (M, A)

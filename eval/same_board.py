@@ -59,6 +59,8 @@ def alternatives(world, state: np.ndarray, action: np.ndarray, horizon: int) -> 
 
 def score_alternatives(predicted: torch.Tensor, codes: torch.Tensor, pool: Alternatives) -> BoardScore:
     """predicted (M >= E, ...) in the order of `alternatives`, codes (U, ...) of its boards."""
+    if not (predicted.isfinite().all() and codes.isfinite().all()):
+        raise ValueError("predictions or outcomes hold NaN or infinity; a model that diverged cannot be ranked")
     members, colors = pool.members, pool.boards.colors
     predicted = predicted[: len(members)].flatten(1).double()
     codes = codes.flatten(1).double()
@@ -68,11 +70,11 @@ def score_alternatives(predicted: torch.Tensor, codes: torch.Tensor, pool: Alter
     distance[torch.from_numpy(~pool.first)] = torch.inf
     slack = 1e-9 * (predicted.pow(2).sum(1, keepdim=True) + codes.pow(2).sum(1).max())
     rivals = distance[:, 1:].amin(1, keepdim=True)
-    hits = (distance[:, :1] + slack < rivals).double().mean()
-    wrong = torch.cat([distance[:, :1] + slack, distance[:, 1:]], 1)
-    nearest = members[np.arange(len(members)), wrong.argmin(1).numpy()]
+    hit = (distance[:, :1] + slack < rivals)[:, 0]
+    place = torch.where(hit, 0, 1 + distance[:, 1:].argmin(1)).numpy()  # a tie is the rival's
+    nearest = members[np.arange(len(members)), place]
     accuracy = (colors[nearest] == colors[members[:, 0]]).mean()
-    return BoardScore(float(100 * hits), float(100 * accuracy))
+    return BoardScore(float(100 * hit.double().mean()), float(100 * accuracy))
 
 
 def painted(world, state, action, horizon: int):

@@ -35,6 +35,7 @@ from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, wha
 from eval.runs import config_hash, load_run
 from eval.same_board import painted, same_board_scores
 from eval.score_table import print_scores
+from eval.structure import measure_structure
 
 
 def _versions() -> dict:
@@ -170,11 +171,12 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
     """Score a run folder and write its results; None takes what the run's config says."""
     folder = Path(folder)
     model, cfg = load_run(folder)
+    own = cfg.score
     asked = {
-        "split": cfg.score.split if split is None else split,
-        "horizons": list(cfg.score.horizons if horizons is None else horizons),
-        "episodes": cfg.score.episodes if episodes is None else episodes,
-        "counterfactuals": cfg.score.counterfactuals if counterfactuals is None else counterfactuals,
+        "split": own.split if split is None else split,
+        "horizons": list(own.horizons if horizons is None else horizons),
+        "episodes": own.episodes if episodes is None else episodes,
+        "counterfactuals": own.counterfactuals if counterfactuals is None else counterfactuals,
     }
     split = asked["split"]
     world = instantiate(cfg.env.world)
@@ -187,7 +189,11 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
     )
     if has_ceiling(world):
         metrics |= ceilings(world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"])
-    path = folder / _file_name(asked, cfg.score)
+    structure = {}
+    if hasattr(world, "parents") and own.get("structure", True):  # runs of old do not say
+        found, structure = measure_structure(model, world, file)
+        metrics |= found
+    path = folder / _file_name(asked, own)
     if timing is None:
         timing = _timing_before(path)
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()}
@@ -197,6 +203,7 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
         "metrics": {name: round(value, 4) for name, value in metrics.items() if math.isfinite(value)},
         "protocol": {**protocol, "seeds": [cfg.seed], "budget": cfg.trainer.budget,
                      "epochs": [stage.epochs for stage in cfg.loss.stages]},
+        "structure": structure,
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
         "parameters": count,
         "config_hash": config_hash(cfg),

@@ -101,7 +101,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     action, state = (c.reshape(len(file), rows, *c.shape[1:]) for c in columns.values())
     true, metrics = world.parents, {}
     found = answers(model, world, state[:, 0])
-    about = {"why": found.why, "true": true.astype(int).tolist()}
+    about: dict = {"why": found.why, "true": true.astype(int).tolist()}
 
     def add(name: str, score: np.ndarray, against: np.ndarray, threshold: float, ignore=None) -> None:
         for key, value in compare(score, against, threshold, ignore)._asdict().items():

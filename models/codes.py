@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.extractors import MAP_SIZE, extractor
+from models.extractors import extractor
 from models.interfaces import Latent
 
 
@@ -31,6 +31,5 @@ class CodeEncoder(nn.Module):
 
     def forward(self, obs: Tensor) -> Latent:
         looks, where = self.look(obs)
-        cells = MAP_SIZE["cells"][0] * MAP_SIZE["cells"][1]
-        codes = F.one_hot(looks.argmax(-1), self.num_colors), F.one_hot(where.argmax(-1), cells)
+        codes = F.one_hot(looks.argmax(-1), self.num_colors), F.one_hot(where.argmax(-1), where.shape[-1])
         return Latent(torch.cat(codes, -1).float())

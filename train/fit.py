@@ -83,8 +83,15 @@ def _check_pair(cfg) -> None:
         raise Problem(
             f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
         )
-    if cfg.model.name == "vae" and cfg.loss.name != "nll":
-        raise Problem(f"model=vae has a likelihood and no contrastive form; use loss=nll (got loss={cfg.loss.name})")
+    for group, other in (("model", "loss"), ("loss", "model")):
+        fits = cfg[group].get({"model": "losses", "loss": "models"}[group])
+        if fits is not None and cfg[other].name not in fits:
+            raise Problem(
+                f"{group}={cfg[group].name} goes with {other}={' or '.join(fits)}, got {other}={cfg[other].name}; "
+                f"set {other}={fits[0]}"
+            )
+    if cfg.loss.name == "inverse_action" and not cfg.env.num_colors:
+        raise Problem(f"loss=inverse_action reads commanded colours and env={cfg.env.name} has none; use a chemistry env")
     if max(cfg.score.horizons) > cfg.env.splits[cfg.score.split].length:
         raise Problem(
             f"score.horizons={list(cfg.score.horizons)} reach beyond the episodes of split '{cfg.score.split}' "

@@ -60,6 +60,8 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     objective = instantiate(stage.objective)
     model.begin(objective, stage.trains, stage.learning_rate, stage.schedule, stage.get("weight_decay", 0.0))
     data.cut(stage.window, stage.batch_size)
+    if hasattr(objective, "prepare"):
+        objective.prepare(model, data.train)
     if getattr(objective, "encoder_is_fixed", False):
         data.keep_latents(model)
     keep = BestWeights(working)

@@ -26,8 +26,9 @@ class CausalTransition(nn.Module):
     gradient, so that any loss teaches it; given, `parents` [child][parent]; none; full, every slot with a smaller index,
     and the whole action: an autoregressive model of all slots together, without a claim about causes.
     Learned edges lead only from slots whose actions move the child: running means of responses tell which.
-    codes: the first `codes` numbers of a slot are a one-hot code; `windows` gives logits for them, `forward` the likeliest
-    code, and the rest of the slot is carried along unchanged. 0: the whole slot is continuous and predicted as a residual.
+    codes: the first `codes` numbers of a slot are a belief over codes; `windows` gives logits for them, `forward` their
+    probabilities, given the likeliest codes before the step. A slot that never answered to actions on this object keeps its
+    belief, and the rest of the slot is carried along. 0: the whole slot is continuous and predicted as a residual.
     sparsity: weight of the expected number of edges in the loss, in units of the loss for each edge.
     """
 
@@ -155,12 +156,22 @@ class CausalTransition(nn.Module):
         return self._after(self._before(old, flat, mask), old, new, mask).unflatten(0, action.shape[:2])
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
-        mask, new = self._mask(len(latent)), latent
-        before = self._before(latent, action, mask)
+        mask = self._mask(len(latent))
+        old = self._likeliest(latent)
+        before, new = self._before(old, action, mask), old
         for _ in range(self.num_slots):  # an effect has reached everyone after as many sweeps as a path is long
-            out = self._after(before, latent, new, mask)
-            if self.codes:
-                code = F.one_hot(out.argmax(-1), self.codes).to(latent.dtype)
-                out = torch.cat([code, latent[..., self.codes :]], -1)
-            new = out
-        return new
+            out = self._after(before, old, new, mask)
+            new = self._likeliest(torch.cat([out, latent[..., self.codes :]], -1)) if self.codes else out
+        if not self.codes:
+            return new
+        acted = action.view(len(action), self.num_slots, -1).sum(-1)
+        answers = (acted @ (self.responses() > RESPONDS).to(acted.dtype).T + acted) > 0  # (B, K)
+        belief = torch.where(answers[..., None], out.softmax(-1).to(latent.dtype), latent[..., : self.codes])
+        return torch.cat([belief, latent[..., self.codes :]], -1)
+
+    def _likeliest(self, latent: Tensor) -> Tensor:
+        """Slots with their belief over codes replaced by the likeliest code; the latent itself where there are none."""
+        if not self.codes:
+            return latent
+        code = F.one_hot(latent[..., : self.codes].argmax(-1), self.codes).to(latent.dtype)
+        return torch.cat([code, latent[..., self.codes :]], -1)

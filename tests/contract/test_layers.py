@@ -86,8 +86,8 @@ def unread(text, group, everything):
         ways = [rf"(cfg|config)\.{full}\b", rf"\$\{{{full}\}}", rf"for key in \([^)]*\"{last}\""]
         if len(path) > 1 or group == "env":  # a part that is handed on under a name of its own
             ways += [rf"\b(stage|plan|env|own)(\.|\.get\(\"|\[\"){last}\b"]
-        if path[0] == "epochs":
-            ways = [r"\$\{loss\.epochs\.\$\{trainer\.budget\}\}"]
+        if path[0].endswith("epochs"):
+            ways = [rf"\$\{{loss\.{path[0]}\.\$\{{trainer\.budget\}}\}}"]
         arguments = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
         if not arguments and not any(re.search(way, everything) for way in ways):
             found.append(path)

@@ -88,7 +88,7 @@ REFUSED = {
     "hard without transition": ("train/fit.py", ["loss=nll", "loss.stages.0.hard_share=0.5"], "does not train it; set it to 0"),
     "other objects": ("train/fit.py", ["env.world.num_objects=4"], "its world has 4 and 20"),
     "resume with more": ("train/fit.py", ["resume=r", "seed=1"], "resume= goes on with the run's own configuration; leave out"),
-    "illegal pair": ("train/fit.py", ["model=vae", "loss=infonce"], "use loss=nll (got loss=infonce)"),
+    "illegal pair": ("train/fit.py", ["model=vae", "loss=infonce"], "model=vae goes with loss=nll, got loss=infonce; set loss=nll"),
     "no GPU": ("train/fit.py", ["trainer=gpu"], "trainer=gpu needs a GPU and none is visible; use trainer=quick"),
     "horizon": ("train/fit.py", ["score.horizons=[1,11]"], "shorten the horizons or set env.splits.test.length="),
     "no run": ("eval/score.py", [], "no run given"),

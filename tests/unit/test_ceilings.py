@@ -82,7 +82,8 @@ def test_chance_makes_a_ceiling():
 def test_every_score_is_a_share(name, measured):
     """All horizons have all nine scores, each from 0 to 100, and MRR is at least H@1."""
     found = measured(WORLDS[name])
-    scores = ["hits@1", "mrr", "board_hits@1", "accuracy", "cf_hits@1"] + [f"success/{p}" for p in ("noop", "random", "replay", "greedy")]
+    plans = [f"success/{policy}" for policy in ("noop", "random", "replay", "greedy")]
+    scores = ["hits@1", "mrr", "board_hits@1", "accuracy", "cf_hits@1", *plans]
     assert set(found) == {f"{score}/h{h}" for score in scores for h in HORIZONS}
     assert all(0 <= value <= 100 for value in found.values())
     assert all(found[f"mrr/h{h}"] >= found[f"hits@1/h{h}"] for h in HORIZONS)
@@ -145,14 +146,13 @@ def test_the_ceiling_lies_above_the_floors(name, measured, data):
 
 def exact(world, start, target, color):
     """The distribution of what follows do(target := color) on one board: {colours: probability}, by enumeration."""
-    ends = {}
     follows = [v for v in world.model.order if _above(world.parents, v, target)]
-    for values in itertools.product(range(world.num_colors), repeat=len(follows)):
-        end = np.array(start)
-        end[target], end[follows] = color, values
-        p = np.prod([world.model.probabilities(v, end[None])[0, end[v]] for v in follows])
-        ends[tuple(int(c) for c in end)] = p
-    return ends
+    values = np.array(list(itertools.product(range(world.num_colors), repeat=len(follows))), int)
+    ends = np.tile(start, (len(values), 1))
+    ends[:, target] = color
+    ends[:, follows] = values
+    p = np.prod([world.model.probabilities(v, ends)[np.arange(len(ends)), ends[:, v]] for v in follows] or np.ones((1, 1)), 0)
+    return dict(zip(map(tuple, ends.tolist()), p.tolist()))
 
 
 def _above(parents, node, other):
@@ -187,6 +187,35 @@ def test_the_mean_of_rollouts_is_the_exact_marginal(monkeypatch):
         for end, p in exact(world, colors, *divmod(int(a), 3)).items():
             marginal[np.arange(3), end] += p
         assert np.abs(code - marginal).max() < 5 * 0.5 / np.sqrt(400)
+
+
+def test_the_better_of_mode_and_mean(monkeypatch, data):
+    """Each ceiling of a prediction is that of the mode or of the mean, whichever is more: spoil one and the other stands."""
+    world = ChemistryWorld(skewness=1.5)
+    shares = [f"ceiling/{score}/h3" for score in ("hits@1", "mrr", "board_hits@1", "accuracy")]
+    monkeypatch.setattr(eval.ceilings, "_plans", lambda *_: {})
+    whole, rolled, expected = measure(world, data(world), [3], 160, 30), eval.ceilings._rolled, eval.ceilings._expected
+
+    def only(name):
+        """The same with the other prediction replaced by zeros."""
+
+        def spoiled_mode(world, state, action, horizons, rng):
+            seen = rolled(world, state, action, horizons, rng)
+            return {h: 0 * codes for h, codes in seen.items()} if rng is None else seen
+
+        def spoiled_mean(*arguments):
+            return {h: 0 * codes for h, codes in expected(*arguments).items()}
+
+        with monkeypatch.context() as patch:
+            if name == "mean":
+                patch.setattr(eval.ceilings, "_rolled", spoiled_mode)
+            else:
+                patch.setattr(eval.ceilings, "_expected", spoiled_mean)
+            return measure(world, data(world), [3], 160, 30)
+
+    mode, mean = only("mode"), only("mean")
+    assert any(mode[share] != mean[share] for share in shares)
+    assert all(whole[share] == max(mode[share], mean[share]) for share in shares)
 
 
 def test_greedy_takes_the_best_action():

@@ -179,6 +179,18 @@ def test_scale_does_not_matter(case, scale):
     assert score_alternatives(predicted * scale, every * scale, pool) == score_alternatives(predicted, every, pool)
 
 
+def test_no_two_of_ten_colours_are_confused():
+    """Among a hundred possible boards of two objects the candidates keep every distinct one, and no index leads to another."""
+    world = ChemistryWorld(2, 10, "0->1", skewness=0)
+    state, action = episodes(world)
+    pool = alternatives(world, state, action, 1)
+    colors = pool.boards.colors[pool.members]
+    assert all(len(np.unique(c, axis=0)) == f.sum() for c, f in zip(colors, pool.first))
+    kept = action[:, 0] // 10 == 1  # under do() on the effect, the cause keeps its colour under any other chance
+    assert (colors[kept, : 1 + OTHERS, 0] == state[kept, 0, 0, 2][:, None]).all()
+    assert (colors[kept, : 1 + OTHERS, 1] == (action[kept, 0] % 10)[:, None]).all()
+
+
 def test_ten_objects_of_ten_colours_do_not_run_over():
     """The key of a board, ten digits beside its episode, is exact for the largest world."""
     world = ChemistryWorld(10, 10, "empty10")

@@ -1,0 +1,14 @@
+"""The transition alone, by squared error, on latents whitened beforehand."""
+
+from losses.nll import LatentPrediction
+
+
+class WhitenedPrediction(LatentPrediction):
+    """`LatentPrediction` on an encoder whose directions are set from training frames before the stage begins."""
+
+    FRAMES = 20_000
+
+    def prepare(self, model, windows) -> None:
+        """Fit the whitening to frames spread over all episodes."""
+        rows = len(windows.pixels)
+        model.encoder.fit(windows.frames(windows.starts[:: max(1, rows // self.FRAMES)]))

@@ -1,0 +1,40 @@
+"""WhitenedEncoder: another encoder's latents turned into uncorrelated directions of equal spread.
+
+The control of static chemistry: what an *untrained* encoder sees, whitened, scores nearly as well as any trained one
+there, so a static score says little about perception (recipes section 3).
+"""
+
+import torch
+from torch import Tensor, nn
+
+from models.interfaces import Latent
+
+
+class WhitenedEncoder(nn.Module):
+    """frames -> K = num_slots, D = width: the first num_slots * width principal directions, each of unit variance.
+
+    The inner encoder is frozen as it stands; `fit` sets the directions.
+    """
+
+    takes_bytes = True
+
+    def __init__(self, encoder: nn.Module, inputs: int, num_slots: int, width: int) -> None:
+        super().__init__()
+        self.inner, self.shape = encoder, (num_slots, width)
+        self.register_buffer("mean", torch.zeros(inputs))
+        self.register_buffer("directions", torch.eye(inputs, num_slots * width))
+
+    @torch.no_grad()
+    def fit(self, frames: Tensor) -> None:
+        """Set mean and directions from frames (M, 3, H, W)."""
+        self.inner.eval()
+        flat = torch.cat([self.inner(part).mean.flatten(1) for part in frames.split(1024)]).double()
+        self.mean.copy_(flat.mean(0))
+        values, vectors = torch.linalg.eigh(flat.T.cov())  # ascending
+        count = self.directions.shape[1]
+        scale = values[-count:].clamp(min=1e-9 * values[-1]).rsqrt()
+        self.directions.copy_(vectors[:, -count:] * scale)
+
+    def forward(self, obs: Tensor) -> Latent:
+        flat = self.inner(obs).mean.flatten(1).float()
+        return Latent(((flat - self.mean) @ self.directions).unflatten(1, self.shape))
