@@ -1,0 +1,92 @@
+"""Inverse-action codes, their likelihood, whitening, and the gaps that show a collapse."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from envs.chemistry import ChemistryWorld
+from eval.gaps import one_object_gaps
+from losses.inverse_action import CodeLikelihood, InverseAction, commands
+from models.codes import CodeEncoder
+from models.encoders import SlotEncoder
+from models.interfaces import Batch, Latent
+from models.whitened import WhitenedEncoder
+
+
+def test_commands():
+    """Action 7 of two slots with five choices is slot 1, choice 2."""
+    assert [int(x) for x in commands(F.one_hot(torch.tensor(7), 10).float(), 2)] == [1, 2]
+
+
+def test_codes_are_one_hot():
+    """Every slot is two one-hot codes side by side."""
+    latent = CodeEncoder(3, 4)(torch.rand(6, 3, 50, 50)).mean
+    assert latent.shape == (6, 3, 29)
+    assert (latent[..., :4].sum(-1) == 1).all() and (latent[..., 4:].sum(-1) == 1).all() and latent.max() == 1
+
+
+class Fixed:
+    """A model whose slots look like `logits`, and whose predictions are `predicted`."""
+
+    def __init__(self, logits=None, predicted=None):
+        self.logits, self.predicted, self.encoder = logits, predicted, self
+
+    def look(self, obs):
+        return self.logits.expand(len(obs), -1, -1), None
+
+    def predict_windows(self, latent, action):
+        return self.predicted
+
+
+def test_inverse_action_reads_the_acted_slot():
+    """Only the acted slot's logits count: log 2 for an undecided one, whatever the other says."""
+    action = F.one_hot(torch.tensor([[2]]), 4).float()  # slot 1, choice 0
+    batch = Batch(torch.zeros(1, 2, 3, 50, 50), action, torch.arange(2)[None])
+    loss = InverseAction()(Fixed(torch.tensor([[[9.0, -9.0], [0.0, 0.0]]])), batch)["command"]
+    assert loss.item() == pytest.approx(math.log(2))
+
+
+def test_likelihood_by_hand():
+    """Summed over slots, mean over transitions: one certain slot and one undecided among four cost log 4."""
+    latent = torch.zeros(1, 2, 2, 5)
+    latent[0, 1, 0, 1] = latent[0, 1, 1, 2] = 1
+    predicted = torch.zeros(1, 1, 2, 4)
+    predicted[0, 0, 0, 1] = 50.0
+    batch = Batch(None, torch.zeros(1, 1, 8), torch.arange(2)[None], latent)
+    assert CodeLikelihood()(Fixed(predicted=predicted), batch)["likelihood"].item() == pytest.approx(math.log(4), rel=1e-5)
+
+
+def test_whitening():
+    """Directions are uncorrelated and of unit variance over the frames they were set from."""
+    torch.manual_seed(0)
+    world = ChemistryWorld(movement="dynamic")
+    frames = torch.from_numpy(world.render(world.reset(500, np.random.default_rng(0)))).permute(0, 3, 1, 2)
+    encoder = WhitenedEncoder(SlotEncoder(5, 8, "small"), 40, 5, 2)
+    encoder.fit(frames)
+    flat = encoder(frames).mean.flatten(1)
+    assert torch.allclose(flat.T.cov(), torch.eye(10), atol=2e-2)
+
+
+class Blind:
+    """Sees every object's cell but the third one's."""
+
+    device = "cpu"
+
+    def encode(self, frames):
+        cells = frames.float().unflatten(3, (-1, 10)).unflatten(2, (-1, 10)).mean((3, 5))  # (B, 3, 5, 5)
+        cells[:, :, 4, 0] = 0  # the static cell of object 2
+        return cells.flatten(1)[:, None]
+
+
+def test_gaps_show_the_blind_spot():
+    """The gap of the object that is not seen is 0, and of no other."""
+    gaps = one_object_gaps(Blind(), ChemistryWorld())
+    assert gaps[2] == 0 and (np.delete(gaps, 2) > 0.05).all()
+
+
+def test_latent_protocol():
+    """Codes are a plain Latent without variance."""
+    assert isinstance(CodeEncoder(2, 3)(torch.rand(1, 3, 50, 50)), Latent)

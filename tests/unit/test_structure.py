@@ -1,0 +1,126 @@
+"""Estimated graphs against true ones, by hand and on worlds whose graph is known."""
+
+import numpy as np
+import pytest
+import torch
+
+from envs.chemistry import ChemistryWorld
+from envs.frames import frame_ids
+from envs.graphs import ancestors, preset
+from eval.direct_edges import THRESHOLD, leave_one_out, strengths
+from eval.graph_pictures import graph_section
+from eval.structure import answers, compare
+
+TRUE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], bool)
+
+
+def test_compare_by_hand():
+    """One edge right, one reversed, one too many: SHD 2 (a reversal is one), precision 1/3, recall 1/2."""
+    score = np.array([[0, 0, 0], [0.9, 0, 0.8], [0.7, 0.1, 0]])
+    found = compare(score, TRUE, 0.5)
+    assert (found.shd, found.precision, found.recall) == (2, pytest.approx(100 / 3), 50)
+    # true edges score .9 and .1, the others .8, .7, 0, 0: of 8 pairs 4 + 2 are in order
+    assert found.auroc == pytest.approx(75)
+
+
+def test_compare_leaves_out():
+    """An ignored entry counts neither way."""
+    ignore = np.zeros((3, 3), bool)
+    ignore[2, 1] = True
+    assert compare(np.array([[0, 0, 0], [0.9, 0, 0], [0, 0, 0]]), TRUE, 0.5, ignore) == (0, 100, 100, 100)
+
+
+def test_constant_scores_know_nothing():
+    """The same score everywhere: AUROC 50."""
+    assert compare(np.ones((3, 3)), TRUE, 0.5).auroc == 50
+
+
+@pytest.fixture(scope="module", params=["chain4", "collider4", "full4"])
+def run(request):
+    """A world, colours after 40,000 random interventions, and the objects acted on."""
+    world = ChemistryWorld(num_objects=4, num_colors=3, graph=request.param, scm_seed=3)
+    rng = np.random.default_rng(0)
+    boards, colors, acted = world.reset(4000, rng), [], []
+    for _ in range(10):
+        action = rng.integers(0, 12, 4000)
+        boards, _ = world.step(boards, action, world.noise(4000, rng))
+        colors.append(boards.colors), acted.append(action // 3)
+    return world, np.concatenate(colors), np.concatenate(acted)
+
+
+def test_leaving_one_out_finds_the_graph(run):
+    """Every edge that is not vacuous is found, and nothing else."""
+    world, colors, acted = run
+    lost = leave_one_out(colors.astype(np.int64), acted, ancestors(world.parents), 3)
+    strong = strengths(world.model, colors, acted, np.random.default_rng(0)) > 2 * THRESHOLD
+    assert (lost[strong] > THRESHOLD).all()
+    assert (np.abs(lost[~world.parents]) < THRESHOLD).all()
+
+
+def test_strengths_of_tables_that_ignore_their_parents():
+    """skewness 0: every edge is vacuous."""
+    world = ChemistryWorld(skewness=0.0)
+    colors = world.reset(500, np.random.default_rng(0)).colors
+    assert np.abs(strengths(world.model, colors, np.zeros(500, int), np.random.default_rng(0))).max() < 1e-9
+
+
+class Oracle:
+    """Slots in another order than the objects, rolled by the true model's mode."""
+
+    device, decoder = "cpu", None
+    order = [2, 0, 1, 3]
+
+    def __init__(self, world):
+        self.world, self.states = world, {}
+
+    def know(self, boards):
+        for name, state in zip(frame_ids(self.world.render(boards)), self.world.pack(boards)):
+            self.states[int(name)] = state
+
+    def encode(self, frames):
+        names = frame_ids(frames.permute(0, 2, 3, 1).numpy())
+        boards = self.world.unpack(np.stack([self.states[int(name)] for name in names]))
+        return torch.from_numpy(self.world.factors(boards).astype(np.float32))[:, self.order]
+
+    def rollout(self, latent, actions):
+        colors = latent[:, np.argsort(self.order)].argmax(-1).numpy().astype(np.int8)
+        boards = self.world.reset(len(colors), np.random.default_rng(0))
+        boards.colors = colors
+        after, _ = self.world.step(boards, actions[:, 0].argmax(-1).numpy(), None)
+        return torch.from_numpy(self.world.factors(after).astype(np.float32))[:, self.order][:, None]
+
+
+def test_slots_are_matched_by_their_answers():
+    """Slots in any order are found again, and what answers is what the true graph reaches."""
+    world = ChemistryWorld(num_objects=4, num_colors=3, graph="chain4", scm_seed=3)
+    boards = world.reset(256, np.random.default_rng(1))
+    model = Oracle(world)
+    model.know(boards)
+    found = answers(model, world, world.pack(boards))
+    assert found.slots.tolist() == np.argsort(Oracle.order).tolist()
+    reach = found.moved * (1 - np.eye(4))
+    assert not (reach > 0.02)[~ancestors(preset("chain4"))].any() and (reach > 0.02)[TRUE_CHAIN].all()
+
+
+TRUE_CHAIN = np.eye(4, k=-1, dtype=bool)
+
+
+def test_a_model_that_cannot_be_asked_says_why():
+    """One slot and no decoder."""
+    model = Oracle(world := ChemistryWorld(num_objects=4, num_colors=3, graph="chain4"))
+    boards = world.reset(10, np.random.default_rng(1))
+    model.know(boards)
+    model.encode = lambda frames: torch.zeros(len(frames), 1, 12)
+    model.rollout = lambda latent, actions: latent[:, None]
+    found = answers(model, world, world.pack(boards))
+    assert found.moved is None and "no slots and there is no decoder" in found.why
+
+
+def test_pictures():
+    """A section with both graphs; none where the env has no graph."""
+    structure = {"why": "predicted slots", "true": TRUE.astype(int).tolist(), "strength": (TRUE * 0.1).tolist(),
+                 "direct": {"score": (TRUE * 0.1).tolist(), "threshold": 0.01}}  # fmt: skip
+    metrics = {f"structure/direct/{key}": 0.0 for key in ("shd", "precision", "recall", "auroc")}
+    html = graph_section({"structure": structure, "metrics": metrics})
+    assert "Direct edges" in html and html.count("<svg") == 1
+    assert graph_section({"metrics": {}}) == ""
