@@ -84,6 +84,9 @@ def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
 
 def check_values(cfg: DictConfig) -> None:
     """Raise Problem on the first value that cannot be; null stands for "not set" and passes."""
+    shown = OmegaConf.select(cfg, "env.observation")
+    if shown is not None and shown not in cfg.env.factors:  # before the widths that are looked up by it
+        raise Problem(f"there is no observation '{shown}': {nearest(str(shown), cfg.env.factors)}; set env.observation=")
     try:
         plain = OmegaConf.to_container(cfg, resolve=True)
     except OmegaConfBaseException as error:

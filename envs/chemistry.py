@@ -11,6 +11,7 @@ from envs.graphs import resolve
 from envs.grid import (
     CROSS, DIAMOND, DISK, FRAME, GRID, HOURGLASS, PARALLELOGRAM, PENTAGON, RING, SCALENE, SQUARE, TRIANGLE, render,
 )  # fmt: skip
+from envs.observe import OBSERVATIONS
 from envs.problem import Problem, nearest
 from envs.scm import StructuralCausalModel, reached
 from envs.spec import EnvSpec
@@ -47,6 +48,7 @@ class ChemistryWorld:
     movement: static keeps object i in its published cell; dynamic draws the cells anew in every episode.
     delay: null, effects within the step; a whole number of steps; or poisson, 1 + Poisson(3) for each edge.
     skewness, redraw: envs/scm.py.  scm_seed: names the causal model.  scm: a saved model to use in place of a drawn one.
+    observation: pixels | state, what models are shown; envs/observe.py.
     """
 
     num_objects: int = 5
@@ -58,6 +60,7 @@ class ChemistryWorld:
     redraw: str = "descendants"
     scm_seed: int = 0
     scm: str | None = field(default=None, metadata={"identity": False})  # its digest tells, its path does not
+    observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
     fault: ClassVar[str | None] = None  # every action can be done
     model: StructuralCausalModel = field(init=False, compare=False)
     spec: EnvSpec = field(init=False, compare=False)
@@ -72,6 +75,8 @@ class ChemistryWorld:
             raise Problem(f"the palette tells 2 to {len(PALETTE)} colours apart, got {c}; set num_colors=")
         if self.movement not in MOVEMENT:
             raise Problem(f"chemistry has no movement '{self.movement}': {nearest(str(self.movement), MOVEMENT)}")
+        if self.observation not in OBSERVATIONS:
+            raise Problem(f"chemistry has no observation '{self.observation}': {nearest(str(self.observation), OBSERVATIONS)}")
         object.__setattr__(self, "model", self._read_model() if self.scm else self._draw_model())
         object.__setattr__(self, "spec", EnvSpec((FRAME, FRAME, 3), "object", n * c, n))
 

@@ -3,6 +3,7 @@
     python train/fit.py model=modular env=physics5
     python train/fit.py model=gnn loss=nll env=physics3 seed=1
     python train/fit.py experiment=paper_physics model=modular env=physics5
+    python train/fit.py model=modular env=chemistry_chain10 env.observation=state
     python train/fit.py resume=runs/modular-infonce-physics5-quick-s0
 
 Writes runs/<name>/ with config.yaml, checkpoints/, metrics.csv, results.json and report.html.
@@ -105,6 +106,23 @@ def _check_pair(cfg) -> None:
                 )
 
 
+def _check_world(cfg, world) -> None:
+    """What models are sized by must be what the world has."""
+    from envs.observe import num_factors
+
+    if (world.spec.num_objects, world.spec.action_size) != (cfg.env.num_objects, cfg.env.action_size):
+        raise Problem(
+            f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
+            f"{world.spec.num_objects} and {world.spec.action_size}; mend configs/env/{cfg.env.name}.yaml"
+        )
+    said, shown = cfg.env.factors[cfg.env.observation], num_factors(world)
+    if said != shown:
+        raise Problem(
+            f"env '{cfg.env.name}' says that observation={cfg.env.observation} shows {said} numbers of each object, its "
+            f"world shows {shown}; set env.factors.{cfg.env.observation}={shown}"
+        )
+
+
 def run(cfg) -> dict:
     """The command; returns what results.json holds."""
     from hydra.utils import instantiate
@@ -124,11 +142,7 @@ def run(cfg) -> dict:
     folder, cfg = _choose_folder(cfg)
     _check_pair(cfg)
     world = instantiate(cfg.env.world)
-    if (world.spec.num_objects, world.spec.action_size) != (cfg.env.num_objects, cfg.env.action_size):
-        raise Problem(
-            f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
-            f"{world.spec.num_objects} and {world.spec.action_size}; mend configs/env/{cfg.env.name}.yaml"
-        )
+    _check_world(cfg, world)
     seed_everything(cfg.seed, workers=False, verbose=False)
     model = instantiate(cfg.model.module)
     for stage in cfg.loss.stages:
@@ -140,7 +154,7 @@ def run(cfg) -> dict:
     _open_folder(folder, cfg, overwrite)
 
     logger = wandb_logger(cfg, folder)
-    train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world.spec, cfg.seed), folder, logger)
+    train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world, cfg.seed), folder, logger)
     epochs = sum(stage.epochs for stage in cfg.loss.stages)
     timing["fit_s"] = seconds_of(folder / "metrics.csv")  # of all sessions, where the run was interrupted
     timing["samples_per_s"] = epochs * int((files["train"].ep_len - 1).sum()) / timing["fit_s"]
