@@ -49,6 +49,8 @@ LIMITS = {
     "horizons": HORIZONS,
     "episodes": POOL,
     "counterfactuals": STATES,
+    "nodes": ("a list of whole numbers >= 0, for example [0,2,4,6]", list_of(whole(0))),
+    "sigma": ("a number >= 0", number(at_least=0)),
     "trainer.accelerator": ("auto, cpu or gpu", one_of("auto", "cpu", "gpu")),
     "trainer.precision": (f"one of {', '.join(PRECISIONS)}", one_of(*PRECISIONS)),
     "trainer.gradient_clip": ("a number > 0", number(above=0)),
