@@ -179,6 +179,10 @@ class ChemistryWorld:
         shapes = np.tile(np.array(SHAPES[: self.num_objects]), (len(boards), 1))
         return render(boards.positions, shapes, PALETTE[boards.colors] / np.float32(255))
 
+    @property
+    def factor_width(self) -> int:
+        return self.num_colors + GRID**2 * (self.movement == "dynamic")
+
     def factors(self, boards: ChemistryBoards) -> np.ndarray:
         """One-hot factors of every object, (B, N, C) uint8, and (B, N, C + 25) where cells change: colour, then cell."""
         colors = np.eye(self.num_colors, dtype=np.uint8)[boards.colors]

@@ -200,6 +200,10 @@ class PhysicsWorld:
         """-> frames (B, 50, 50, 3) uint8."""
         return render(boards.positions, boards.shapes, boards.colors / np.float32(255))
 
+    @property
+    def factor_width(self) -> int:
+        return GRID**2 + (0 if self.hidden_weights else self.num_objects)
+
     def factors(self, boards: PhysicsBoards) -> np.ndarray:
         """One-hot factors of every object, uint8: its cell (25) and, where the frame tells it, its weight rank (N)."""
         cells = boards.positions[..., 0].astype(int) * GRID + boards.positions[..., 1]

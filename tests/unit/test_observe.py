@@ -52,8 +52,9 @@ def test_physics_tells_the_weight_rank_unless_it_is_hidden():
     shown = show(world, boards)
     assert shown.shape == (5, 3, 28)
     assert np.array_equal(shown[..., 25:].argmax(-1).argsort(1), boards.weights.argsort(1))
-    assert num_factors(PhysicsWorld(3, hidden_weights=True, observation="state")) == 25
-    assert num_factors(PhysicsWorld(3)) == 0
+    hidden = PhysicsWorld(3, hidden_weights=True, observation="state")
+    assert show(hidden, boards).shape == (5, 3, 25)
+    assert [num_factors(w) for w in (world, hidden, PhysicsWorld(3))] == [28, 25, 0]
 
 
 def test_frames_are_shown_unless_asked_otherwise():
