@@ -16,6 +16,7 @@ CORE = [
     "omegaconf>=2.3",
     "filelock>=3.12",
     "matplotlib>=3.8",
+    "scipy>=1.11",
     "rich>=13",
     "wandb>=0.17",
 ]

@@ -25,7 +25,7 @@ from envs.observe import recorded
 from envs.problem import Problem
 from eval.page import loss_curves, page, table, write_whole
 from eval.runs import load_run
-from eval.score import caption, table_rows
+from eval.score_table import caption, table_rows
 from eval.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
 
 
@@ -65,7 +65,7 @@ def write_report(folder: str | Path) -> Path:
 
 def _scores(results: dict) -> str:
     header, rows = table_rows(results)
-    bounds = [label.startswith(("floor", "ceiling")) for label, *_ in rows]
+    bounds = [label.strip().startswith(("floor", "ceiling", "bound")) for label, *_ in rows]
     classes = ["bound" if bound else "" for bound in bounds]
     classes[0] = "first"
     rows = [[escape(cell) for cell in row] for row in rows]

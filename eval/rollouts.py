@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from envs.frames import frame_ids
 from envs.observe import show
-from models.pixels import as_obs
+from models.pixels import as_obs, to_float
 
 
 def actions_of(action: np.ndarray, spec) -> torch.Tensor:
@@ -54,6 +54,12 @@ def branch(model, latent: torch.Tensor, sequences: np.ndarray, spec) -> torch.Te
 def decode_frames(model, latent: torch.Tensor, batch: int = 512) -> torch.Tensor:
     """latent (M, K, D)  ->  frames (M, 3, H, W), or factors (M, N, F), in [0, 1]."""
     return torch.cat([model.decode(part.to(model.device)).cpu() for part in latent.split(batch)])
+
+
+def true_frames(obs: np.ndarray) -> torch.Tensor:
+    """Observations as `decode_frames` should give them, floats in [0, 1]."""
+    numbers, scale = to_float(as_obs(torch.from_numpy(np.ascontiguousarray(obs))))
+    return numbers * scale
 
 
 def what_if(world, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator):

@@ -10,6 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from envs.observe import show
+from eval.rollouts import actions_of, encode_frames, rollout
+
 STATES = 500  # episodes asked about
 OTHERS = 64  # candidates of each kind, before equal ones are merged
 
@@ -71,3 +74,25 @@ def score_alternatives(predicted: torch.Tensor, codes: torch.Tensor, pool: Alter
     nearest = members[np.arange(len(members)), wrong.argmin(1).numpy()]
     accuracy = (colors[nearest] == colors[members[:, 0]]).mean()
     return BoardScore(float(100 * hits), float(100 * accuracy))
+
+
+def painted(world, state, action, horizon: int):
+    """The boards on which every action has painted its object and nothing has followed."""
+    boards = world.unpack(state[:, 0])
+    for t in range(horizon):
+        boards = world.paint(boards, action[:, t])
+    return boards
+
+
+def same_board_scores(model, world, obs, state, action, horizon: int) -> dict[str, float]:
+    """Same-board H@1 and per-object accuracy of the model, and of painting the acted objects."""
+    pool = alternatives(world, state, action, horizon)
+    count = len(pool.members)
+    codes = encode_frames(model, show(world, pool.boards))
+    predicted = rollout(model, encode_frames(model, obs[:count]), actions_of(action[:count, :horizon], world.spec))
+    paint = encode_frames(model, show(world, painted(world, state[:count], action[:count], horizon)))
+    metrics = {}
+    for name, guess in (("test", predicted), ("floor/paint", paint)):
+        score = score_alternatives(guess, codes, pool)
+        metrics[f"{name}/board_hits@1/h{horizon}"], metrics[f"{name}/accuracy/h{horizon}"] = score.hits, score.accuracy
+    return metrics

@@ -23,18 +23,19 @@ import numpy as np
 import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
-from rich.console import Console
-from rich.table import Table
 from torch.nn import functional as F
 
 from envs.collect import collect
 from envs.frames import frame_ids
-from envs.observe import recorded
+from envs.observe import recorded, show
 from envs.problem import Problem
+from eval.ceilings import ceilings, has_ceiling
+from eval.gaps import one_object_gaps
 from eval.ranking import hits_at_k, mrr, ranks
-from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, what_if_ranks
+from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, true_frames, what_if_ranks
 from eval.runs import config_hash, load_run
-from models.pixels import as_obs, to_float
+from eval.same_board import painted, same_board_scores
+from eval.score_table import print_scores
 
 
 def _versions() -> dict:
@@ -132,12 +133,15 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
         _rank_all(metrics, "floor/copy/", start, target, groups, h, subsets)
         constant = target.mean(0, keepdim=True).expand_as(target)
         _rank_all(metrics, "floor/constant/", constant, target, groups, h, {})
+        if hasattr(world, "paint"):
+            paint = encode_frames(model, show(world, painted(world, state, action, h)))
+            _rank_all(metrics, "floor/paint/", paint, target, groups, h, subsets)
         if model.decoder is not None:
-            true = as_obs(torch.from_numpy(np.ascontiguousarray(obs[:, h])))
-            metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, true)
+            metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, obs[:, h])
     metrics["test/latent_spread"] = float(start.flatten(1).std(0).mean())  # near 0: the encoder collapsed
     if start.shape[1] > 1:
         metrics["test/weakest_slot"] = weakest_slot(start)
+    metrics["test/smallest_gap"] = float(one_object_gaps(model, world).min())
     if counterfactuals:
         chosen = np.random.default_rng(0).permutation(count)[:counterfactuals]  # the same states for every run
         protocol["counterfactual_states"], protocol["counterfactual_actions"] = len(chosen), world.spec.action_size
@@ -147,6 +151,8 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
             for name, result in zip(("test", "floor/copy"), ranked):
                 result = result.ravel()
                 metrics[f"{name}/cf_hits@1/h{h}"], metrics[f"{name}/cf_mrr/h{h}"] = hits_at_k(result), mrr(result)
+            if has_ceiling(world):
+                metrics |= same_board_scores(model, world, obs[chosen, 0], state[chosen], action[chosen], h)
         if 1 in horizons:
             metrics["test/cf_hits@1"], metrics["test/cf_mrr"] = metrics["test/cf_hits@1/h1"], metrics["test/cf_mrr/h1"]
     return metrics, protocol
@@ -155,9 +161,9 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
 def _reconstruction(model, latent, obs) -> float:
     """Binary cross entropy of decoded predictions, summed over pixels or factors, mean over episodes (nats per frame)."""
     total = 0.0
-    for z, x in zip(latent.split(512), obs.split(512)):
-        probability, (true, scale) = decode_frames(model, z).clamp(1e-7, 1 - 1e-7), to_float(x)
-        total += F.binary_cross_entropy(probability, true * scale, reduction="sum").item()
+    for rows in torch.arange(len(obs)).split(512):
+        probability = decode_frames(model, latent[rows]).clamp(1e-7, 1 - 1e-7)
+        total += F.binary_cross_entropy(probability, true_frames(obs[rows]), reduction="sum").item()
     return total / len(obs)
 
 
@@ -180,6 +186,8 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
     metrics, protocol = measure(
         model, world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"]
     )
+    if has_ceiling(world):
+        metrics |= ceilings(world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"])
     path = folder / _file_name(asked, cfg.score)
     if timing is None:
         timing = _timing_before(path)
@@ -200,49 +208,6 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
     part.write_text(json.dumps(results, indent=2))
     part.replace(path)
     return results
-
-
-def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a run's table, shared by the terminal and the report."""
-    m, horizons = results["metrics"], [key for key in results["protocol"]["distinct"]]
-    lines = [
-        ("H@1", "test/hits@1/"), ("MRR", "test/mrr/"), ("H@1 where weights decided", "test/hits@1/contact/"),
-        ("H@1 where a block is pushed", "test/hits@1/push/"), ("counterfactual H@1", "test/cf_hits@1/"),
-        ("counterfactual MRR", "test/cf_mrr/"), ("reconstruction (nats)", "test/reconstruction/"),
-        ("authors' rule H@1 (ties win)", "test/reference/hits@1/"), ("authors' rule MRR", "test/reference/mrr/"),
-        ("floor: copy the start H@1", "floor/copy/hits@1/"), ("floor: copy the start cf H@1", "floor/copy/cf_hits@1/"),
-        ("floor: constant H@1", "floor/constant/hits@1/"),
-    ]  # fmt: skip
-    rows = [
-        [label, *(f"{m[key + h]:.2f}" if key + h in m else "" for h in horizons)]
-        for label, key in lines
-        if any(key + h in m for h in horizons)
-    ]
-    if "test/weakest_slot" in m:
-        rows.append(["weakest slot, % of the widest", f"{m['test/weakest_slot']:.0f}", *[""] * (len(horizons) - 1)])
-    return ["", *(f"{h[1:]} step{'s' if h != 'h1' else ''}" for h in horizons)], rows
-
-
-def caption(results: dict) -> str:
-    """The protocol in one line: a number without it means nothing."""
-    p = results["protocol"]
-    distinct = ", ".join(f"{h[1:]}: {n}" for h, n in p["distinct"].items())
-    shown = ", state input" if p.get("observation") == "state" else ""
-    return (
-        f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}{shown}), budget {p['budget']} "
-        f"({'+'.join(map(str, p['epochs']))} epochs), seed {results['seed']}, pool {p['pool']} (distinct outcomes {distinct}), "
-        f"rule grouped, ties against us, {p['counterfactual_states']} counterfactual states; percent"
-    )
-
-
-def print_scores(results: dict) -> None:
-    """The table on the terminal."""
-    header, rows = table_rows(results)
-    table = Table(*header, caption=caption(results))
-    for row in rows:
-        table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 100).print(table)
-    print("  ".join(f"{name} {value}" for name, value in results["timing"].items()))
 
 
 def run(cfg) -> None:

@@ -97,6 +97,8 @@ class WorldModel(LightningModule):
 
     def _log_terms(self, prefix: str, batch) -> Tensor:
         terms = self.objective(self, batch)
+        if "transition" in self._trains and hasattr(self.transition, "penalties"):
+            terms |= self.transition.penalties()
         loss = torch.stack(list(terms.values())).sum()
         if not loss.isfinite():
             bad = ", ".join(f"{name} = {term.item()}" for name, term in terms.items() if not term.isfinite())

@@ -8,6 +8,8 @@ from pathlib import Path
 from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint
 
+from eval.gaps import SMALL, one_object_gaps
+
 
 class SeedEpochs(Callback):
     """Seeds every epoch from (seed, stage, epoch), so that a resumed run draws what the uninterrupted one drew."""
@@ -68,6 +70,23 @@ class BestWeights(ModelCheckpoint):
             "best_k_models": {best: score for score in state_dict["best_k_models"].values()},
         }  # fmt: skip
         super().load_state_dict({**state_dict, **here})
+
+
+class Gaps(Callback):
+    """Logs val/smallest_gap every epoch and says once when it is too small: eval/gaps.py tells what that means."""
+
+    def __init__(self, world) -> None:
+        self.world, self.warned = world, False
+
+    def on_validation_epoch_end(self, trainer, model) -> None:
+        gaps = one_object_gaps(model, self.world)
+        model.log("val/smallest_gap", float(gaps.min()))
+        if gaps.min() < SMALL and not self.warned and trainer.current_epoch > 0:
+            self.warned = True
+            print(
+                f"warning: boards that differ only in object {gaps.argmin()} lie at {gaps.min():.4f} of the distance of two "
+                f"random boards; the latents hardly tell it", file=sys.stderr, flush=True,
+            )  # fmt: skip
 
 
 class EpochLines(Callback):

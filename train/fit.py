@@ -92,6 +92,8 @@ def _check_pair(cfg) -> None:
             f"({cfg.env.splits[cfg.score.split].length} actions); shorten the horizons or set "
             f"env.splits.{cfg.score.split}.length="
         )
+    if cfg.model.name == "codes" and cfg.env.observation == "state":
+        raise Problem("model=codes reads its codes off a picture, and env.observation=state shows none; use another model=")
     for number, stage in enumerate(cfg.loss.stages):
         if stage.get("hard_share", 0) and "transition" not in stage.trains:
             raise Problem(
@@ -131,7 +133,8 @@ def run(cfg) -> dict:
 
     from envs.collect import collect
     from eval.report import write_report
-    from eval.score import print_scores, score_run
+    from eval.score import score_run
+    from eval.score_table import print_scores
     from train.datamodule import EpisodeData
     from train.memory import keep_freed_memory
     from train.callbacks import seconds_of

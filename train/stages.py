@@ -15,7 +15,7 @@ from pytorch_lightning.loggers import WandbLogger
 
 from eval.runs import load_weights, read_checkpoint, save_weights
 from models.world_model import WorldModel
-from train.callbacks import BestWeights, EpochLines, MetricsFile, SeedEpochs
+from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, SeedEpochs
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
 
@@ -74,6 +74,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
             MetricsFile(checkpoints.parent / "metrics.csv", stage.name),  # first: its clock covers what the others do
             HardWindows(data.train, stage.get("hard_share", 0.0)),
             SeedEpochs(cfg.seed, number),
+            *([Gaps(instantiate(cfg.env.world))] if "encoder" in stage.trains else []),
             keep,
             progress,
         ],

@@ -13,7 +13,7 @@ MAY = {
     "losses": {"losses", "models.interfaces"},
     "eval": {"eval", "envs", "models"},
     "train": OURS,
-    "configs": {"configs", "envs.problem"},
+    "configs": {"configs", "envs.problem", "envs.graphs", "envs.grid"},
 }
 
 
@@ -88,10 +88,10 @@ def unread(text, group, everything):
             ways += [rf"\b(stage|plan|env|own)(\.|\.get\(\"|\[\"){last}\b"]
         if path[0] == "epochs":
             ways = [r"\$\{loss\.epochs\.\$\{trainer\.budget\}\}"]
+        arguments = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
         if path[0] in ("factors", "name_part"):
             table = full.removesuffix(rf"\.{last}")
             ways = [rf"\$\{{{table}\.\$\{{env\.observation\}}\}}"]
-        arguments = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
         if not arguments and not any(re.search(way, everything) for way in ways):
             found.append(path)
     return found

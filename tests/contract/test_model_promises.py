@@ -7,7 +7,6 @@ import torch
 from hydra.utils import instantiate
 from torch.nn import functional as F
 
-from envs.observe import num_factors
 from models.interfaces import Batch
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
@@ -21,16 +20,9 @@ MODELS, LOSSES, ENVS, TRAINERS = (entries(g) for g in ("model", "loss", "env", "
 PAIRS = [(m, loss) for m in MODELS for loss in LOSSES if m != "vae" or loss == "nll"]
 
 
-STATE_ENVS = ["chemistry_chain10", "chemistry_full5_dynamic", "physics3", "physics5_hidden"]
-
-
-def batch_of(size, actions, steps=2, factors=None):
-    """factors: (objects, numbers of each) of a state; None: frames."""
+def batch_of(size, actions, steps=2):
     torch.manual_seed(1)
-    if factors:
-        obs = torch.randint(0, 2, (size, steps + 1, *factors)).float()
-    else:
-        obs = torch.randint(0, 256, (size, steps + 1, 3, 50, 50), dtype=torch.uint8)
+    obs = torch.randint(0, 256, (size, steps + 1, 3, 50, 50), dtype=torch.uint8)
     action = F.one_hot(torch.randint(0, actions, (size, steps)), actions).float()
     return Batch(obs, action, torch.arange(size * (steps + 1)).view(size, steps + 1))
 
@@ -57,36 +49,12 @@ def test_four_verbs(compose, model, env):
     assert not torch.allclose(one, latent)
 
 
-@pytest.mark.parametrize("env", STATE_ENVS)
-@pytest.mark.parametrize("model", MODELS)
-def test_four_verbs_on_states(compose, model, env):
-    """The same latents from factors; what is decoded has the shape of the factors."""
-    cfg = compose("fit", f"model={model}", f"env={env}", "loss=nll", "env.observation=state")
-    torch.manual_seed(0)
-    shape = (cfg.env.num_objects, cfg.env.factors.state)
-    built, batch = instantiate(cfg.model.module).eval(), batch_of(3, cfg.env.action_size, factors=shape)
-    with torch.no_grad():
-        latent = built.encode(batch.obs[:, 0])
-        far = built.rollout(latent, batch.action)
-        assert latent.flatten(1).shape == (3, cfg.env.num_objects * cfg.model.width) and far.shape == (3, 2, *latent.shape[1:])
-        assert built.decode(latent).shape == (3, *shape) and built.decoder(latent).isfinite().all()
-
-
-@pytest.mark.parametrize("env", ENVS)
-def test_states_are_as_wide_as_the_env_says(compose, env):
-    """What models are sized by is what the world shows, of frames and of states."""
-    for observation in ("pixels", "state"):
-        cfg = compose("fit", f"env={env}", f"env.observation={observation}")
-        assert num_factors(instantiate(cfg.env.world)) == cfg.env.factors[observation]
-
-
-@pytest.mark.parametrize("observation", ["pixels", "state"])
 @pytest.mark.parametrize("model, loss", PAIRS)
-def test_every_stage_learns(compose, model, loss, observation):
+def test_every_stage_learns(compose, model, loss):
     """Every stage gives named finite scalars, and every parameter it trains (and only those) has a gradient."""
-    cfg = compose("fit", f"model={model}", f"loss={loss}", "env=physics3", f"env.observation={observation}")
+    cfg = compose("fit", f"model={model}", f"loss={loss}", "env=physics3")
     torch.manual_seed(0)
-    built, batch = instantiate(cfg.model.module), batch_of(6, 15, factors=(3, 28) if observation == "state" else None)
+    built, batch = instantiate(cfg.model.module), batch_of(6, 15)
     for stage in cfg.loss.stages:
         built.train()
         built.begin(instantiate(stage.objective), stage.trains, stage.learning_rate, stage.schedule)

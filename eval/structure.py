@@ -1,0 +1,133 @@
+"""Did the model find the graph? Its own answer to interventions, against the graph that made the data.
+
+Any model is asked what an action on one object moves: by slots, matched to objects by how they answer to commands, or,
+where the latent has no slots, through decoded frames. Codes are also asked which edges are direct (eval/direct_edges.py),
+and learned edges are read off.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.optimize import linear_sum_assignment
+
+from envs.graphs import ancestors as closure
+from envs.observe import show
+from eval.direct_edges import THRESHOLD, VACUOUS, leave_one_out, strengths
+from eval.rollouts import decode_frames, encode_frames, rollout
+
+STATES = 256  # boards on which every action is tried
+MOVES = 0.02  # share of a random pair's distance by which an answer must move to count
+CELL = 10
+
+
+class GraphScore(NamedTuple):
+    """An estimated graph against the true one. shd: pairs of objects whose edge is wrong (a reversed edge is one)."""
+
+    shd: int
+    precision: float
+    recall: float
+    auroc: float
+
+
+class Answers(NamedTuple):
+    """What a model answers to commands. moved [v, o]: how far object v moves under a command on o, as a share of a random
+    pair; commanded [s, o]: how much of the variance of slot s over commands on o is told by the commanded colour; slots:
+    the slot that stands for each object; why: how it was read, or why it could not be (then the arrays are None)."""
+
+    moved: np.ndarray | None
+    commanded: np.ndarray | None
+    slots: np.ndarray | None
+    why: str
+
+
+def compare(score: np.ndarray, true: np.ndarray, threshold: float, ignore: np.ndarray | None = None) -> GraphScore:
+    """score (N, N) [child, parent], an edge where it exceeds `threshold`; true (N, N) bool; ignore: entries left out.
+
+    Percent but for shd. precision is 100 where nothing is found, recall where nothing is to be found; auroc is 50 where
+    there is only one kind.
+    """
+    counts = ~np.eye(len(true), dtype=bool) & (True if ignore is None else ~ignore)
+    found = (score > threshold) & counts
+    wrong = (found != true) & counts
+    right, kinds = (found & true).sum(), (score[true & counts], score[~true & counts])
+    higher = (kinds[0][:, None] > kinds[1]) + 0.5 * (kinds[0][:, None] == kinds[1])
+    return GraphScore(
+        int((wrong | wrong.T).sum() // 2),
+        float(100 * right / found.sum()) if found.any() else 100.0,
+        float(100 * right / (true & counts).sum()) if (true & counts).any() else 100.0,
+        float(100 * higher.mean()) if higher.size else 50.0,
+    )
+
+
+def answers(model, world, state: np.ndarray) -> Answers:
+    """Try every action on the boards of `state` (M, N, F)."""
+    boards = world.unpack(state[:STATES])
+    count, n, choices = len(boards), world.spec.num_objects, world.spec.choices
+    start = encode_frames(model, show(world, boards))
+    every = torch.eye(n * choices).repeat(count, 1)[:, None]
+    after = rollout(model, start.repeat_interleave(n * choices, 0), every)
+    if start.shape[1] > 1:
+        before, after, why = start, after.unflatten(0, (count, n, choices)), "predicted slots"
+    elif model.decoder is not None:
+        before = _object_colors(decode_frames(model, start), boards)
+        after = _object_colors(decode_frames(model, after), boards.take(np.repeat(np.arange(count), n * choices)))
+        after, why = after.unflatten(0, (count, n, choices)), "mean colours of the objects' cells in decoded predictions"
+    else:
+        return Answers(None, None, None, "the latent has no slots and there is no decoder: train it with loss=nll to ask it")
+    apart = 2 * before.double().var(0).sum(-1).clamp(min=1e-12)  # (K,) mean squared distance of a random pair
+    moved = ((after - before[:, None, None]).double().pow(2).sum(-1).mean((0, 2)) / apart).T  # (K, N): slot, object
+    told = (after.double().var(2).sum(-1).mean(0) / apart).T  # spread over commanded colours
+    slots = _match(told.numpy()) if start.shape[1] > 1 else np.arange(n)
+    return Answers(moved.numpy()[slots], told.numpy(), slots, why)
+
+
+def _match(told: np.ndarray) -> np.ndarray:
+    """For each object, the slot that answers most to its commands; every slot stands for one object."""
+    slot, target = linear_sum_assignment(-told)
+    return slot[np.argsort(target)]
+
+
+def _object_colors(frames: torch.Tensor, boards) -> torch.Tensor:
+    """Mean colour of every object's cell.  (B, 3, 50, 50)  ->  (B, N, 3); factors (B, N, F) tell objects apart already."""
+    if frames.ndim == 3:
+        return frames
+    cells = frames.unflatten(3, (-1, CELL)).unflatten(2, (-1, CELL)).mean((3, 5))  # (B, 3, 5, 5)
+    row = torch.arange(len(frames))[:, None]
+    where = torch.from_numpy(boards.positions.astype(np.int64))
+    return cells.permute(0, 2, 3, 1)[row, where[..., 0], where[..., 1]]
+
+
+def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
+    """-> (metrics structure/..., arrays for the report). Asked about the actions and boards of an episode file."""
+    columns, rows = file.read("action", "state"), int(file.ep_len.min())
+    action, state = (c.reshape(len(file), rows, *c.shape[1:]) for c in columns.values())
+    true, metrics = world.parents, {}
+    found = answers(model, world, state[:, 0])
+    about = {"why": found.why, "true": true.astype(int).tolist()}
+
+    def add(name: str, score: np.ndarray, against: np.ndarray, threshold: float, ignore=None) -> None:
+        for key, value in compare(score, against, threshold, ignore)._asdict().items():
+            metrics[f"structure/{name}/{key}"] = value
+        about[name] = {"score": np.round(score, 4).tolist(), "threshold": threshold}
+
+    if found.moved is None:
+        return metrics, about
+    reach = found.moved * (1 - np.eye(len(true)))
+    add("reach", reach, closure(true), MOVES)
+    acted = (action[:, :-1] // world.spec.choices).ravel()
+    colors = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:])).colors
+    strength = strengths(world.model, colors, acted, np.random.default_rng(0))
+    vacuous = true & (strength < VACUOUS)
+    about["strength"], metrics["structure/vacuous_edges"] = np.round(strength, 4).tolist(), float(vacuous.sum())
+    codes = getattr(model.transition, "codes", 0)
+    if codes:
+        after = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:]))
+        seen = torch.cat([encode_frames(model, show(world, after.take(part)))[..., :codes].argmax(-1)
+                          for part in np.array_split(np.arange(len(after)), 50)])  # fmt: skip
+        lost = leave_one_out(seen.numpy()[:, found.slots], acted, reach > MOVES, codes)
+        add("direct", lost, true, THRESHOLD, vacuous)
+    if hasattr(model.transition, "edges") and model.transition.graph == "learned":
+        edges = model.transition.edges().detach().cpu().numpy()[np.ix_(found.slots, found.slots)]
+        add("edges", edges, true, 0.5, vacuous)
+    return metrics, about

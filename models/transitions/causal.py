@@ -1,0 +1,166 @@
+"""Causal transition: one mechanism per slot, which sees of the other slots only its parents in a graph.
+
+A structural model: a mechanism reads what its parents have *become*, so that an effect which follows from an effect
+within the same step passes along the edges and nowhere else (reference section 3; the public learned-edge code is
+section 6, with its faults).
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models.transitions.modular import StackedLayerNorm, StackedLinear
+
+GRAPHS = ("learned", "given", "full", "none")
+RESPONDS = 0.02  # a slot that moves less than this share of a random pair's distance did not respond
+MEMORY = 0.99  # of the running means of responses, for each update
+SHARPNESS = 10.0  # structural parameters are few and their gradients small: they move in steps this much larger
+
+
+class CausalTransition(nn.Module):
+    """latent (B, K, D), action (B, A) with one block of A / K for each slot  ->  the next latent (B, K, D).
+
+    Mechanism v reads: slot v as it was, the block of the action that belongs to v, which object is acted on (K), and its
+    parents as they were and as they have become.
+    graph: learned, a Bernoulli for each edge (`edges`), sampled anew for every row in training with a straight-through
+    gradient, so that any loss teaches it; given, `parents` [child][parent]; none; full, every slot with a smaller index,
+    and the whole action: an autoregressive model of all slots together, without a claim about causes.
+    Learned edges lead only from slots whose actions move the child: running means of responses tell which.
+    codes: the first `codes` numbers of a slot are a one-hot code; `windows` gives logits for them, `forward` the likeliest
+    code, and the rest of the slot is carried along unchanged. 0: the whole slot is continuous and predicted as a residual.
+    sparsity: weight of the expected number of edges in the loss, in units of the loss for each edge.
+    """
+
+    def __init__(
+        self,
+        num_objects: int,
+        action_size: int,
+        width: int,
+        hidden: int = 128,
+        graph: str = "learned",
+        parents: list | None = None,
+        codes: int = 0,
+        sparsity: float = 1e-3,
+    ) -> None:
+        super().__init__()
+        k = num_objects
+        if graph not in GRAPHS:
+            raise ValueError(f"graph is one of {', '.join(GRAPHS)}; got '{graph}'")
+        if graph == "learned" and k < 2:
+            raise ValueError("learned edges need two objects or more, got 1; use graph=none")
+        if graph == "given" and parents is None:
+            raise ValueError("graph=given needs the graph, parents=[[0,0],[1,0]] for 0 -> 1; this env names none")
+        self.num_slots, self.graph, self.codes, self.sparsity = k, graph, codes, sparsity
+        fixed = {
+            "full": torch.ones(k, k).tril(-1),
+            "given": torch.tensor(parents if parents is not None else 0).float(),
+        }.get(graph, torch.zeros(k, k))  # fmt: skip
+        if fixed.shape != (k, k):
+            raise ValueError(f"the given graph is {tuple(fixed.shape)}, the model has {k} slots; expected {k} rows of {k}")
+        self.register_buffer("fixed", fixed, persistent=False)
+        self.logits = nn.Parameter(torch.full((k, k), 1 / SHARPNESS)) if graph == "learned" else None
+        self.register_buffer("moved", torch.zeros(k, k))  # [v, o]: squared change of slot v under an action on o
+        self.register_buffer("times", torch.zeros(k))  # updates that saw an action on o, discounted alike
+        self.register_buffer("apart", torch.zeros(k))  # squared distance of two random values of slot v
+
+        block = action_size // k
+        self.own = StackedLinear(k, width + k + (action_size if graph == "full" else block), hidden)
+        self.was = StackedLinear(k, k * width, hidden)
+        self.became = StackedLinear(k, k * width, hidden)
+        self.net = nn.Sequential(
+            nn.ReLU(),
+            StackedLinear(k, hidden, hidden),
+            StackedLayerNorm(k, hidden),
+            nn.ReLU(),
+            StackedLinear(k, hidden, codes or width),
+        )
+
+    # -- the graph ------------------------------------------------------------------------------------------------
+
+    def responses(self) -> Tensor:
+        """[v, o]: how far slot v moves under an action on slot o, as a share of a random pair's distance.  (K, K)."""
+        mean = self.moved / self.times.clamp(min=1e-6)
+        return mean / self.apart.clamp(min=1e-6)[:, None]
+
+    def candidates(self) -> Tensor:
+        """[v, o]: whether an edge o -> v may be learned: v responds to o, and o less to v.  (K, K) of 0 and 1."""
+        share = self.responses()
+        return ((share > RESPONDS) & (share > share.T)).float().fill_diagonal_(0)
+
+    def edges(self) -> Tensor:
+        """Probability of every edge, [child, parent].  (K, K) in [0, 1]; 0 and 1 where the graph is not learned."""
+        if self.logits is None:
+            return self.fixed
+        return (SHARPNESS * self.logits).sigmoid() * self.candidates()
+
+    def penalties(self) -> dict[str, Tensor]:
+        """Terms every loss takes along: the expected number of edges, weighted."""
+        return {} if self.logits is None else {"sparsity": self.sparsity * self.edges().sum()}
+
+    def _mask(self, batch: int) -> Tensor:
+        """Graphs to look through, (1 or B, K, K): sampled in training, the likelier half of the edges otherwise."""
+        if self.logits is None:
+            return self.fixed[None]
+        if not self.training:
+            return (self.edges() > 0.5).float()[None]
+        noise = torch.rand(batch, self.num_slots, self.num_slots, device=self.logits.device).clamp(1e-6, 1 - 1e-6)
+        soft = (SHARPNESS * self.logits + noise.logit()).sigmoid()
+        hard = (soft > 0.5).float()
+        return (hard + soft - soft.detach()) * self.candidates()
+
+    @torch.no_grad()
+    def _watch(self, old: Tensor, new: Tensor, acted: Tensor) -> None:
+        """Update the running means of responses from what really happened.  old, new (B, K, D), acted (B, K) one-hot."""
+        old, new = old.float(), new.float()
+        change = (new - old).pow(2).sum(-1)  # (B, K)
+        seen = acted.sum(0)
+        mean = change.T @ acted / seen.clamp(min=1)
+        present = (seen > 0).float()
+        keep = 1 - (1 - MEMORY) * present
+        self.moved.mul_(keep).add_((1 - MEMORY) * present * mean)
+        self.times.mul_(keep).add_((1 - MEMORY) * present)
+        far = 2 * new.var(0).sum(-1)
+        self.apart.lerp_(far, 1.0 if not self.apart.any() else 1 - MEMORY)
+
+    # -- prediction -----------------------------------------------------------------------------------------------
+
+    def _before(self, old: Tensor, action: Tensor, mask: Tensor) -> Tensor:
+        """What the mechanisms read that does not change within a step.  (K, B, hidden)."""
+        blocks = action.view(len(old), self.num_slots, -1)
+        acted = blocks.sum(-1)  # one-hot over objects
+        seen = action.expand(self.num_slots, -1, -1) if self.graph == "full" else blocks.transpose(0, 1)
+        own = torch.cat([old.transpose(0, 1), acted.expand(self.num_slots, -1, -1), seen], -1)
+        return self.own(own) + self.was(self._through(mask, old))
+
+    @staticmethod
+    def _through(mask: Tensor, slots: Tensor) -> Tensor:
+        """What each mechanism sees of all slots.  (1 or B, K, K), (B, K, D)  ->  (K, B, K * D)."""
+        return (mask.transpose(0, 1)[..., None] * slots).flatten(2)
+
+    def _after(self, before: Tensor, old: Tensor, new: Tensor, mask: Tensor) -> Tensor:
+        """Every slot from its parents in `new`.  -> (B, K, codes or D)."""
+        change = self.net(before + self.became(self._through(mask, new))).transpose(0, 1)
+        return change if self.codes else old + change
+
+    def windows(self, latent: Tensor, action: Tensor) -> Tensor:
+        """Predictions of all steps, each mechanism told what its parents really became.
+
+        latent (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, codes or D): logits where slots are codes.
+        """
+        old, new = latent[:, :-1].flatten(0, 1), latent[:, 1:].flatten(0, 1).detach()
+        flat = action.flatten(0, 1)
+        if self.training:
+            self._watch(old.detach(), new, flat.view(len(flat), self.num_slots, -1).sum(-1))
+        mask = self._mask(len(flat))
+        return self._after(self._before(old, flat, mask), old, new, mask).unflatten(0, action.shape[:2])
+
+    def forward(self, latent: Tensor, action: Tensor) -> Tensor:
+        mask, new = self._mask(len(latent)), latent
+        before = self._before(latent, action, mask)
+        for _ in range(self.num_slots):  # an effect has reached everyone after as many sweeps as a path is long
+            out = self._after(before, latent, new, mask)
+            if self.codes:
+                code = F.one_hot(out.argmax(-1), self.codes).to(latent.dtype)
+                out = torch.cat([code, latent[..., self.codes :]], -1)
+            new = out
+        return new

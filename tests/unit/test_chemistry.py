@@ -1,0 +1,476 @@
+"""The chemistry world: boards, actions, goals, refusals, and what collecting it leaves on the disk."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from omegaconf import ListConfig, OmegaConf
+
+from envs.boards import draw_goal
+from envs.chemistry import PALETTE, SHAPES, STATIC_CELLS, ChemistryWorld
+from envs.collect import collect
+from envs.grid import sprite
+from envs.problem import Problem
+from envs.scm import StructuralCausalModel, reached
+from eval.rollouts import what_if
+
+RNG = np.random.default_rng
+KINDS = {
+    "static": {},
+    "dynamic": {"movement": "dynamic"},
+    "delayed": {"delay": 2},
+    "poisson": {"delay": "poisson", "graph": "full5"},
+    "changed": {"redraw": "changed", "graph": "jungle5"},
+    "one object": {"num_objects": 1, "graph": ""},
+    "two colours": {"num_objects": 2, "num_colors": 2, "graph": "0->1", "movement": "dynamic"},
+    "ten": {"num_objects": 10, "num_colors": 10, "graph": "tree10"},
+}
+
+
+def walked(world, count=20, steps=6, seed=0):
+    """Boards after some random actions, with effects on their way where the world has delays."""
+    rng = RNG(seed)
+    boards = world.reset(count, rng)
+    for _ in range(steps):
+        boards, _ = world.step(boards, rng.integers(0, world.spec.action_size, count), world.noise(count, rng))
+    return boards
+
+
+def same(one, other):
+    """Whether two batches of boards are equal in every field."""
+    return all(np.array_equal(getattr(one, f), getattr(other, f)) for f in ("positions", "colors", "waiting"))
+
+
+# -- boards -----------------------------------------------------------------------------------------------------------
+
+
+def test_static_cells_are_the_published_ones():
+    """Object i lies in its published cell on every board, before and after actions."""
+    world = ChemistryWorld(10, 5, "chain10")
+    published = [(0, 0), (0, 4), (4, 0), (4, 4), (2, 2), (1, 1), (1, 3), (3, 1), (3, 3), (0, 2)]
+    assert (walked(world).positions == published).all() and published == STATIC_CELLS
+    assert walked(ChemistryWorld(3, graph="chain3")).positions[0].tolist() == [[0, 0], [0, 4], [4, 0]]
+
+
+def test_dynamic_cells_are_distinct_and_drawn_anew():
+    """Every board has its objects in distinct cells of the grid, every object sees all 25 cells, nothing moves in an episode."""
+    world = ChemistryWorld(movement="dynamic")
+    rng = RNG(0)
+    boards = world.reset(1000, rng)
+    cells = boards.positions[..., 0].astype(int) * 5 + boards.positions[..., 1]
+    assert all(len(set(row)) == 5 for row in cells.tolist())
+    assert all(set(cells[:, i]) == set(range(25)) for i in range(5))
+    assert len(np.unique(cells, axis=0)) > 990
+    after, _ = world.step(boards, rng.integers(0, 25, 1000), world.noise(1000, rng))
+    assert np.array_equal(after.positions, boards.positions)
+
+
+def test_ten_dynamic_objects_of_ten_colours_are_seen():
+    """All objects of the largest world show: a pixel of the colour of every object lies within its own cell."""
+    world = ChemistryWorld(10, 10, "chain10", movement="dynamic")
+    boards = walked(world, 50)
+    frames = world.render(boards)
+    for i in range(10):
+        row, column = 10 * boards.positions[:, i].T.astype(int)
+        cells = np.stack([f[r : r + 10, c : c + 10] for f, r, c in zip(frames, row, column)])
+        found = (cells == PALETTE[boards.colors[:, i]][:, None, None]).all(-1)
+        assert found.any((1, 2)).all()
+
+
+def test_colours_of_the_palette_are_far_apart():
+    """Any two of the ten colours, and any colour and the black board, are at least 85 of 442 apart."""
+    shades = np.concatenate([PALETTE.astype(float), np.zeros((1, 3))])
+    distance = np.linalg.norm(shades[:, None] - shades, axis=-1)
+    assert len(PALETTE) == 10 and distance[~np.eye(11, dtype=bool)].min() >= 85
+
+
+def test_frames_show_the_colours():
+    """Two boards have equal frames exactly where all colours are equal: all 243 boards of five objects look different."""
+    world = ChemistryWorld(num_colors=3)
+    boards = world.reset(243, RNG(0))
+    boards.colors = np.stack(np.unravel_index(np.arange(243), (3,) * 5), 1).astype(np.int8)
+    frames = world.render(boards)
+    assert frames.shape == (243, 50, 50, 3) and frames.dtype == np.uint8
+    assert len({frame.tobytes() for frame in frames}) == 243
+    shape = sprite(SHAPES[4])[:10, :10]
+    assert np.array_equal((frames[5, 20:30, 20:30] == PALETTE[boards.colors[5, 4]]).all(-1), shape)
+
+
+def test_shapes_follow_the_published_order():
+    """Pentagon and cross are objects 4 and 5, and all ten shapes are distinct."""
+    assert len({sprite(shape).tobytes() for shape in SHAPES}) == len(SHAPES) == 10
+    assert sprite(SHAPES[4]).sum() == 72 and sprite(SHAPES[5]).sum() == 57  # reference section 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pack_and_unpack(kind):
+    """A packed board, effects on their way included, comes back equal in every field, and goes on alike."""
+    world = ChemistryWorld(**KINDS[kind])
+    boards = walked(world)
+    state = world.pack(boards)
+    again = world.unpack(state)
+    assert state.shape == (20, world.num_objects, 3 + world.model.longest_delay) and state.dtype == np.float32
+    assert same(boards, again) and np.array_equal(world.pack(again), state)
+    action, noise = RNG(1).integers(0, world.spec.action_size, 20), world.noise(20, RNG(2))
+    assert same(world.step(boards, action, noise)[0], world.step(again, action, noise)[0])
+    assert boards.waiting.any() == (world.delay is not None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_batch(kind):
+    """No boards at all go through every verb."""
+    world = ChemistryWorld(**KINDS[kind])
+    boards = world.reset(0, RNG(0))
+    after, fault = world.step(boards, np.zeros(0, int), world.noise(0, RNG(0)))
+    assert len(after) == len(fault) == len(world.render(after)) == len(world.unpack(world.pack(after))) == 0
+    assert len(world.factors(after)) == len(world.distance(after, boards)) == len(world.alter(after, 0, RNG(0))) == 0
+
+
+# -- acting -----------------------------------------------------------------------------------------------------------
+
+
+def test_actions_name_object_and_colour():
+    """Action object * colours + colour: every one of the 25 actions sets that colour on that object, and is never invalid."""
+    world = ChemistryWorld()
+    boards = world.reset(25, RNG(0))
+    after, fault = world.step(boards, np.arange(25), world.noise(25, RNG(1)))
+    assert after.colors[np.arange(25), np.arange(25) // 5].tolist() == [0, 1, 2, 3, 4] * 5
+    assert not fault.any() and world.spec.action_size == 25 and world.spec.choices == 5
+    assert world.choice_names == ("red", "blue", "green", "yellow", "purple")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_noise_same_outcome(kind):
+    """An action repeated in the same noise ends in the same boards; the boards acted on are left as they were."""
+    world = ChemistryWorld(**KINDS[kind])
+    boards = walked(world)
+    kept = copy.deepcopy(boards)
+    action, noise = RNG(1).integers(0, world.spec.action_size, 20), world.noise(20, RNG(2))
+    assert same(world.step(boards, action, noise)[0], world.step(boards, action, noise)[0])
+    assert same(boards, kept)
+
+
+def test_other_noise_other_outcome():
+    """Chance decides: of 500 boards many end otherwise in other noise, and those without descendants acted on never."""
+    world = ChemistryWorld(skewness=1.0)
+    boards, action = world.reset(500, RNG(0)), RNG(1).integers(0, 25, 500)
+    one, other = (world.step(boards, action, world.noise(500, RNG(seed)))[0].colors for seed in (2, 3))
+    differs = (one != other).any(1)
+    assert not differs[action // 5 == 4].any() and differs[action // 5 == 0].mean() > 0.5
+
+
+@pytest.mark.parametrize("graph", ["chain5", "collider5", "jungle5"])
+def test_counterfactuals_by_simulation(graph):
+    """What if: the recorded action gives what its noise gave, and each alternative differs from the start only in what it reaches."""
+    world = ChemistryWorld(graph=graph)
+    start, action = world.reset(40, RNG(0)), RNG(1).integers(0, 25, (40, 1))
+    _, boards, outcome = what_if(world, world.pack(start), action, 1, RNG(2))
+    rng = RNG(2)
+    rng.integers(0, 1, 40)  # what_if draws its steps first
+    recorded, _ = world.step(start, action[:, 0], world.noise(40, rng))
+    assert np.array_equal(boards.colors[outcome[np.arange(40), action[:, 0]]], recorded.colors)
+    for number in range(25):
+        untouched = ~reached(world.parents, number // 5)
+        assert np.array_equal(boards.colors[outcome[:, number]][:, untouched], start.colors[:, untouched])
+
+
+def test_counterfactuals_share_their_chance():
+    """Two causes set to what they are: a collider's child then ends in one colour whichever of them was acted on."""
+    world = ChemistryWorld(graph="collider5", skewness=1.0)
+    boards, noise = world.reset(300, RNG(0)), world.noise(300, RNG(1))
+    ends = [world.step(boards, i * 5 + boards.colors[:, i], noise)[0].colors for i in range(4)]
+    assert all(np.array_equal(ends[0], end) for end in ends[1:])
+    fresh = world.step(boards, boards.colors[:, 0], world.noise(300, RNG(2)))[0].colors
+    assert not np.array_equal(fresh, ends[0])
+
+
+def test_reward_by_hand():
+    """Reward is the share of objects in the goal's colour, distance what is missing, and 1 exactly is solved."""
+    world = ChemistryWorld()
+    boards = world.reset(4, RNG(0))
+    goal = boards.take(np.arange(4))
+    boards.colors[:] = [[0, 1, 2, 3, 4]] * 4
+    goal.colors[:] = [[0, 1, 2, 3, 4], [0, 1, 2, 3, 0], [1, 1, 3, 3, 0], [1, 0, 0, 0, 0]]
+    assert np.allclose(world.reward(boards, goal), [1, 0.8, 0.4, 0]) and world.reward(boards, goal)[0] == 1
+    assert np.allclose(world.distance(boards, goal), [0, 0.2, 0.6, 1]) and world.distance(boards, goal)[0] == 0
+    assert np.array_equal(world.target(goal), goal.colors)
+
+
+def test_paint_is_the_action_without_its_effects():
+    """Painting sets the acted object's colour and nothing else; it is the whole of a step where there are no arrows."""
+    world, still = ChemistryWorld(), ChemistryWorld(graph="empty5")
+    boards, action = world.reset(200, RNG(0)), RNG(1).integers(0, 25, 200)
+    painted = world.paint(boards, action)
+    assert ((painted.colors != boards.colors).sum(1) <= 1).all()
+    assert (painted.colors[np.arange(200), action // 5] == action % 5).all()
+    assert same(painted, still.step(boards, action, still.noise(200, RNG(2)))[0])
+
+
+def test_effects_are_expected_where_there_are_arrows():
+    """The event 'effect' names the actions on objects that cause another."""
+    found = {}
+    for graph in ("chain5", "collider5", "empty5", "0->{3-4}"):
+        world = ChemistryWorld(graph=graph)
+        found[graph] = world.events(world.reset(5, RNG(0)), np.arange(5) * 5)["effect"].tolist()
+    assert found == {
+        "chain5": [True] * 4 + [False], "collider5": [True] * 4 + [False], "empty5": [False] * 5,
+        "0->{3-4}": [True] + [False] * 4,
+    }  # fmt: skip
+
+
+def test_alter_changes_one_object():
+    """The altered object has another colour on every board, all others keep theirs, and the boards are copies."""
+    world = ChemistryWorld(num_colors=3)
+    boards = world.reset(300, RNG(0))
+    kept = boards.colors.copy()
+    differs = world.alter(boards, 2, RNG(1)).colors != boards.colors
+    assert differs[:, 2].all() and not differs[:, [0, 1, 3, 4]].any() and np.array_equal(boards.colors, kept)
+
+
+def test_factors_are_one_hot():
+    """Static boards: one colour of five for every object; dynamic ones: a colour, then a cell of 25."""
+    boards = ChemistryWorld().reset(50, RNG(0))
+    factors = ChemistryWorld().factors(boards)
+    assert factors.shape == (50, 5, 5) and np.array_equal(factors.argmax(-1), boards.colors) and (factors.sum(-1) == 1).all()
+    world = ChemistryWorld(movement="dynamic")
+    boards = world.reset(50, RNG(0))
+    factors = world.factors(boards)
+    assert factors.shape == (50, 5, 30) and (factors[..., :5].sum(-1) == 1).all() and (factors[..., 5:].sum(-1) == 1).all()
+    assert np.array_equal(factors[..., 5:].argmax(-1), boards.positions @ [5, 1])
+
+
+# -- delays, goals ------------------------------------------------------------------------------------------------------
+
+
+def test_goal_making_leaves_the_live_boards_alone():
+    """Drawing goals of boards that have effects on their way changes neither their colours nor their queues."""
+    world = ChemistryWorld(graph="full5", delay=2)
+    boards = walked(world)
+    kept = copy.deepcopy(boards)
+    goal = draw_goal(world, boards, RNG(3), 10)
+    assert kept.waiting.any() and same(boards, kept)
+    assert (world.distance(boards, goal) > 0).all() and np.array_equal(goal.positions, boards.positions)
+    goal.waiting[:], goal.colors[:], goal.positions[:] = True, 0, 0
+    assert same(boards, kept)
+
+
+def test_fresh_boards_have_nothing_on_its_way():
+    """A reset empties every queue, also after an episode that filled them."""
+    world = ChemistryWorld(delay="poisson")
+    assert walked(world).waiting.any() and not world.reset(20, RNG(0)).waiting.any()
+
+
+def test_a_delayed_effect_in_the_world():
+    """With delay 3 and no second action nearby, only the acted object differs for two steps, and effects begin on the third."""
+    world = ChemistryWorld(num_objects=3, graph="0->1", delay=3, skewness=0)
+    boards = world.reset(400, RNG(0))
+    start, rng = boards.colors.copy(), RNG(1)
+    actions = [np.zeros(400, int), *[10 + boards.colors[:, 2]] * 4]  # then object 2, which causes nothing, keeps its colour
+    changed = []
+    for action in actions:
+        boards, _ = world.step(boards, action, world.noise(400, rng))
+        changed.append((boards.colors[:, 1] != start[:, 1]).mean())
+    assert changed[:3] == [0, 0, 0] and changed[3] > 0.5 and changed[4] == changed[3]
+
+
+def test_poisson_delays():
+    """1 + Poisson(3) on every edge: whole numbers from 1, mean near 4, of the seed alone, and the tables stay the same."""
+    worlds = [ChemistryWorld(graph="full5", delay="poisson", scm_seed=seed) for seed in range(40)]
+    drawn = np.stack([world.model.delays[world.parents] for world in worlds])
+    assert drawn.min() >= 1 and abs(drawn.mean() - 4) < 5 * np.sqrt(3 / drawn.size) and len(np.unique(drawn)) > 5
+    assert np.array_equal(ChemistryWorld(graph="full5", delay="poisson", scm_seed=7).model.delays, worlds[7].model.delays)
+    plain = ChemistryWorld(graph="full5", scm_seed=7)
+    assert all(np.array_equal(a, b) for a, b in zip(plain.model.layers[4], worlds[7].model.layers[4]))
+
+
+@pytest.mark.parametrize("delay", [0, -1, 1.5, 2.0, "2", "fish", False, [1]])
+def test_delays_that_are_none(delay):
+    """Zero, negative, broken and unknown delays are refused with what a delay may be."""
+    with pytest.raises(Problem, match=r"delay is null, a whole number of steps >= 1, or poisson; got "):
+        ChemistryWorld(delay=delay)
+
+
+# -- parameters -------------------------------------------------------------------------------------------------------
+
+
+def test_the_seed_names_the_model():
+    """One scm_seed gives one causal model whatever the cells; ten seeds give ten."""
+    assert ChemistryWorld(scm_seed=4).identity == ChemistryWorld(scm_seed=4, movement="dynamic").identity
+    assert len({ChemistryWorld(scm_seed=seed).model.digest for seed in range(10)}) == 10
+
+
+def test_a_graph_may_be_given_in_four_ways():
+    """A preset, a text, nested lists and a Hydra list of one graph are one causal model."""
+    rows = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+    digests = {ChemistryWorld(3, graph=g).model.digest for g in ("chain3", "0->1->2", rows, ListConfig(rows), np.array(rows))}
+    assert len(digests) == 1
+
+
+def test_a_graph_against_the_index_order():
+    """An adjacency with the arrow 2->0 makes a world in which acting on 2 reaches 0."""
+    world = ChemistryWorld(3, graph=[[0, 0, 1], [0, 0, 0], [0, 0, 0]], skewness=0)
+    boards = world.reset(200, RNG(0))
+    after, _ = world.step(boards, np.full(200, 2 * 5), world.noise(200, RNG(1)))
+    changed = (after.colors != boards.colors).mean(0)
+    assert changed[0] > 0.4 and changed[1] == 0 and (after.colors[:, 2] == 0).all()
+
+
+REFUSALS = {
+    "cells": ({"num_objects": 26}, "26 objects, 25 cells; set num_objects="),
+    "shapes": ({"num_objects": 11, "graph": "chain11"}, "has 10 shapes, got 11 objects"),
+    "no object": ({"num_objects": 0}, "has 10 shapes, got 0 objects"),
+    "colours": ({"num_colors": 11}, "tells 2 to 10 colours apart, got 11; set num_colors="),
+    "one colour": ({"num_colors": 1}, "tells 2 to 10 colours apart, got 1; set num_colors="),
+    "movement": ({"movement": "dynamik"}, "no movement 'dynamik': did you mean 'dynamic'"),
+    "redraw": ({"redraw": "chnged"}, "no redraw 'chnged': did you mean 'changed'"),
+    "skewness": ({"skewness": -1}, "a number >= 0, got -1"),
+    "preset": ({"graph": "chian5"}, "no graph preset 'chian5': did you mean 'chain'"),
+    "size": ({"graph": "chain4"}, "graph 'chain4' has 4 nodes where 5 are needed; take chain5"),
+    "size 2": ({"num_objects": 2}, "graph 'chain5' has 5 nodes where 2 are needed; write the graph out"),
+    "text": ({"graph": "0->x"}, r"expected a node .* at character 4, got 'x'\n {10}\^$"),
+    "large node": ({"graph": "0->7"}, "expected a number from 0 to 4 at character 4, got '7'"),
+    "rows": ({"graph": [[0]]}, "the graph's adjacency has 1 nodes where 5 are needed; give 5 rows of 5"),
+    "cycle": ({"num_objects": 2, "graph": [[0, 1], [1, 0]]}, "the graph has a cycle 0 -> 1 -> 0"),
+    "nothing": ({"graph": None}, "a graph is a preset"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refusals(case):
+    """Each impossible world is refused with a sentence that names what was wrong and what would be right."""
+    rules, sentence = REFUSALS[case]
+    with pytest.raises(Problem, match=sentence):
+        ChemistryWorld(**rules)
+
+
+def test_unknown_modes_are_refused():
+    """Chemistry draws its boards in one way; a mode of physics is refused."""
+    with pytest.raises(Problem, match="chemistry has no mode 'test-v1': known: train"):
+        ChemistryWorld().reset(1, RNG(0), "test-v1")
+
+
+@pytest.mark.parametrize("action", [25, 1000, 3.0])
+def test_actions_that_do_not_exist(action):
+    """An action past the last, or one that is not a whole number, is an error and not another action."""
+    world = ChemistryWorld()
+    with pytest.raises(IndexError):
+        world.step(world.reset(1, RNG(0)), np.array([action]), world.noise(1, RNG(0)))
+
+
+@pytest.mark.parametrize("fork", [copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w))])
+def test_copies_are_the_same_world(fork):
+    """A deep copy and a pickled copy are equal, draw the same boards and act alike."""
+    world = ChemistryWorld(graph="full5", delay="poisson")
+    again = fork(world)
+    assert again == world and again.identity == world.identity and again.spec == world.spec
+    assert same(walked(again), walked(world))
+
+
+def test_the_largest_world_is_affordable():
+    """Ten objects of ten colours, the last with nine causes: of its 10**9 rows none is kept, and boards step all the same."""
+    world = ChemistryWorld(10, 10, "{0-9}->{7-9}")
+    boards = walked(world, 200, 3)
+    assert boards.colors.min() == 0 and boards.colors.max() == 9
+    assert sum(table.nbytes for table in world.model._cumulative.values()) < 1e6
+
+
+# -- a saved model in place of a drawn one ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["static", "poisson", "changed"])
+def test_a_world_of_a_saved_model(kind, tmp_path):
+    """A world given a saved model is the world that saved it: same digest, boards and outcomes, delays included."""
+    world = ChemistryWorld(scm_seed=5, **KINDS[kind])
+    path = world.save_beside(tmp_path / "data.h5")
+    assert path == tmp_path / f"scm-{world.model.digest}.npz"
+    again = ChemistryWorld(scm=str(path))
+    assert again.identity == world.identity and same(walked(again), walked(world))
+    assert np.array_equal(again.parents, world.parents)
+
+
+def test_a_saved_model_must_fit(tmp_path):
+    """A model of other objects, of other colours, that is junk, or that is not there is refused with the number to set."""
+    world = ChemistryWorld()
+    path = str(world.save_beside(tmp_path / "data.h5"))
+    with pytest.raises(Problem, match=r"holds a causal model of 5 objects, this env has 4; choose another scm= or set num_objects=5"):
+        ChemistryWorld(4, graph="chain4", scm=path)
+    with pytest.raises(Problem, match=r"holds a causal model of 5 colours, this env has 6; choose another scm= or set num_colors=5"):
+        ChemistryWorld(num_colors=6, scm=path)
+    (tmp_path / "junk.npz").write_text("no")
+    with pytest.raises(Problem, match=r"junk\.npz is not a saved causal model"):
+        ChemistryWorld(scm=str(tmp_path / "junk.npz"))
+    with pytest.raises(Problem, match=r"none\.npz does not exist"):
+        ChemistryWorld(scm=str(tmp_path / "none.npz"))
+
+
+# -- collecting ---------------------------------------------------------------------------------------------------------
+
+TINY = [f"env.splits.{split}.{what}" for split in ("train", "valid", "test") for what in ("episodes=6", "length=5")]
+
+
+@pytest.fixture
+def gather(compose, tmp_path):
+    """gather(env, overrides, splits=...) -> (file of each split, world), as the command would collect them."""
+    from hydra.utils import instantiate
+
+    def build(env, *overrides, splits=("train",)):
+        cfg = compose("collect", f"env={env}", *TINY, *overrides)
+        world, plan = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env, resolve=True)
+        return *(collect(plan, world, split, tmp_path, quiet=True) for split in splits), world
+
+    return build
+
+
+@pytest.mark.parametrize("env", ["chemistry_jungle5_dynamic", "chemistry_collider5_delayed"])
+def test_splits_share_one_model(env, gather, tmp_path):
+    """Train, valid and test carry one digest, hold different episodes, and the model beside them makes an identical world."""
+    *files, world = gather(env, splits=("train", "valid", "test"))
+    assert {file.header["scm"] for file in files} == {world.model.digest}
+    assert len({file.read("action")["action"].tobytes() for file in files}) == 3
+    saved = list(tmp_path.glob("scm-*.npz"))
+    assert [p.name for p in saved] == [f"scm-{world.model.digest}.npz"]
+    assert StructuralCausalModel.load(saved[0]).digest == world.model.digest
+    assert same(walked(ChemistryWorld(movement=world.movement, scm=str(saved[0]))), walked(world))
+
+
+@pytest.mark.parametrize("env", ["chemistry_chain5", "chemistry_full5_delayed"])
+def test_recorded_steps_are_steps_of_the_model(env, gather):
+    """In every recorded step the acted object has its colour, what no action reached kept its own, frames and rewards are true."""
+    file, world = gather(env)
+    columns = {name: c.reshape(6, 6, *c.shape[1:]) for name, c in file.read().items()}
+    state, action = columns["state"], columns["action"]
+    done = np.zeros((6, 5), bool)
+    for t in range(5):
+        before, after = world.unpack(state[:, t]), world.unpack(state[:, t + 1])
+        target, color = np.divmod(action[:, t], 5)
+        assert (after.colors[np.arange(6), target] == color).all()
+        touched = np.stack([reached(world.parents, i) for i in target])
+        done |= touched
+        untouched = ~(touched if world.delay is None else done)
+        assert np.array_equal(after.colors[untouched], before.colors[untouched])
+        assert np.allclose(columns["reward"][:, t], (after.colors == columns["goal"][:, t]).mean(1))
+    flat = state.reshape(36, *state.shape[2:])
+    assert np.array_equal(world.render(world.unpack(flat)), columns["pixels"].reshape(36, 50, 50, 3))
+
+
+def test_another_seed_is_another_file(gather, tmp_path):
+    """Another scm_seed gives another file name, digest and saved model; the first file is kept, and found again."""
+    one, _ = gather("chemistry_chain5")
+    kept = one.path.read_bytes()
+    other, world = gather("chemistry_chain5", "env.world.scm_seed=1")
+    again, _ = gather("chemistry_chain5")
+    assert one.path != other.path and again.path == one.path and one.path.read_bytes() == kept
+    assert one.header["scm"] != other.header["scm"] == world.model.digest
+    assert len(list(tmp_path.glob("scm-*.npz"))) == 2
+
+
+def test_a_saved_model_is_known_by_its_tables(gather, tmp_path):
+    """Data of a world read from a file carry the digest of the file, not its path: a moved file changes no name."""
+    _, world = gather("chemistry_chain5", "env.world.scm_seed=3")
+    saved = tmp_path / f"scm-{world.model.digest}.npz"
+    moved = saved.rename(tmp_path / "moved.npz")
+    first, _ = gather("chemistry_chain5", f"env.world.scm={moved}")
+    assert first.header["scm"] == world.model.digest and "moved" not in str(first.header)
+    again, _ = gather("chemistry_chain5", f"env.world.scm={moved.rename(tmp_path / 'again.npz')}")
+    assert again.path == first.path
