@@ -16,8 +16,3 @@ def recorded(world, file, *others: str) -> list[np.ndarray]:
     columns = file.read(*dict.fromkeys((shown, *others)))
     obs = world.factors(world.unpack(columns["state"])) if shown == "state" else columns["pixels"]
     return [obs, *(columns[name] for name in others)]
-
-
-def num_factors(world) -> int:
-    """Numbers a model is shown of each object; 0 where it is shown frames."""
-    return world.factor_width if world.observation == "state" else 0

@@ -64,9 +64,10 @@ class SlotEncoder(nn.Module):
             raise ValueError(f"looks={looks} reads a picture, and env.observation=state shows none; set model.looks=0")
         if looks and size != "cells":
             raise ValueError(f"looks={looks} needs maps that point at a cell: size=cells, got size={size}")
-        self.maps, numbers = _maps(size, num_objects, channels, factors)
         if factors:
-            self.maps, numbers = Numbered(), factors + num_objects
+            self.maps, numbers = Numbered(), num_objects + factors
+        else:
+            self.maps, numbers = extractor(size, num_objects, channels), prod(MAP_SIZE[size])
         self.look = nn.Linear(2 * channels, looks) if looks else None
         self.mlp = mlp(numbers + looks, hidden, width)
 

@@ -92,7 +92,7 @@ def _check_pair(cfg) -> None:
             f"({cfg.env.splits[cfg.score.split].length} actions); shorten the horizons or set "
             f"env.splits.{cfg.score.split}.length="
         )
-    if cfg.model.name == "codes" and cfg.env.observation == "state":
+    if cfg.model.name == "codes" and cfg.env.get("observation") == "state":
         raise Problem("model=codes reads its codes off a picture, and env.observation=state shows none; use another model=")
     for number, stage in enumerate(cfg.loss.stages):
         if stage.get("hard_share", 0) and "transition" not in stage.trains:
@@ -110,18 +110,15 @@ def _check_pair(cfg) -> None:
 
 def _check_world(cfg, world) -> None:
     """What models are sized by must be what the world has."""
-    from envs.observe import num_factors
-
     if (world.spec.num_objects, world.spec.action_size) != (cfg.env.num_objects, cfg.env.action_size):
         raise Problem(
             f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
             f"{world.spec.num_objects} and {world.spec.action_size}; mend configs/env/{cfg.env.name}.yaml"
         )
-    said, shown = cfg.env.factors[cfg.env.observation], num_factors(world)
-    if said != shown:
+    if world.observation == "state" and cfg.env.factors.state != world.factor_width:
         raise Problem(
-            f"env '{cfg.env.name}' says that observation={cfg.env.observation} shows {said} numbers of each object, its "
-            f"world shows {shown}; set env.factors.{cfg.env.observation}={shown}"
+            f"env '{cfg.env.name}' says that a state has {cfg.env.factors.state} numbers of each object, its world shows "
+            f"{world.factor_width}; set env.factors.state={world.factor_width}"
         )
 
 

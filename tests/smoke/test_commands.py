@@ -103,7 +103,7 @@ REFUSED = {
     "unknown observation": ("train/fit.py", ["env.observation=stat"], "no observation 'stat': did you mean 'state'?"),
     "looks at a state": ("train/fit.py", ["env.observation=state", "model.looks=4"], "shows none; set model.looks=0"),
     "other factors": ("train/fit.py", ["env=chemistry_chain5", "env.observation=state", "env.world.movement=dynamic"],
-                      "its world shows 30; set env.factors.state=30"),
+                      "set env.factors.state=30"),
     "resume with more": ("train/fit.py", ["resume=r", "seed=1"], "resume= goes on with the run's own configuration; leave out"),
     "illegal pair": ("train/fit.py", ["model=vae", "loss=infonce"], "use loss=nll (got loss=infonce)"),
     "no GPU": ("train/fit.py", ["trainer=gpu"], "trainer=gpu needs a GPU and none is visible; use trainer=quick"),

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from envs.chemistry import STATIC_CELLS, ChemistryWorld
 from envs.collect import collect, header
 from envs.frames import frame_ids
-from envs.observe import num_factors, recorded, show
+from envs.observe import recorded, show
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from eval.rollouts import encode_frames, what_if_ranks
@@ -38,10 +38,10 @@ def test_factors_by_hand():
     for b, row in enumerate(boards.colors):
         for i, color in enumerate(row):
             wanted[b, i, color] = 1
-    assert np.array_equal(show(states(), boards), wanted) and num_factors(states()) == 4
+    assert np.array_equal(show(states(), boards), wanted) and states().factor_width == 4
     moving = states(movement="dynamic")
     both = show(moving, boards)
-    assert np.array_equal(both[..., :4], wanted) and num_factors(moving) == 29
+    assert np.array_equal(both[..., :4], wanted) and moving.factor_width == 29
     assert both[0, :, 4:].argmax(-1).tolist() == [row * 5 + column for row, column in STATIC_CELLS[:3]]
 
 
@@ -54,7 +54,7 @@ def test_physics_tells_the_weight_rank_unless_it_is_hidden():
     assert np.array_equal(shown[..., 25:].argmax(-1).argsort(1), boards.weights.argsort(1))
     hidden = PhysicsWorld(3, hidden_weights=True, observation="state")
     assert show(hidden, boards).shape == (5, 3, 25)
-    assert [num_factors(w) for w in (world, hidden, PhysicsWorld(3))] == [28, 25, 0]
+    assert (world.factor_width, hidden.factor_width) == (28, 25)
 
 
 def test_frames_are_shown_unless_asked_otherwise():
