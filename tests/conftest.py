@@ -44,7 +44,7 @@ def compose():
     """compose(command, *overrides) -> config, as the command line would compose it."""
     import hydra
 
-    import configs  # noqa: F401  registers what yaml alone cannot compute
+    import configs  # noqa: F401  what yaml alone cannot compute
 
     def build(command: str, *overrides: str):
         with hydra.initialize_config_dir(str(ROOT / "configs"), version_base="1.3"):
