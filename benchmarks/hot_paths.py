@@ -143,7 +143,7 @@ def training() -> dict:
                 encoder = SlotEncoder(5, width, size, hidden=256 if size == "cells" else 512)
                 multiplier = 4 if size == "cells" else 1  # our default; the paper's
                 model = WorldModel(encoder, ModularTransition(5, 25, width, multiplier=multiplier))
-                windows = Windows(file, world.spec, window, batch_size, seed=0, shuffle=True)
+                windows = Windows(file, world, window, batch_size, seed=0, shuffle=True)
                 loss = type(objective).__name__.lower()
                 name = f"{size} width {width} batch {batch_size} window {window} {loss} {'bf16' if bf16 else 'float32'}"
                 found[name] = _samples_per_s(model, objective, windows, bf16)

@@ -49,6 +49,8 @@ LIMITS = {
     "horizons": HORIZONS,
     "episodes": POOL,
     "counterfactuals": STATES,
+    "nodes": ("a list of whole numbers >= 0, for example [0,2,4,6]", list_of(whole(0))),
+    "sigma": ("a number >= 0", number(at_least=0)),
     "trainer.accelerator": ("auto, cpu or gpu", one_of("auto", "cpu", "gpu")),
     "trainer.precision": (f"one of {', '.join(PRECISIONS)}", one_of(*PRECISIONS)),
     "trainer.gradient_clip": ("a number > 0", number(above=0)),
@@ -84,6 +86,9 @@ def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
 
 def check_values(cfg: DictConfig) -> None:
     """Raise Problem on the first value that cannot be; null stands for "not set" and passes."""
+    shown = OmegaConf.select(cfg, "env.observation")
+    if shown is not None and shown not in cfg.env.factors:  # before the widths that are looked up by it
+        raise Problem(f"there is no observation '{shown}': {nearest(str(shown), cfg.env.factors)}; set env.observation=")
     try:
         plain = OmegaConf.to_container(cfg, resolve=True)
     except OmegaConfBaseException as error:

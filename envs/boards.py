@@ -39,6 +39,8 @@ class World(Protocol):
 
     spec: EnvSpec
     fault: str | None  # what the flag of `step` means
+    observation: str  # pixels | state: what models are shown (envs/observe.py); data files hold both
+    factor_width: int  # numbers of each object in `factors`
     choice_names: tuple[str, ...]  # of the actions of one object
 
     def reset(self, batch: int, rng: np.random.Generator, mode: str) -> Boards: ...

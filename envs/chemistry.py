@@ -11,6 +11,7 @@ from envs.graphs import describe, resolve
 from envs.grid import (
     CROSS, DIAMOND, DISK, FRAME, GRID, HOURGLASS, PARALLELOGRAM, PENTAGON, RING, SCALENE, SQUARE, TRIANGLE, render,
 )  # fmt: skip
+from envs.observe import OBSERVATIONS
 from envs.problem import Problem, nearest
 from envs.scm import REDRAW, StructuralCausalModel, reached
 from envs.spec import EnvSpec
@@ -47,6 +48,7 @@ class ChemistryWorld:
     movement: static keeps object i in its published cell; dynamic draws the cells anew in every episode.
     delay: null, effects within the step; a whole number of steps; or poisson, 1 + Poisson(3) for each edge.
     skewness, redraw: envs/scm.py.  scm_seed: names the causal model.  scm: a saved model to use in place of a drawn one.
+    observation: pixels | state, what models are shown; envs/observe.py.
     """
 
     num_objects: int = 5
@@ -58,6 +60,7 @@ class ChemistryWorld:
     redraw: str = "descendants"
     scm_seed: int = 0
     scm: str | None = field(default=None, metadata={"identity": False})  # its digest tells, its path does not
+    observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
     fault: ClassVar[str | None] = None  # every action can be done
     model: StructuralCausalModel = field(init=False, compare=False)
     spec: EnvSpec = field(init=False, compare=False)
@@ -80,6 +83,8 @@ class ChemistryWorld:
             raise Problem(f"chemistry has no redraw '{self.redraw}': {nearest(str(self.redraw), REDRAW)}")
         if not isinstance(self.graph, str):  # plain lists, whatever held them: they go into headers
             object.__setattr__(self, "graph", resolve(self.graph, n).astype(int).tolist())
+        if self.observation not in OBSERVATIONS:
+            raise Problem(f"chemistry has no observation '{self.observation}': {nearest(str(self.observation), OBSERVATIONS)}")
         object.__setattr__(self, "model", self._read_model() if self.scm else self._draw_model())
         object.__setattr__(self, "spec", EnvSpec((FRAME, FRAME, 3), "object", n * c, n))
 
@@ -188,6 +193,10 @@ class ChemistryWorld:
         """-> frames (B, 50, 50, 3) uint8."""
         shapes = np.tile(np.array(SHAPES[: self.num_objects]), (len(boards), 1))
         return render(boards.positions, shapes, PALETTE[boards.colors] / np.float32(255))
+
+    @property
+    def factor_width(self) -> int:
+        return self.num_colors + GRID**2 * (self.movement == "dynamic")
 
     def factors(self, boards: ChemistryBoards) -> np.ndarray:
         """One-hot factors of every object, (B, N, C) uint8, and (B, N, C + 25) where cells change: colour, then cell."""

@@ -1,10 +1,10 @@
-"""Which frames are the same picture: an integer name for each, equal exactly where two frames are equal."""
+"""Which observations are the same: an integer name for each, equal exactly where two frames (or states) are equal."""
 
 import numpy as np
 
 
 def frame_ids(pixels: np.ndarray) -> np.ndarray:
-    """(N, H, W, 3) uint8 -> (N,) int64: a 64-bit random linear hash of all bytes, the same in every process."""
+    """(N, ...) uint8, frames or factors -> (N,) int64: a 64-bit random linear hash of all bytes, the same in every process."""
     flat = np.ascontiguousarray(pixels).reshape(len(pixels), -1)
     if flat.shape[1] % 4:
         flat = np.pad(flat, ((0, 0), (0, -flat.shape[1] % 4)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from envs.boards import Boards, random_cells
 from envs.grid import FRAME, GRID, color_table, render
+from envs.observe import OBSERVATIONS
 from envs.problem import Problem, nearest
 from envs.spec import EnvSpec
 
@@ -94,6 +95,7 @@ class PhysicsWorld:
     index, so something in the frame must tell the index.
     hidden_weights: weights are drawn independent of colour, shape and index in every episode.
     palette_seed: picks the extra colours of the few-shot modes, once per world.
+    observation: pixels | state, what models are shown; envs/observe.py.
     """
 
     num_objects: int = 5
@@ -102,6 +104,7 @@ class PhysicsWorld:
     object_order: str = "by_weight"
     hidden_weights: bool = False
     palette_seed: int = 0
+    observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
     fault: ClassVar[str | None] = "invalid_push"  # what `step` flags
     choice_names: ClassVar[tuple[str, ...]] = ("stay", "north", "east", "south", "west")
     spec: EnvSpec = field(init=False, compare=False)
@@ -111,6 +114,7 @@ class PhysicsWorld:
             ("setting", self.setting, SETTINGS),
             ("colormap", self.colormap, COLORMAPS.get(self.setting, ())),
             ("object_order", self.object_order, ("by_weight", "shuffled")),
+            ("observation", self.observation, OBSERVATIONS),
         ):
             if value not in known:
                 raise Problem(f"physics has no {key} '{value}': {nearest(value, known)}")
@@ -195,6 +199,10 @@ class PhysicsWorld:
     def render(self, boards: PhysicsBoards) -> np.ndarray:
         """-> frames (B, 50, 50, 3) uint8."""
         return render(boards.positions, boards.shapes, boards.colors / np.float32(255))
+
+    @property
+    def factor_width(self) -> int:
+        return GRID**2 + (0 if self.hidden_weights else self.num_objects)
 
     def factors(self, boards: PhysicsBoards) -> np.ndarray:
         """One-hot factors of every object, uint8: its cell (25) and, where the frame tells it, its weight rank (N)."""

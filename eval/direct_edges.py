@@ -19,7 +19,7 @@ HIDDEN = 64
 STEPS, BATCH = 600, 1024
 
 
-def leave_one_out(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, num_codes: int) -> np.ndarray:
+def leave_one_out(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, num_codes: int, steps: int = STEPS) -> np.ndarray:
     """Nats of held-out likelihood that child v loses without parent p, (N, N) [v, p]; 0 where p is no ancestor of v.
 
     codes (M, N) int, after each of M transitions; acted (M,) the object acted on; ancestors (N, N) bool [v, a]. Fitted on
@@ -39,7 +39,7 @@ def leave_one_out(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, n
             StackedLinear(len(nets), HIDDEN, num_codes),
         )  # fmt: skip
         optimizer = torch.optim.Adam(model.parameters(), 3e-3)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
         codes, relevant = torch.from_numpy(codes).long(), torch.from_numpy(ancestors)[:, torch.from_numpy(acted)].T
         border = len(codes) * 4 // 5
 
@@ -51,7 +51,7 @@ def leave_one_out(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, n
             nats = F.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none").view(target.shape)
             return nats, relevant[rows][:, children].T
 
-        for _ in range(STEPS):
+        for _ in range(steps):
             nats, counts = losses(torch.randint(border, (BATCH,)))
             optimizer.zero_grad()
             (nats * counts).sum(1).div(counts.sum(1).clamp(min=1)).sum().backward()

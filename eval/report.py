@@ -21,12 +21,13 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from envs.collect import collect
+from envs.observe import recorded
 from envs.problem import Problem
 from eval.graph_pictures import graph_section
 from eval.page import loss_curves, page, table, write_whole
 from eval.runs import load_run
 from eval.score_table import caption, table_rows
-from eval.strips import BETWEEN_POOL, rollout_strips, what_if_strip
+from eval.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
 
 
 RESULTS = ("run", "model", "loss", "env", "seed", "metrics", "protocol", "timing", "setting_hash")
@@ -80,11 +81,11 @@ def _pictures(model, cfg, results: dict) -> list[str]:
     world = instantiate(cfg.env.world)
     file = collect(OmegaConf.to_container(cfg.env), world, results["protocol"]["split"], cfg.data_dir)
     count, rows = min(results["protocol"]["pool"], len(file)), int(file.ep_len.min())
-    columns = file.read("pixels", "action", "state").values()
-    pixels, action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in columns)
+    columns = recorded(world, file, "pixels", "action", "state")
+    obs, pixels, action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in columns)
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
-    cases = rollout_strips(model, world, pixels, action, horizon)
-    shown = "the decoded prediction" if model.decoder is not None else "the true frame nearest to the prediction"
+    cases = rollout_strips(model, world, obs, pixels, action, horizon)
+    shown = "the decoded prediction" if decodes_pictures(model, world) else "the true frame nearest to the prediction"
     pool = f"{count} episodes" if count <= BETWEEN_POOL else f"{count} episodes ({BETWEEN_POOL} before the last step)"
     parts = [
         f"<h2>Rollouts</h2><p><b>{cases.wrong} of {cases.pool}</b> held-out episodes are wrong after {horizon} steps: "

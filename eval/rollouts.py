@@ -7,6 +7,8 @@ import torch
 from torch.nn import functional as F
 
 from envs.frames import frame_ids
+from envs.observe import show
+from models.pixels import as_obs, to_float
 
 
 def actions_of(action: np.ndarray, spec) -> torch.Tensor:
@@ -16,10 +18,10 @@ def actions_of(action: np.ndarray, spec) -> torch.Tensor:
 
 
 @torch.no_grad()
-def encode_frames(model, pixels: np.ndarray, batch: int = 1024) -> torch.Tensor:
-    """(N, H, W, 3) uint8  ->  latents (N, K, D), in float32."""
-    frames = torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2)
-    return torch.cat([model.encode(part.to(model.device)).cpu() for part in frames.split(batch)])
+def encode_frames(model, obs: np.ndarray, batch: int = 1024) -> torch.Tensor:
+    """Observations as envs/observe.py gives them, (M, H, W, 3) or (M, N, F)  ->  latents (M, K, D), in float32."""
+    stored = torch.from_numpy(np.ascontiguousarray(obs))
+    return torch.cat([model.encode(as_obs(part).to(model.device)).cpu() for part in stored.split(batch)])
 
 
 @torch.no_grad()
@@ -50,8 +52,14 @@ def branch(model, latent: torch.Tensor, sequences: np.ndarray, spec) -> torch.Te
 
 @torch.no_grad()
 def decode_frames(model, latent: torch.Tensor, batch: int = 512) -> torch.Tensor:
-    """latent (N, K, D)  ->  frames (N, 3, H, W) in [0, 1]."""
+    """latent (M, K, D)  ->  frames (M, 3, H, W), or factors (M, N, F), in [0, 1]."""
     return torch.cat([model.decode(part.to(model.device)).cpu() for part in latent.split(batch)])
+
+
+def true_frames(obs: np.ndarray) -> torch.Tensor:
+    """Observations as `decode_frames` should give them, floats in [0, 1]."""
+    numbers, scale = to_float(as_obs(torch.from_numpy(np.ascontiguousarray(obs))))
+    return numbers * scale
 
 
 def what_if(world, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator):
@@ -104,12 +112,12 @@ class WhatIfRanks(NamedTuple):
     copy: np.ndarray
 
 
-def what_if_ranks(model, world, pixels, state, action, horizon: int, rng) -> WhatIfRanks:
-    """`rank_outcomes` of a model's predictions.  pixels (M, H, W, 3): the frames of `state`."""
+def what_if_ranks(model, world, obs, state, action, horizon: int, rng) -> WhatIfRanks:
+    """`rank_outcomes` of a model's predictions.  obs (M, ...): what the model is shown of `state`."""
     sequences, boards, outcome = what_if(world, state, action, horizon, rng)
-    frames = world.render(boards)
-    ids = frame_ids(frames)
-    start, codes = encode_frames(model, pixels), encode_frames(model, frames)
+    outcomes = show(world, boards)
+    ids = frame_ids(outcomes)
+    start, codes = encode_frames(model, obs), encode_frames(model, outcomes)
     nothing = start[:, None].expand(-1, outcome.shape[1], -1, -1)
     predicted = branch(model, start, sequences, world.spec)
     return WhatIfRanks(rank_outcomes(predicted, codes, outcome, ids), rank_outcomes(nothing, codes, outcome, ids))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from envs.observe import show
 from eval.rollouts import actions_of, encode_frames, rollout
 
 STATES = 500  # episodes asked about
@@ -85,13 +86,13 @@ def painted(world, state, action, horizon: int):
     return boards
 
 
-def same_board_scores(model, world, pixels, state, action, horizon: int) -> dict[str, float]:
+def same_board_scores(model, world, obs, state, action, horizon: int) -> dict[str, float]:
     """Same-board H@1 and per-object accuracy of the model, and of painting the acted objects."""
     pool = alternatives(world, state, action, horizon)
     count = len(pool.members)
-    codes = encode_frames(model, world.render(pool.boards))
-    predicted = rollout(model, encode_frames(model, pixels[:count]), actions_of(action[:count, :horizon], world.spec))
-    paint = encode_frames(model, world.render(painted(world, state[:count], action[:count], horizon)))
+    codes = encode_frames(model, show(world, pool.boards))
+    predicted = rollout(model, encode_frames(model, obs[:count]), actions_of(action[:count, :horizon], world.spec))
+    paint = encode_frames(model, show(world, painted(world, state[:count], action[:count], horizon)))
     metrics = {}
     for name, guess in (("test", predicted), ("floor/paint", paint)):
         score = score_alternatives(guess, codes, pool)

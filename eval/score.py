@@ -27,11 +27,12 @@ from torch.nn import functional as F
 
 from envs.collect import collect
 from envs.frames import frame_ids
+from envs.observe import recorded, show
 from envs.problem import Problem
 from eval.ceilings import ceilings, has_ceiling
 from eval.gaps import one_object_gaps
 from eval.ranking import hits_at_k, mrr, ranks
-from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, what_if_ranks
+from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, true_frames, what_if_ranks
 from eval.runs import config_hash, load_run
 from eval.same_board import painted, same_board_scores
 from eval.score_table import print_scores
@@ -108,18 +109,19 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
         raise Problem(f"horizon {max(horizons)} is longer than the episodes of {file.path} ({longest} actions); "
                       f"shorten horizons=")  # fmt: skip
     count = min(episodes, len(file))
-    columns = file.read("pixels", "action", "state")
-    pixels, action, state = (c.reshape(len(file), longest + 1, *c.shape[1:])[:count] for c in columns.values())
+    columns = recorded(world, file, "action", "state")
+    obs, action, state = (c.reshape(len(file), longest + 1, *c.shape[1:])[:count] for c in columns)
     actions = actions_of(action, world.spec)
-    start = encode_frames(model, pixels[:, 0])
+    start = encode_frames(model, obs[:, 0])
     metrics: dict[str, float] = {}
     protocol = {
         "pool": count, "rule": "grouped", "direction": "prediction queries true outcomes", "ties": "count against us",
-        "split": file.header["split"], "episodes": count, "distinct": {}, "events": {}, "counterfactual_states": 0,
+        "split": file.header["split"], "observation": world.observation, "episodes": count,
+        "distinct": {}, "events": {}, "counterfactual_states": 0,
     }  # fmt: skip
     for h in horizons:
-        groups = frame_ids(pixels[:, h])
-        target = encode_frames(model, pixels[:, h])
+        groups = frame_ids(obs[:, h])
+        target = encode_frames(model, obs[:, h])
         predicted = rollout(model, start, actions[:, :h])
         if not predicted.isfinite().all():
             raise Problem(f"predictions at horizon {h} hold NaN or infinity; the model diverged, train it again")
@@ -133,11 +135,10 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
         constant = target.mean(0, keepdim=True).expand_as(target)
         _rank_all(metrics, "floor/constant/", constant, target, groups, h, {})
         if hasattr(world, "paint"):
-            paint = encode_frames(model, world.render(painted(world, state, action, h)))
+            paint = encode_frames(model, show(world, painted(world, state, action, h)))
             _rank_all(metrics, "floor/paint/", paint, target, groups, h, subsets)
         if model.decoder is not None:
-            true = torch.from_numpy(np.ascontiguousarray(pixels[:, h])).permute(0, 3, 1, 2)
-            metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, true)
+            metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, obs[:, h])
     metrics["test/latent_spread"] = float(start.flatten(1).std(0).mean())  # near 0: the encoder collapsed
     if start.shape[1] > 1:
         metrics["test/weakest_slot"] = weakest_slot(start)
@@ -147,24 +148,24 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
         protocol["counterfactual_states"], protocol["counterfactual_actions"] = len(chosen), world.spec.action_size
         for h in horizons:
             rng = np.random.default_rng([h])
-            ranked = what_if_ranks(model, world, pixels[chosen, 0], state[chosen, 0], action[chosen], h, rng)
+            ranked = what_if_ranks(model, world, obs[chosen, 0], state[chosen, 0], action[chosen], h, rng)
             for name, result in zip(("test", "floor/copy"), ranked):
                 result = result.ravel()
                 metrics[f"{name}/cf_hits@1/h{h}"], metrics[f"{name}/cf_mrr/h{h}"] = hits_at_k(result), mrr(result)
             if has_ceiling(world):
-                metrics |= same_board_scores(model, world, pixels[chosen, 0], state[chosen], action[chosen], h)
+                metrics |= same_board_scores(model, world, obs[chosen, 0], state[chosen], action[chosen], h)
         if 1 in horizons:
             metrics["test/cf_hits@1"], metrics["test/cf_mrr"] = metrics["test/cf_hits@1/h1"], metrics["test/cf_mrr/h1"]
     return metrics, protocol
 
 
-def _reconstruction(model, latent, frames) -> float:
-    """Binary cross entropy of decoded predictions, summed over pixels, mean over episodes (nats per frame)."""
+def _reconstruction(model, latent, obs) -> float:
+    """Binary cross entropy of decoded predictions, summed over pixels or factors, mean over episodes (nats per frame)."""
     total = 0.0
-    for z, x in zip(latent.split(512), frames.split(512)):
-        probability = decode_frames(model, z).clamp(1e-7, 1 - 1e-7)
-        total += F.binary_cross_entropy(probability, x.float() / 255, reduction="sum").item()
-    return total / len(frames)
+    for rows in torch.arange(len(obs)).split(512):
+        probability = decode_frames(model, latent[rows]).clamp(1e-7, 1 - 1e-7)
+        total += F.binary_cross_entropy(probability, true_frames(obs[rows]), reduction="sum").item()
+    return total / len(obs)
 
 
 def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, counterfactuals=None, timing=None) -> dict:

@@ -45,8 +45,9 @@ def caption(results: dict) -> str:
     """The protocol in one line: a number without it means nothing."""
     p = results["protocol"]
     distinct = ", ".join(f"{h[1:]}: {n}" for h, n in p["distinct"].items())
+    shown = ", state input" if p.get("observation") == "state" else ""
     return (
-        f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}), budget {p['budget']} "
+        f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}{shown}), budget {p['budget']} "
         f"({'+'.join(map(str, p['epochs']))} epochs), seed {results['seed']}, pool {p['pool']} (distinct outcomes {distinct}), "
         f"rule grouped, ties against us, {p['counterfactual_states']} counterfactual states; percent"
     )

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
+from envs.observe import show
 from eval.page import picture, strip
 from eval.ranking import ranks
 from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, what_if, what_if_ranks
@@ -44,11 +45,19 @@ def choose(rank: np.ndarray, cases: int, rng: np.random.Generator) -> np.ndarray
     return np.concatenate([wrong, right[: cases - len(wrong)]])
 
 
-def rollout_strips(model, world, pixels, action, horizon: int, cases: int = 8) -> Strips:
-    """Open-loop rollouts of held-out episodes.  pixels (E, T+1, H, W, 3) uint8, action (E, T+1)."""
-    start, last = encode_frames(model, pixels[:, 0]), encode_frames(model, pixels[:, horizon])
+def decodes_pictures(model, world) -> bool:
+    """A decoder of states draws nothing: there the frame of the nearest state is shown."""
+    return model.decoder is not None and world.observation == "pixels"
+
+
+def rollout_strips(model, world, obs, pixels, action, horizon: int, cases: int = 8) -> Strips:
+    """Open-loop rollouts of held-out episodes.
+
+    obs (E, T+1, ...): what the model is shown; pixels (E, T+1, H, W, 3) uint8: what the page shows; action (E, T+1).
+    """
+    start, last = encode_frames(model, obs[:, 0]), encode_frames(model, obs[:, horizon])
     actions = actions_of(action[:, :horizon], world.spec)
-    rank = ranks(rollout(model, start, actions), last, groups=frame_ids(pixels[:, horizon]))
+    rank = ranks(rollout(model, start, actions), last, groups=frame_ids(obs[:, horizon]))
     shown = choose(rank, cases, np.random.default_rng(0))
     with torch.inference_mode():
         paths = model.rollout(start[shown].to(model.device), actions[shown].to(model.device)).cpu()
@@ -57,16 +66,17 @@ def rollout_strips(model, world, pixels, action, horizon: int, cases: int = 8) -
     some = np.union1d(np.arange(min(BETWEEN_POOL, len(pixels))), shown)
     for t in range(1, horizon + 1):
         rows = some if t < horizon else np.arange(len(pixels))
-        frames = pixels[rows, t]
-        names, own = frame_ids(frames), frame_ids(pixels[shown, t])
-        codes = encode_frames(model, frames) if t < horizon else last
+        candidates = obs[rows, t]
+        names, own = frame_ids(candidates), frame_ids(obs[shown, t])
+        codes = encode_frames(model, candidates) if t < horizon else last
         best = nearest(paths[:, t - 1], codes, names, own)
-        predicted[:, t - 1], right[:, t - 1] = frames[best], names[best] == own
-    if model.decoder is not None:
+        predicted[:, t - 1], right[:, t - 1] = pixels[rows[best], t], names[best] == own
+    decoded_pictures = decodes_pictures(model, world)
+    if decoded_pictures:
         decoded = decode_frames(model, paths.flatten(0, 1)).permute(0, 2, 3, 1)
         predicted = (decoded * 255).round().byte().numpy().reshape(predicted.shape)
     figures = [
-        _rollout_figure(pixels[e, : horizon + 1], predicted[i], right[i], e, rank[e], model.decoder is not None)
+        _rollout_figure(pixels[e, : horizon + 1], predicted[i], right[i], e, rank[e], decoded_pictures)
         for i, e in enumerate(shown)
     ]
     return Strips("\n".join(figures), int((rank > 0).sum()), len(rank))
@@ -99,12 +109,13 @@ def what_if_strip(model, world, pixels, state, action, look: int = 200) -> Strip
     row, block = divmod(int(meets.argmax()), world.spec.num_objects)
     one = (pixels[[row]], state[[row]], action[[row]])
     sequences, boards, outcome = what_if(world, one[1], one[2], 1, np.random.default_rng(0))
-    frames = world.render(boards)
-    wrong = what_if_ranks(model, world, *one, 1, np.random.default_rng(0)).model[0] > 0
-    start = encode_frames(model, one[0]).expand(choices, -1, -1)
+    frames, outcomes = world.render(boards), show(world, boards)
+    obs = show(world, world.unpack(one[1]))
+    wrong = what_if_ranks(model, world, obs, *one[1:], 1, np.random.default_rng(0)).model[0] > 0
+    start = encode_frames(model, obs).expand(choices, -1, -1)
     predicted = rollout(model, start, actions_of(sequences[0], world.spec))
-    names = frame_ids(frames)
-    best = nearest(predicted, encode_frames(model, frames), names, names[outcome[0]])
+    names = frame_ids(outcomes)
+    best = nearest(predicted, encode_frames(model, outcomes), names, names[outcome[0]])
     mine = range(block * per_block, (block + 1) * per_block)
     labels = list(world.choice_names)
     happened = [picture(one[0][0], alt="the state")]

@@ -12,6 +12,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 
 from envs.graphs import ancestors as closure
+from envs.observe import show
 from eval.direct_edges import THRESHOLD, VACUOUS, leave_one_out, strengths
 from eval.rollouts import decode_frames, encode_frames, rollout
 
@@ -63,7 +64,7 @@ def answers(model, world, state: np.ndarray) -> Answers:
     """Try every action on the boards of `state` (M, N, F)."""
     boards = world.unpack(state[:STATES])
     count, n, choices = len(boards), world.spec.num_objects, world.spec.choices
-    start = encode_frames(model, world.render(boards))
+    start = encode_frames(model, show(world, boards))
     every = torch.eye(n * choices).repeat(count, 1)[:, None]
     after = rollout(model, start.repeat_interleave(n * choices, 0), every)
     if start.shape[1] > 1:
@@ -88,7 +89,9 @@ def _match(told: np.ndarray) -> np.ndarray:
 
 
 def _object_colors(frames: torch.Tensor, boards) -> torch.Tensor:
-    """Mean colour of every object's cell.  (B, 3, 50, 50)  ->  (B, N, 3)."""
+    """Mean colour of every object's cell.  (B, 3, 50, 50)  ->  (B, N, 3); factors (B, N, F) tell objects apart already."""
+    if frames.ndim == 3:
+        return frames
     cells = frames.unflatten(3, (-1, CELL)).unflatten(2, (-1, CELL)).mean((3, 5))  # (B, 3, 5, 5)
     row = torch.arange(len(frames))[:, None]
     where = torch.from_numpy(boards.positions.astype(np.int64))
@@ -120,7 +123,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     codes = getattr(model.transition, "codes", 0)
     if codes:
         after = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:]))
-        seen = torch.cat([encode_frames(model, world.render(after.take(part)))[..., :codes].argmax(-1)
+        seen = torch.cat([encode_frames(model, show(world, after.take(part)))[..., :codes].argmax(-1)
                           for part in np.array_split(np.arange(len(after)), 50)])  # fmt: skip
         lost = leave_one_out(seen.numpy()[:, found.slots], acted, reach > MOVES, codes)
         add("direct", lost, true, THRESHOLD, vacuous)

@@ -9,7 +9,7 @@ from models.interfaces import Batch
 
 
 def bce(logits: Tensor, obs: Tensor) -> Tensor:
-    """Binary cross entropy of frames, summed over pixels, mean over frames; obs uint8 or float in [0, 1]."""
+    """Binary cross entropy, summed over the pixels or factors of a frame, mean over frames; obs uint8 or float in [0, 1]."""
     target = obs.float() / 255 if obs.dtype == torch.uint8 else obs
     return F.binary_cross_entropy_with_logits(logits.float(), target, reduction="sum") / len(obs)
 

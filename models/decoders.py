@@ -1,4 +1,7 @@
-"""Decoders: latents to frame logits (reference section 6).  (B, K, D) -> (B, 3, 50, 50)."""
+"""Decoders: latents to frame logits (reference section 6).  (B, K, D) -> (B, 3, 50, 50).
+
+factors > 0: to the logits of F numbers of each object, (B, num_objects, F), which take the place of the maps.
+"""
 
 from math import prod
 
@@ -7,6 +10,10 @@ from torch import Tensor, nn
 from models.encoders import mlp
 from models.extractors import MAP_SIZE
 from models.patches import PatchConvTranspose2d
+
+
+def _map_shape(size: str, factors: int) -> tuple[int, ...]:
+    return (factors,) if factors else MAP_SIZE[size]
 
 
 def painter(size: str, num_objects: int, width: int) -> nn.Sequential:
@@ -31,11 +38,13 @@ def painter(size: str, num_objects: int, width: int) -> nn.Sequential:
 class SlotDecoder(nn.Module):
     """One slot, one map; the perceptron is shared by the slots."""
 
-    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256):
+    def __init__(
+        self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256, factors: int = 0
+    ):
         super().__init__()
-        self.map_size = MAP_SIZE[size]
+        self.map_size = _map_shape(size, factors)
         self.mlp = mlp(width, hidden, prod(self.map_size))
-        self.paint = painter(size, num_objects, hidden)
+        self.paint = nn.Identity() if factors else painter(size, num_objects, hidden)
 
     def forward(self, latent: Tensor) -> Tensor:
         return self.paint(self.mlp(latent).unflatten(-1, self.map_size))
@@ -44,11 +53,13 @@ class SlotDecoder(nn.Module):
 class FlatDecoder(nn.Module):
     """One vector to all maps."""
 
-    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256):
+    def __init__(
+        self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256, factors: int = 0
+    ):
         super().__init__()
-        self.shape = (num_objects, *MAP_SIZE[size])
+        self.shape = (num_objects, *_map_shape(size, factors))
         self.mlp = mlp(num_objects * width, hidden, prod(self.shape))
-        self.paint = painter(size, num_objects, hidden)
+        self.paint = nn.Identity() if factors else painter(size, num_objects, hidden)
 
     def forward(self, latent: Tensor) -> Tensor:
         return self.paint(self.mlp(latent).view(-1, *self.shape))

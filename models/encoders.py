@@ -1,4 +1,7 @@
-"""Encoders: frames to latents, by slots (K = objects), flat (K = 1) or variational (reference section 6)."""
+"""Encoders: frames to latents, by slots (K = objects), flat (K = 1) or variational (reference section 6).
+
+factors > 0: the world shows no frame but F numbers of each object, (B, num_objects, F); they take the place of the maps.
+"""
 
 from math import prod
 
@@ -21,6 +24,22 @@ def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     )
 
 
+def _maps(size: str, num_objects: int, channels: int, factors: int) -> tuple[nn.Module, int]:
+    """What turns an observation into one map for each object, and how many numbers a map has."""
+    if factors:
+        return nn.Identity(), factors
+    return extractor(size, num_objects, channels), prod(MAP_SIZE[size])
+
+
+class Numbered(nn.Module):
+    """Factors with the object's own number beside them, one-hot; in a frame its place or shape tells a shared perceptron
+    which object it reads.  (B, N, F) -> (B, N, F + N)."""
+
+    def forward(self, factors: Tensor) -> Tensor:
+        number = torch.eye(factors.shape[1], dtype=factors.dtype, device=factors.device)
+        return torch.cat([factors, number.expand(len(factors), -1, -1)], -1)
+
+
 class SlotEncoder(nn.Module):
     """One map, one slot; the perceptron is shared by the slots.  (B, 3, 50, 50) -> K = num_objects, D = width.
 
@@ -38,13 +57,19 @@ class SlotEncoder(nn.Module):
         hidden: int = 512,
         channels: int = 32,
         looks: int = 0,
+        factors: int = 0,
     ):
         super().__init__()
+        if looks and factors:
+            raise ValueError(f"looks={looks} reads a picture, and env.observation=state shows none; set model.looks=0")
         if looks and size != "cells":
             raise ValueError(f"looks={looks} needs maps that point at a cell: size=cells, got size={size}")
-        self.maps = extractor(size, num_objects, channels)
+        if factors:
+            self.maps, numbers = Numbered(), num_objects + factors
+        else:
+            self.maps, numbers = extractor(size, num_objects, channels), prod(MAP_SIZE[size])
         self.look = nn.Linear(2 * channels, looks) if looks else None
-        self.mlp = mlp(prod(MAP_SIZE[size]) + looks, hidden, width)
+        self.mlp = mlp(numbers + looks, hidden, width)
 
     def forward(self, obs: Tensor) -> Latent:
         if self.look is None:
@@ -60,10 +85,18 @@ class FlatEncoder(nn.Module):
 
     takes_bytes = True
 
-    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 512, channels: int = 32):
+    def __init__(
+        self,
+        num_objects: int,
+        width: int = 128,
+        size: str = "medium",
+        hidden: int = 512,
+        channels: int = 32,
+        factors: int = 0,
+    ):
         super().__init__()
-        self.maps = extractor(size, num_objects, channels)
-        self.mlp = mlp(num_objects * prod(MAP_SIZE[size]), hidden, num_objects * width)
+        self.maps, numbers = _maps(size, num_objects, channels, factors)
+        self.mlp = mlp(num_objects * numbers, hidden, num_objects * width)
 
     def forward(self, obs: Tensor) -> Latent:
         return Latent(self.mlp(self.maps(obs).flatten(1))[:, None])
@@ -74,10 +107,18 @@ class VariationalEncoder(nn.Module):
 
     takes_bytes = True
 
-    def __init__(self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 512, channels: int = 32):
+    def __init__(
+        self,
+        num_objects: int,
+        width: int = 128,
+        size: str = "medium",
+        hidden: int = 512,
+        channels: int = 32,
+        factors: int = 0,
+    ):
         super().__init__()
-        self.maps = extractor(size, num_objects, channels)
-        self.mlp = mlp(num_objects * prod(MAP_SIZE[size]), hidden, 2 * num_objects * width)
+        self.maps, numbers = _maps(size, num_objects, channels, factors)
+        self.mlp = mlp(num_objects * numbers, hidden, 2 * num_objects * width)
 
     def forward(self, obs: Tensor) -> Latent:
         mean, logvar = self.mlp(self.maps(obs).flatten(1))[:, None].chunk(2, -1)

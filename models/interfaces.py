@@ -36,8 +36,9 @@ class Latent:
 class Batch:
     """B windows of T steps.
 
-    obs (B, T+1, C, H, W) uint8; action (B, T, A) one-hot or vector, action[:, t] leads from obs[:, t] to obs[:, t+1];
-    frame (B, T+1) int64, equal exactly where two frames are equal.
+    obs (B, T+1, C, H, W) uint8, or factors (B, T+1, N, F) float; action (B, T, A) one-hot or vector, action[:, t] leads
+    from obs[:, t] to obs[:, t+1];
+    frame (B, T+1) int64, equal exactly where two observations are equal.
     latent (B, T+1, K, D): codes computed beforehand, when the encoder is frozen.
     """
 
@@ -48,7 +49,7 @@ class Batch:
 
 
 class Encoder(Protocol):
-    """obs (B, C, H, W) float in [0, 1]  ->  Latent of (B, K, D).
+    """obs (B, C, H, W), or factors of N objects (B, N, F), float in [0, 1]  ->  Latent of (B, K, D).
 
     A class that says `takes_bytes = True` is given uint8 frames as they are stored, and floats as they come; its first
     layer is one of `models.pixels` or `models.patches`. Subclasses are given floats until they say so themselves.
@@ -58,7 +59,7 @@ class Encoder(Protocol):
 
 
 class Decoder(Protocol):
-    """latent (B, K, D)  ->  logits (B, C, H, W)."""
+    """latent (B, K, D)  ->  logits (B, C, H, W), or of factors (B, N, F)."""
 
     def __call__(self, latent: Tensor) -> Tensor: ...
 

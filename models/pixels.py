@@ -12,6 +12,12 @@ def to_float(obs: Tensor) -> tuple[Tensor, float]:
     return obs.to(torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else torch.float32), 1 / 255
 
 
+def as_obs(stored: Tensor) -> Tensor:
+    """Observations as a file or a world gives them, uint8, in the layout of models: frames (B, H, W, 3) -> (B, 3, H, W),
+    still bytes; factors (B, N, F) of zeros and ones -> floats, since a byte counts 255 as one."""
+    return stored.permute(0, 3, 1, 2) if stored.ndim == 4 else stored.float()
+
+
 class PixelConv2d(nn.Conv2d):
     """torch's convolution on frames (B, 3, H, W), uint8 or float in [0, 1]."""
 

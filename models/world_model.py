@@ -13,8 +13,8 @@ from models.pixels import to_float
 class WorldModel(LightningModule):
     """A world in latent space.
 
-    obs (B, 3, H, W) uint8, or float in [0, 1]; latent (B, K, D); action (B, A).  `transition` is one step; `rollout` is
-    the open loop in which the model is fed its own predictions.
+    obs (B, 3, H, W) uint8, or float in [0, 1], or factors (B, N, F) float; latent (B, K, D); action (B, A).
+    `transition` is one step; `rollout` is the open loop in which the model is fed its own predictions.
     The objective and the optimiser belong to a stage of training and are set by `begin`.
     """
 
@@ -33,11 +33,11 @@ class WorldModel(LightningModule):
         return self.encoder(obs)
 
     def encode(self, obs: Tensor) -> Tensor:
-        """obs (B, 3, H, W)  ->  latent (B, K, D)."""
+        """obs  ->  latent (B, K, D)."""
         return self.infer(obs).mean
 
     def decode(self, latent: Tensor) -> Tensor:
-        """latent (B, K, D)  ->  frames (B, 3, H, W) in [0, 1]."""
+        """latent (B, K, D)  ->  obs, its numbers in [0, 1]."""
         return self.decoder(latent).sigmoid()
 
     def rollout(self, latent: Tensor, actions: Tensor) -> Tensor:

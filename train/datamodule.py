@@ -9,9 +9,10 @@ from torch.nn import functional as F
 
 from envs.episodes import EpisodeFile
 from envs.frames import frame_ids
+from envs.observe import recorded
 from envs.problem import Problem
-from envs.spec import EnvSpec
 from models.interfaces import Batch
+from models.pixels import as_obs
 
 
 class Windows:
@@ -22,15 +23,14 @@ class Windows:
     one fixed mixed order, so that a batch of validation mixes episodes as a batch of training does.
     """
 
-    def __init__(self, file: EpisodeFile, spec: EnvSpec, window: int, batch_size: int, seed: int, shuffle: bool):
+    def __init__(self, file: EpisodeFile, world, window: int, batch_size: int, seed: int, shuffle: bool):
         longest = int(file.ep_len.max()) - 1
         if window > longest:
             raise Problem(f"window={window} is longer than the episodes of {file.path} ({longest} actions); "
                           f"set loss.stages.0.window={longest} or less")  # fmt: skip
-        columns = file.read("pixels", "action")
-        self.pixels, self.spec = torch.from_numpy(columns["pixels"]), spec
-        self.frame = torch.from_numpy(frame_ids(columns["pixels"]))
-        self.action = torch.from_numpy(columns["action"])
+        obs, action = recorded(world, file, "action")
+        self.obs, self.action, self.spec = torch.from_numpy(obs), torch.from_numpy(action), world.spec
+        self.frame = torch.from_numpy(frame_ids(obs))
         self.latent: Tensor | None = None
         self.chances: Tensor | None = None
         lengths, offsets = torch.from_numpy(file.ep_len).long(), torch.from_numpy(file.ep_offset)
@@ -65,8 +65,8 @@ class Windows:
         return Batch(self.frames(rows.flatten()).unflatten(0, rows.shape), action, self.frame[rows])
 
     def frames(self, rows: Tensor) -> Tensor:
-        """(N,) -> (N, 3, H, W) uint8."""
-        return self.pixels.index_select(0, rows).permute(0, 3, 1, 2)  # ten times faster than self.pixels[rows]
+        """Observations of these rows, (R,) -> (R, 3, H, W) uint8 or (R, N, F) float."""
+        return as_obs(self.obs.index_select(0, rows))  # ten times faster than self.obs[rows]
 
     def actions(self, rows: Tensor) -> Tensor:
         """Rows of any shape -> (..., A) as the transition reads them."""
@@ -77,9 +77,9 @@ class Windows:
 class EpisodeData(LightningDataModule):
     """Training and validation windows of two episode files; re-cut for every stage by `cut`."""
 
-    def __init__(self, train: EpisodeFile, valid: EpisodeFile, spec: EnvSpec, seed: int) -> None:
+    def __init__(self, train: EpisodeFile, valid: EpisodeFile, world, seed: int) -> None:
         super().__init__()
-        self.files, self.spec, self.seed = (train, valid), spec, seed
+        self.files, self.world, self.seed = (train, valid), world, seed
         self._cut: tuple | None = None
 
     def cut(self, window: int, batch_size: int) -> None:
@@ -87,7 +87,7 @@ class EpisodeData(LightningDataModule):
         if self._cut != (window, batch_size):
             self._cut = (window, batch_size)
             self.train, self.valid = (
-                Windows(file, self.spec, window, batch_size, self.seed, shuffle)
+                Windows(file, self.world, window, batch_size, self.seed, shuffle)
                 for file, shuffle in zip(self.files, (True, False))
             )
         self.train.latent = self.valid.latent = None
@@ -97,8 +97,8 @@ class EpisodeData(LightningDataModule):
         """Encode every frame once with a frozen encoder; batches then carry codes in place of frames."""
         model.eval()
         for part in (self.train, self.valid):
-            frames = part.pixels.permute(0, 3, 1, 2)
-            part.latent = torch.cat([model.encode(f.to(model.device)).cpu() for f in frames.split(1024)]).clone()
+            codes = [model.encode(as_obs(obs).to(model.device)).cpu() for obs in part.obs.split(1024)]
+            part.latent = torch.cat(codes).clone()
 
     def train_dataloader(self) -> Windows:
         self.train.epoch = self.trainer.current_epoch  # the stage's Trainer asks anew every epoch

@@ -3,6 +3,7 @@
     python train/fit.py model=modular env=physics5
     python train/fit.py model=gnn loss=nll env=physics3 seed=1
     python train/fit.py experiment=paper_physics model=modular env=physics5
+    python train/fit.py model=modular env=chemistry_chain10 env.observation=state
     python train/fit.py resume=runs/modular-infonce-physics5-quick-s0
 
 Writes runs/<name>/ with config.yaml, checkpoints/, metrics.csv, results.json and report.html.
@@ -83,8 +84,7 @@ def _check_pair(cfg) -> None:
         raise Problem(
             f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
         )
-    for group, other in (("model", "loss"), ("loss", "model")):
-        fits = cfg[group].get({"model": "losses", "loss": "models"}[group])
+    for group, other, fits in (("model", "loss", cfg.model.get("losses")), ("loss", "model", cfg.loss.get("models"))):
         if fits is not None and cfg[other].name not in fits:
             raise Problem(
                 f"{group}={cfg[group].name} goes with {other}={' or '.join(fits)}, got {other}={cfg[other].name}; "
@@ -98,6 +98,8 @@ def _check_pair(cfg) -> None:
             f"({cfg.env.splits[cfg.score.split].length} actions); shorten the horizons or set "
             f"env.splits.{cfg.score.split}.length="
         )
+    if cfg.model.name == "codes" and cfg.env.get("observation") == "state":
+        raise Problem("model=codes reads its codes off a picture, and env.observation=state shows none; use another model=")
     for number, stage in enumerate(cfg.loss.stages):
         if stage.get("hard_share", 0) and "transition" not in stage.trains:
             raise Problem(
@@ -110,6 +112,20 @@ def _check_pair(cfg) -> None:
                     f"loss.stages.{number}.window={stage.window} is longer than the episodes of split '{split}' "
                     f"({cfg.env.splits[split].length} actions); shorten it or set env.splits.{split}.length="
                 )
+
+
+def _check_world(cfg, world) -> None:
+    """What models are sized by must be what the world has."""
+    if (world.spec.num_objects, world.spec.action_size) != (cfg.env.num_objects, cfg.env.action_size):
+        raise Problem(
+            f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
+            f"{world.spec.num_objects} and {world.spec.action_size}; mend configs/env/{cfg.env.name}.yaml"
+        )
+    if world.observation == "state" and cfg.env.factors.state != world.factor_width:
+        raise Problem(
+            f"env '{cfg.env.name}' says that a state has {cfg.env.factors.state} numbers of each object, its world shows "
+            f"{world.factor_width}; set env.factors.state={world.factor_width}"
+        )
 
 
 def run(cfg) -> dict:
@@ -132,11 +148,7 @@ def run(cfg) -> dict:
     folder, cfg = _choose_folder(cfg)
     _check_pair(cfg)
     world = instantiate(cfg.env.world)
-    if (world.spec.num_objects, world.spec.action_size) != (cfg.env.num_objects, cfg.env.action_size):
-        raise Problem(
-            f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
-            f"{world.spec.num_objects} and {world.spec.action_size}; mend configs/env/{cfg.env.name}.yaml"
-        )
+    _check_world(cfg, world)
     seed_everything(cfg.seed, workers=False, verbose=False)
     model = instantiate(cfg.model.module)
     for stage in cfg.loss.stages:
@@ -148,7 +160,7 @@ def run(cfg) -> dict:
     _open_folder(folder, cfg, overwrite)
 
     logger = wandb_logger(cfg, folder)
-    train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world.spec, cfg.seed), folder, logger)
+    train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world, cfg.seed), folder, logger)
     epochs = sum(stage.epochs for stage in cfg.loss.stages)
     timing["fit_s"] = seconds_of(folder / "metrics.csv")  # of all sessions, where the run was interrupted
     timing["samples_per_s"] = epochs * int((files["train"].ep_len - 1).sum()) / timing["fit_s"]

@@ -17,7 +17,7 @@ BATCH = 512
 @torch.no_grad()
 def window_errors(model, windows: Windows) -> Tensor:
     """Mean squared error of the one-step predictions in every possible window, (number of starts,)."""
-    rows = torch.arange(len(windows.pixels)).split(BATCH)
+    rows = torch.arange(len(windows.obs)).split(BATCH)
     latent = windows.latent
     if latent is None:
         latent = torch.cat([model.encode(windows.frames(part).to(model.device)).float().cpu() for part in rows])

@@ -84,11 +84,15 @@ def unread(text, group, everything):
     for path in leaves(yaml.safe_load(text) or {}):
         full, last = re.escape(".".join((group, *path) if group else path)), re.escape(path[-1])
         ways = [rf"(cfg|config)\.{full}\b", rf"\$\{{{full}\}}", rf"for key in \([^)]*\"{last}\""]
+        ways.append(rf"(cfg|config)\.{group}\.get\(\"{last}\"\)")
         if len(path) > 1 or group == "env":  # a part that is handed on under a name of its own
             ways += [rf"\b(stage|plan|env|own)(\.|\.get\(\"|\[\"){last}\b"]
         if path[0].endswith("epochs"):
             ways = [rf"\$\{{loss\.{path[0]}\.\$\{{trainer\.budget\}}\}}"]
         arguments = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
+        if path[0] in ("factors", "name_part"):
+            table = full.removesuffix(rf"\.{last}")
+            ways = [rf"\$\{{{table}\.\$\{{env\.observation\}}\}}"]
         if not arguments and not any(re.search(way, everything) for way in ways):
             found.append(path)
     return found

@@ -75,7 +75,7 @@ def losses() -> dict[str, float]:
                 for stage in cfg.loss.stages:
                     torch.manual_seed(0)
                     model = instantiate(cfg.model.module)
-                    windows = Windows(file, world.spec, stage.window, 64, seed=0, shuffle=True)
+                    windows = Windows(file, world, stage.window, 64, seed=0, shuffle=True)
                     terms = instantiate(stage.objective)(model.train(), next(iter(windows)))
                     for term, value in terms.items():
                         found[f"loss/{model_name}/{loss}/{stage.name}/{term}"] = float(value.detach())

@@ -66,6 +66,19 @@ def test_score_repeats_the_numbers(fitted, command_here):
     assert json.loads((folder / "results.json").read_text())["metrics"] == before
 
 
+def test_states_in_place_of_frames(command_here, small, tmp_path):
+    """fit, score and the page of a run that is shown factors; its name and its caption say so, and noisy nodes are asked."""
+    few = ["env=chemistry_chain5", "env.observation=state", "loss=nll", "data_dir=d", "runs_dir=r"]
+    done = command_here("train/fit.py", *small, *few, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    run = tmp_path / "r" / "modular-nll-chemistry_chain5-state-smoke-s0"
+    assert "state input" in " ".join(done.stdout.split()) and (run / "report.html").is_file()
+    assert json.loads((run / "results.json").read_text())["protocol"]["observation"] == "state"
+    done = command_here("eval/noisy.py", f"run={run}", "episodes=20", "nodes=[0,2]", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "not comparable" in " ".join(done.stdout.split()) and (run / "noisy.json").is_file()
+
+
 def test_score_refuses_a_horizon_too_long(fitted, command_here):
     """A sentence, no traceback, exit code 1."""
     done = command_here("eval/score.py", f"run={fitted[0]}", "horizons=[1,11]", cwd=fitted[0].parents[1])
@@ -87,12 +100,18 @@ REFUSED = {
     "bad anchor": ("train/fit.py", ["loss=contrastive", "loss.stages.0.objective.anchor=nxt"], "anchor is current or next, got 'nxt'"),
     "hard without transition": ("train/fit.py", ["loss=nll", "loss.stages.0.hard_share=0.5"], "does not train it; set it to 0"),
     "other objects": ("train/fit.py", ["env.world.num_objects=4"], "its world has 4 and 20"),
+    "unknown observation": ("train/fit.py", ["env.observation=stat"], "no observation 'stat': did you mean 'state'?"),
+    "looks at a state": ("train/fit.py", ["env.observation=state", "model.looks=4"], "shows none; set model.looks=0"),
+    "other factors": ("train/fit.py", ["env=chemistry_chain5", "env.observation=state", "env.world.movement=dynamic"],
+                      "set env.factors.state=30"),
     "resume with more": ("train/fit.py", ["resume=r", "seed=1"], "resume= goes on with the run's own configuration; leave out"),
     "illegal pair": ("train/fit.py", ["model=vae", "loss=infonce"], "model=vae goes with loss=nll, got loss=infonce; set loss=nll"),
     "no GPU": ("train/fit.py", ["trainer=gpu"], "trainer=gpu needs a GPU and none is visible; use trainer=quick"),
     "horizon": ("train/fit.py", ["score.horizons=[1,11]"], "shorten the horizons or set env.splits.test.length="),
     "no run": ("eval/score.py", [], "no run given"),
     "not a run": ("eval/score.py", ["run=nowhere"], "nowhere is not a run folder"),
+    "noisy without a run": ("eval/noisy.py", [], "no run given"),
+    "noisy on nobody": ("eval/noisy.py", ["run=r", "nodes=[-1]"], "nodes must be a list of whole numbers >= 0"),
     "unknown split": ("envs/collect.py", ["split=tset"], "has no split 'tset': did you mean 'test'?"),
 }
 
@@ -174,7 +193,7 @@ def test_flipped_bits_are_not_scored(copy):
         load_run(copy)
 
 
-@pytest.mark.parametrize("script", ["train/fit.py", "eval/score.py", "eval/report.py", "envs/collect.py"])
+@pytest.mark.parametrize("script", ["train/fit.py", "eval/score.py", "eval/noisy.py", "eval/report.py", "envs/collect.py"])
 def test_help(script, command_here, tmp_path):
     """--help shows examples and leaves nothing behind."""
     done = command_here(script, "--help", cwd=tmp_path)

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from envs.chemistry import ChemistryWorld
-from eval.gaps import one_object_gaps
+from eval.gaps import SMALL, one_object_gaps
 from losses.inverse_action import CodeLikelihood, InverseAction, commands
 from models.codes import CodeEncoder
 from models.encoders import SlotEncoder
@@ -82,9 +82,9 @@ class Blind:
 
 
 def test_gaps_show_the_blind_spot():
-    """The gap of the object that is not seen is 0, and of no other."""
+    """The gap of the object that is not seen (but for a column of pixels beside its cell) is small, and of no other."""
     gaps = one_object_gaps(Blind(), ChemistryWorld())
-    assert gaps[2] == 0 and (np.delete(gaps, 2) > 0.05).all()
+    assert gaps[2] < SMALL and (np.delete(gaps, 2) > 0.1).all()
 
 
 def test_latent_protocol():

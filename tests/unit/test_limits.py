@@ -35,7 +35,7 @@ def test_refused_by_name(override, compose):
     assert REFUSED[override] in str(problem.value)
 
 
-@pytest.mark.parametrize("command", ["fit", "score", "collect", "report"])
+@pytest.mark.parametrize("command", ["fit", "score", "noisy", "collect", "report"])
 def test_every_default_passes(command, compose):
     """Null is "not set"; what a command does not have is not asked for."""
     check_values(compose(command))
@@ -49,5 +49,5 @@ def test_every_limit_names_a_key_that_exists(compose):
 
     from configs.limits import _values
 
-    found = {path for c in ("fit", "score") for path, _ in _values(OmegaConf.to_container(compose(c), resolve=True))}
+    found = {path for c in ("fit", "score", "noisy") for path, _ in _values(OmegaConf.to_container(compose(c), resolve=True))}
     assert [p for p in LIMITS if not any(fnmatchcase(path, p) for path in found)] == []

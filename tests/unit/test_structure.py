@@ -35,7 +35,7 @@ def test_constant_scores_know_nothing():
     assert compare(np.ones((3, 3)), TRUE, 0.5).auroc == 50
 
 
-@pytest.fixture(scope="module", params=["chain4", "collider4", "full4"])
+@pytest.fixture(scope="module", params=["chain4", "full4"])
 def run(request):
     """A world, colours after 40,000 random interventions, and the objects acted on."""
     world = ChemistryWorld(num_objects=4, num_colors=3, graph=request.param, scm_seed=3)
@@ -51,7 +51,7 @@ def run(request):
 def test_leaving_one_out_finds_the_graph(run):
     """Every edge that is not vacuous is found, and nothing else."""
     world, colors, acted = run
-    lost = leave_one_out(colors.astype(np.int64), acted, ancestors(world.parents), 3)
+    lost = leave_one_out(colors.astype(np.int64), acted, ancestors(world.parents), 3, steps=250)
     strong = strengths(world.model, colors, acted, np.random.default_rng(0)) > 2 * THRESHOLD
     assert (lost[strong] > THRESHOLD).all()
     assert (np.abs(lost[~world.parents]) < THRESHOLD).all()

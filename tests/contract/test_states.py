@@ -1,0 +1,73 @@
+"""Every model that can be shown states in place of frames: composes, is built, learns, and speaks the four verbs."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from hydra.utils import instantiate
+from torch.nn import functional as F
+
+from models.interfaces import Batch
+from train.fit import _check_pair
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+ENVS = sorted(p.stem for p in (CONFIGS / "env").glob("[!_]*.yaml"))
+MODELS = sorted(p.stem for p in (CONFIGS / "model").glob("*.yaml") if "${env.factors" in p.read_text())
+PAIRS = [(m, loss) for m in MODELS for loss in ("nll", "contrastive", "infonce") if m != "vae" or loss == "nll"]
+
+
+def built(compose, model, *overrides):
+    """Config and model on states, and a function that makes a batch for them."""
+    looks = ["model.looks=0"] if "looks:" in (CONFIGS / "model" / f"{model}.yaml").read_text() else []
+    cfg = compose("fit", f"model={model}", "env.observation=state", *looks, *overrides)
+    torch.manual_seed(0)
+
+    def batch(size, steps=2):
+        obs = torch.randint(0, 2, (size, steps + 1, cfg.env.num_objects, cfg.env.factors.state)).float()
+        action = F.one_hot(torch.randint(0, cfg.env.action_size, (size, steps)), cfg.env.action_size).float()
+        return Batch(obs, action, torch.arange(size * (steps + 1)).view(size, steps + 1))
+
+    return cfg, instantiate(cfg.model.module), batch
+
+
+def test_most_models_can_be_shown_states():
+    """The list above is not empty by a change of spelling."""
+    assert {"ae", "vae", "gnn", "edge", "modular"} <= set(MODELS)
+
+
+@pytest.mark.parametrize("env", ["chemistry_chain10", "chemistry_full5_dynamic", "physics3", "physics5_hidden"])
+@pytest.mark.parametrize("model", MODELS)
+def test_four_verbs_on_states(compose, model, env):
+    """Latents as from frames; what is decoded has the shape of the factors."""
+    cfg, model, batch = built(compose, model, f"env={env}", "loss=nll")
+    model, batch = model.eval(), batch(3)
+    with torch.no_grad():
+        latent = model.encode(batch.obs[:, 0])
+        far = model.rollout(latent, batch.action)
+        assert latent.flatten(1).shape == (3, cfg.env.num_objects * cfg.model.width) and far.shape == (3, 2, *latent.shape[1:])
+        assert model.decode(latent).shape == batch.obs[:, 0].shape and model.decoder(latent).isfinite().all()
+
+
+@pytest.mark.parametrize("model, loss", PAIRS)
+def test_every_stage_learns_on_states(compose, model, loss):
+    """Named finite scalars, and a gradient for every part that is trained and for no other."""
+    cfg, model, batch = built(compose, model, f"loss={loss}", "env=physics3")
+    _check_pair(cfg)
+    for stage in cfg.loss.stages:
+        model.train()
+        model.begin(instantiate(stage.objective), stage.trains, stage.learning_rate, stage.schedule)
+        model.on_train_epoch_start()
+        model.zero_grad()
+        terms = model.objective(model, batch(6))
+        assert all(term.shape == () and term.isfinite() for term in terms.values())
+        sum(terms.values()).backward()
+        touched = {name.split(".")[0] for name, p in model.named_parameters() if p.grad is not None and p.grad.any()}
+        assert touched == set(stage.trains)
+
+
+@pytest.mark.parametrize("env", ENVS)
+def test_states_are_as_wide_as_the_env_says(compose, env):
+    """What models are sized by is what the world shows; frames size none."""
+    cfg = compose("fit", f"env={env}", "env.observation=state")
+    world = instantiate(cfg.env.world)
+    assert world.observation == "state" and world.factor_width == cfg.env.factors.state and cfg.env.factors.pixels == 0
