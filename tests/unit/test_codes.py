@@ -31,11 +31,12 @@ def test_codes_are_one_hot():
 class Fixed:
     """A model whose slots look like `logits`, and whose predictions are `predicted`."""
 
-    def __init__(self, logits=None, predicted=None):
-        self.logits, self.predicted, self.encoder = logits, predicted, self
+    def __init__(self, logits=None, predicted=None, where=None):
+        self.logits, self.predicted, self.where, self.encoder = logits, predicted, where, self
 
     def look(self, obs):
-        return self.logits.expand(len(obs), -1, -1), None
+        where = torch.tensor([1.0, 0.0]).expand(len(obs), 2, 2) if self.where is None else self.where
+        return self.logits.expand(len(obs), -1, -1), where
 
     def predict_windows(self, latent, action):
         return self.predicted
@@ -45,8 +46,16 @@ def test_inverse_action_reads_the_acted_slot():
     """Only the acted slot's logits count: log 2 for an undecided one, whatever the other says."""
     action = F.one_hot(torch.tensor([[2]]), 4).float()  # slot 1, choice 0
     batch = Batch(torch.zeros(1, 2, 3, 50, 50), action, torch.arange(2)[None])
-    loss = InverseAction()(Fixed(torch.tensor([[[9.0, -9.0], [0.0, 0.0]]])), batch)["command"]
-    assert loss.item() == pytest.approx(math.log(2))
+    terms = InverseAction()(Fixed(torch.tensor([[[9.0, -9.0], [0.0, 0.0]]])), batch)
+    assert terms["command"].item() == pytest.approx(math.log(2)) and terms["steady"].item() == 0
+
+
+def test_slots_that_look_elsewhere_pay():
+    """Half the weight in another cell costs log 2 for one of two slots, times the weight."""
+    where = torch.tensor([[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.5, 0.5]]])  # (frames, slots, cells)
+    batch = Batch(torch.zeros(1, 2, 3, 50, 50), F.one_hot(torch.tensor([[2]]), 4).float(), torch.arange(2)[None])
+    terms = InverseAction(0.1)(Fixed(torch.zeros(1, 2, 2), where=where), batch)
+    assert terms["steady"].item() == pytest.approx(0.1 * math.log(2) / 2)
 
 
 def test_likelihood_by_hand():
