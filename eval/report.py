@@ -72,7 +72,7 @@ def _scores(results: dict) -> str:
     classes[0] = "first"
     rows = [[escape(cell) for cell in row] for row in rows]
     return "<h2>Scores</h2>" + table(header, rows, classes) + (
-        '<p class="soft">In italics: what needs no model at all (floor); copying is done in the model\'s own latents.</p>'
+        '<p class="soft">In italics: what needs no model at all (floor); copying and painting are done in the model\'s own latents. Where chance decides, the ceiling is the true causal model itself, the better of its likeliest outcome and its mean over 128 samples; a good model passes it by some tenths, by luck.</p>'
     )
 
 
