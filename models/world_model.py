@@ -40,6 +40,12 @@ class WorldModel(LightningModule):
         """latent (B, K, D)  ->  frames (B, 3, H, W) in [0, 1]."""
         return self.decoder(latent).sigmoid()
 
+    def step(self, latent: Tensor, action: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """(the next latent, the memory after it); none in, nothing came before; none out, the transition keeps none."""
+        if not hasattr(self.transition, "step"):
+            return self.transition(latent, action), None
+        return self.transition.step(latent, action, self.transition.start(latent) if memory is None else memory)
+
     def rollout(self, latent: Tensor, actions: Tensor, memory: Tensor | None = None) -> Tensor:
         """latent (B, K, D), actions (B, T, A)  ->  predicted latents (B, T, K, D), open loop.
 
@@ -47,7 +53,7 @@ class WorldModel(LightningModule):
         """
         steps = []
         for action in actions.unbind(1):
-            latent, memory = self._step(latent, action, memory)
+            latent, memory = self.step(latent, action, memory)
             steps.append(latent)
         return torch.stack(steps, 1)
 
@@ -58,14 +64,8 @@ class WorldModel(LightningModule):
         """
         memory = None
         for latent, action in zip(latents[:, :-1].unbind(1), actions.unbind(1)):
-            _, memory = self._step(latent, action, memory)
+            _, memory = self.step(latent, action, memory)
         return memory
-
-    def _step(self, latent: Tensor, action: Tensor, memory: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """(next latent, memory); a transition without `step` keeps no memory."""
-        if not hasattr(self.transition, "step"):
-            return self.transition(latent, action), None
-        return self.transition.step(latent, action, self.transition.start(latent) if memory is None else memory)
 
     def predict_windows(self, latent: Tensor, action: Tensor) -> Tensor:
         """The prediction of every step of windows whose frames are all known, as training sees them.
