@@ -86,8 +86,8 @@ def unread(text, group, everything):
         ways = [rf"(cfg|config)\.{full}\b", rf"\$\{{{full}\}}", rf"for key in \([^)]*\"{last}\""]
         if len(path) > 1 or group == "env":  # a part that is handed on under a name of its own
             ways += [rf"\b(stage|plan|env|own)(\.|\.get\(\"|\[\"){last}\b"]
-        if path[0] == "epochs":
-            ways = [r"\$\{loss\.epochs\.\$\{trainer\.budget\}\}"]
+        if path[0] in ("epochs", "memory_epochs"):
+            ways = [rf"\$\{{loss\.{path[0]}\.\$\{{trainer\.budget\}}\}}"]
         arguments = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
         if not arguments and not any(re.search(way, everything) for way in ways):
             found.append(path)
@@ -118,7 +118,8 @@ def test_every_budget_exists(root):
     """Every trainer's budget is a column of every loss's epochs."""
     budgets = {yaml.safe_load(p.read_text())["budget"] for p in (root / "configs/trainer").glob("*.yaml")}
     for path in (root / "configs/loss").glob("*.yaml"):
-        assert budgets == set(yaml.safe_load(path.read_text())["epochs"]), path.name
+        loss = yaml.safe_load(path.read_text())
+        assert all(budgets == set(loss[key]) for key in ("epochs", "memory_epochs") if key in loss), path.name
 
 
 @pytest.mark.parametrize("package", sorted(OURS))

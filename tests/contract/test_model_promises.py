@@ -17,6 +17,7 @@ def entries(group):
 
 
 MODELS, LOSSES, ENVS, TRAINERS = (entries(g) for g in ("model", "loss", "env", "trainer"))
+FLAT = ("ae", "lstm", "rim", "scoff", "vae")
 PAIRS = [(m, loss) for m in MODELS for loss in LOSSES if m != "vae" or loss == "nll"]
 
 
@@ -38,7 +39,7 @@ def test_four_verbs(compose, model, env):
     batch = batch_of(3, cfg.env.action_size)
     with torch.no_grad():
         latent = built.encode(batch.obs[:, 0])
-        slots, width = (1, cfg.env.num_objects * cfg.model.width) if model in ("ae", "vae") else (cfg.env.num_objects, cfg.model.width)
+        slots, width = (1, cfg.env.num_objects * cfg.model.width) if model in FLAT else (cfg.env.num_objects, cfg.model.width)
         assert latent.shape == (3, slots, width) and latent.dtype == torch.float32
         one = built.transition(latent, batch.action[:, 0])
         far = built.rollout(latent, batch.action)
@@ -71,12 +72,14 @@ def test_every_stage_learns(compose, model, loss):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_every_combination_composes(compose, env, loss, trainer):
-    """No interpolation is left open; epochs follow the trainer's budget."""
+    """No interpolation is left open; epochs follow the trainer's budget, those of a stage for memory a budget of their own."""
     from eval.runs import freeze
 
     model = "modular" if loss != "nll" else "vae"
     cfg = freeze(compose("fit", f"env={env}", f"loss={loss}", f"trainer={trainer}", f"model={model}"))
-    assert all(stage.epochs == cfg.loss.epochs[cfg.trainer.budget] for stage in cfg.loss.stages)
+    for stage in cfg.loss.stages:
+        budgets = cfg.loss.memory_epochs if stage.name == "memory" else cfg.loss.epochs
+        assert stage.epochs == budgets[cfg.trainer.budget]
     assert cfg.env.name == env and cfg.name == f"{model}-{loss}-{env}-{trainer}-s0"
 
 
