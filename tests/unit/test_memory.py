@@ -43,7 +43,7 @@ def test_windows_are_steps_by_hand(model):
     """Whole windows at once give what one step after another gives, each from its true frame; nothing stays behind."""
     latent, action = history()
     memory, steps = model.transition.start(latent[:, 0]), []
-    assert memory.shape == (B, model.transition.core.memory_size) and not memory.any()
+    assert memory.shape == (B, model.transition.memory_size) and not memory.any()
     for t in range(T):
         predicted, memory = model.transition.step(latent[:, t], action[:, t], memory)
         steps.append(predicted)
