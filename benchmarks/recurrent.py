@@ -1,7 +1,7 @@
 """How fast models with memory train, beside the authors' way of doing it: prints JSON.
 
     python benchmarks/recurrent.py
-    python benchmarks/recurrent.py lstm rim      only some of: lstm, rim, scoff
+    python benchmarks/recurrent.py lstm rim      only some of: lstm, rim, scoff, witness
 
 The authors' way: batches of 5 whole episodes, a Python loop over time that encodes both frames of every step anew.
 Ours: batches of windows, every frame encoded once, all steps of a window in one call (joint), and the stage that trains
@@ -31,7 +31,7 @@ from losses.nll import LatentPrediction
 from train.datamodule import EpisodeData, Windows
 from train.memory import keep_freed_memory
 
-THREADS, LENGTH, MODELS = 1, 100, ("lstm", "rim", "scoff")
+THREADS, LENGTH, MODELS = 1, 100, ("lstm", "rim", "scoff", "witness")
 FLOOR = 20  # times the authors' throughput
 
 

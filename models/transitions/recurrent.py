@@ -32,7 +32,7 @@ class WithMemory(nn.Module):
 
 
 class RecurrentTransition(WithMemory):
-    """latent (B, 1, num_objects * width), action (B, A)  ->  the next latent, as a residual.
+    """latent (B, K, D) seen as one vector, action (B, A)  ->  the next latent, as a residual.
 
     core: (x (B, T, inputs), memory (B, M)) -> (outputs (B, T, units), memory (B, M)), with the sizes `inputs`, `units`
     and `memory_size` (M) as attributes; x is half the state's and half the action's.

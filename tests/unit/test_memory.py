@@ -15,6 +15,7 @@ from models.transitions.lstm import LSTM
 from models.transitions.recurrent import RecurrentTransition
 from models.transitions.rim import RIM
 from models.transitions.scoff import SCOFF
+from models.transitions.witness import WitnessTransition
 from models.world_model import WorldModel
 
 WORLD = PhysicsWorld(2)
@@ -26,16 +27,18 @@ CORES = {
 }
 
 
-@pytest.fixture(params=CORES)
+@pytest.fixture(params=[*CORES, "witness"])
 def model(request):
     torch.manual_seed(0)
+    if request.param == "witness":
+        return WorldModel(nn.Identity(), WitnessTransition(2, A, WIDTH, hidden=16, units=6)).eval()
     return WorldModel(nn.Identity(), RecurrentTransition(CORES[request.param](), 2, A, WIDTH)).eval()
 
 
 def history(batch=B, steps=T, seed=1):
     generator = torch.Generator().manual_seed(seed)
     action = F.one_hot(torch.randint(0, A, (batch, steps), generator=generator), A).float()
-    return torch.randn(batch, steps + 1, 1, 2 * WIDTH, generator=generator), action
+    return torch.randn(batch, steps + 1, 2, WIDTH, generator=generator), action
 
 
 @torch.no_grad()
@@ -132,6 +135,33 @@ def test_open_loop_training(model, objective):
     assert not torch.allclose(sum(teacher.values()), sum(own.values()))
     error = (model.rollout(latent[:, 0], action) - latent[:, 1:]).pow(2).sum((2, 3)).mean()
     torch.testing.assert_close(own["prediction" if objective is LatentPrediction else "squared"], error)
+
+
+@torch.no_grad()
+def test_pairs_of_a_witness_remember_apart():
+    """The memory of a pair is moved by what its own two slots do, and by the action; not by a third slot."""
+    torch.manual_seed(0)
+    witness = WitnessTransition(3, A, WIDTH, hidden=16, units=6)
+    latent, action = torch.randn(B, T + 1, 3, WIDTH), history()[1]
+    other = latent.clone()
+    other[:, :, 2] += 1
+    kept = [witness.run(z[:, :-1], action, witness.start(z[:, 0]))[1][:, : witness.sizes[0]] for z in (latent, other)]
+    moved = (kept[0] != kept[1]).view(B, 6, 12).any(-1)  # pairs: 0<1, 0<2, 1<0, 1<2, 2<0, 2<1
+    assert moved.tolist() == [[False, True, False, True, True, True]] * B
+
+
+@torch.no_grad()
+def test_a_witness_sees_what_its_last_action_changed():
+    """The same frame and action after another frame or another action is another scene."""
+    torch.manual_seed(0)
+    witness = WitnessTransition(2, A, WIDTH, hidden=16, units=6)
+    latent, action = torch.randn(B, 3, 2, WIDTH), history(steps=2)[1]
+    first = witness.windows(latent, action)[:, 1]
+    earlier, did = latent.clone(), action.clone()
+    earlier[:, 0] += 1
+    did[:, 0] = did[:, 0].roll(1, -1)
+    assert not torch.allclose(witness.windows(earlier, action)[:, 1], first, atol=1e-4)
+    assert not torch.allclose(witness.windows(latent, did)[:, 1], first, atol=1e-4)
 
 
 def test_memory_solves_what_one_frame_cannot():
