@@ -28,6 +28,7 @@ class Contrastive:
     z_t, which is Eq. 5 as printed (c-swm issues 3 and 7 ask about this one line).
     Negatives are drawn from torch's own generator, fixed points allowed as published.
     reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
+    open_loop: inside a window the model is fed its own predictions.
     """
 
     def __init__(

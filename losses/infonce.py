@@ -24,6 +24,7 @@ class InfoNCE:
     forward: each prediction must find its true next frame among all frames of the batch; backward: each true next frame
     must find its prediction among all predictions; squared: |prediction - next|^2, summed over the latent. Candidates
     whose picture equals the true one are left out (a false negative otherwise). Means over the batch's transitions.
+    open_loop: inside a window the model is fed its own predictions.
     """
 
     def __init__(self, squared_weight: float = 1.0, open_loop: bool = False) -> None:

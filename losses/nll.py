@@ -37,6 +37,7 @@ class LatentPrediction:
     """Stage 2: squared error of the transition on a frozen encoder, whose codes may have been computed once.
 
     reference: the authors leave the frozen encoder in train mode, so batch statistics drift and VAE codes are samples.
+    open_loop: inside a window the model is fed its own predictions.
     """
 
     def __init__(self, reference: bool = False, open_loop: bool = False) -> None:
@@ -58,6 +59,7 @@ class JointNLL:
     """Stage 3: BCE of the current and of the predicted frame, latent error, and both KLs; nothing is detached.
 
     reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
+    open_loop: inside a window the model is fed its own predictions.
     """
 
     def __init__(self, reference: bool = False, open_loop: bool = False) -> None:

@@ -9,7 +9,7 @@ from eval.adaptation import buckets, push_hits, table_rows, write_page
 from eval.belief import if_heavier, push_belief
 
 WORLD = PhysicsWorld(2, hidden_weights=True)
-STAY, EAST, WEST = 0, 2, 4
+STAY, EAST, SOUTH, WEST = 0, 2, 3, 4
 
 
 def episode(world, positions, weights, actions):
@@ -32,17 +32,13 @@ def test_one_contact_tells_the_order_of_two():
 
 
 def test_order_is_deduced_through_a_third():
-    """0 pushes 1 and 1 pushes 2, so 0 pushes 2; before that, two of the three orders with 0 > 1 have 0 > 2."""
+    """0 pushed 1 and 1 pushed 2, so 0 pushes 2 for certain; before that, 1 > 2 in one of the three orders with 0 > 1."""
     world = PhysicsWorld(3, hidden_weights=True)
-    state, action = episode(world, [(0, 0), (0, 1), (1, 2)], [3, 2, 1], [EAST, 5 + 3, 10 + EAST, EAST])
-    # after 0 pushed 1 to (0, 2): 1 moves south onto 2 at (1, 2); then 2, pushed to (2, 2), goes east; 0 goes on east
-    belief = push_belief(world, state, action, False)[0]
-    assert belief[:2] == pytest.approx([0.5, 1 / 3])  # 1 > 2 given 0 > 1: one order of three
-    beside, moves = episode(world, [(0, 0), (0, 1), (1, 2)], [3, 2, 1], [EAST, 5 + 3])
-    beside[0, -1, 0, :2], beside[0, -1, 2, :2] = (3, 0), (3, 1)  # and now 0 stands beside 2
-    state = np.concatenate([beside, beside[:, -1:]], 1)
-    action = np.array([[*moves[0, :2], EAST, 0]])
-    assert push_belief(world, state, action, False)[0, 2] == pytest.approx(1)
+    state, action = episode(world, [(0, 0), (0, 1), (1, 2)], [3, 2, 1], [EAST, 5 + SOUTH])  # 0 pushes 1, 1 pushes 2
+    beside = state[:, -1:].copy()
+    beside[0, 0, 0, :2], beside[0, 0, 2, :2] = (3, 0), (3, 1)  # and then 0 stands beside 2
+    state, action = np.concatenate([state[:, :-1], beside, beside], 1), np.array([[*action[0, :2], EAST, 0]])
+    assert push_belief(world, state, action, False)[0] == pytest.approx([0.5, 1 / 3, 1])
 
 
 def test_a_recorded_move_against_a_stuck_block_tells_where_impossible_pushes_are_dropped():
