@@ -28,7 +28,7 @@ class WitnessTransition(WithMemory):
         width: int = 16,
         hidden: int = 64,
         units: int = 32,
-        noise: float = 0.1,
+        noise: float = 0.3,
     ) -> None:
         super().__init__()
         k, pairs, self.noise = num_objects, num_objects * (num_objects - 1), noise

@@ -99,6 +99,17 @@ def test_every_combination_composes(compose, env, loss, trainer):
     assert cfg.env.name == env and cfg.name == f"{model}-{loss}-{env}-{trainer}-s0"
 
 
+@pytest.mark.parametrize("experiment", entries("experiment"))
+def test_every_experiment_composes(compose, experiment):
+    """Its overrides name keys that exist, and its values and pairs are possible."""
+    from configs.limits import check_values
+    from train.fit import _check_pair
+
+    cfg = compose("fit", f"experiment={experiment}", "trainer=quick")
+    check_values(cfg)
+    _check_pair(cfg)
+
+
 @pytest.mark.parametrize("env", ENVS)
 def test_every_split_can_be_drawn(compose, env):
     """Modes of the splits are modes of the world, and no two splits share a seed."""

@@ -141,7 +141,7 @@ def test_open_loop_training(model, objective):
 def test_pairs_of_a_witness_remember_apart():
     """The memory of a pair is moved by what its own two slots do, and by the action; not by a third slot."""
     torch.manual_seed(0)
-    witness = WitnessTransition(3, A, WIDTH, hidden=16, units=6)
+    witness = WitnessTransition(3, A, WIDTH, hidden=16, units=6).eval()
     latent, action = torch.randn(B, T + 1, 3, WIDTH), history()[1]
     other = latent.clone()
     other[:, :, 2] += 1
@@ -154,7 +154,7 @@ def test_pairs_of_a_witness_remember_apart():
 def test_a_witness_sees_what_its_last_action_changed():
     """The same frame and action after another frame or another action is another scene."""
     torch.manual_seed(0)
-    witness = WitnessTransition(2, A, WIDTH, hidden=16, units=6)
+    witness = WitnessTransition(2, A, WIDTH, hidden=16, units=6).eval()
     latent, action = torch.randn(B, 3, 2, WIDTH), history(steps=2)[1]
     first = witness.windows(latent, action)[:, 1]
     earlier, did = latent.clone(), action.clone()
@@ -162,6 +162,8 @@ def test_a_witness_sees_what_its_last_action_changed():
     did[:, 0] = did[:, 0].roll(1, -1)
     assert not torch.allclose(witness.windows(earlier, action)[:, 1], first, atol=1e-4)
     assert not torch.allclose(witness.windows(latent, did)[:, 1], first, atol=1e-4)
+    witness.train()  # codes are read through a blur, drawn anew each time
+    assert not torch.allclose(witness.windows(latent, action), witness.windows(latent, action), atol=1e-4)
 
 
 def test_memory_solves_what_one_frame_cannot():
