@@ -91,7 +91,6 @@ def strip(columns: list[str], rows: list[tuple[str, list[str]]]) -> str:
 
 def loss_curves(metrics: Path) -> str:
     """Training and validation loss of every stage of a metrics.csv, as inline SVG."""
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
@@ -117,12 +116,35 @@ def loss_curves(metrics: Path) -> str:
         axes.set_title(name, fontsize=11, loc="left", color="#23303b")
         axes.set_xlabel("epoch", color="#6b7a87")
         axes.set_ylabel("loss", color="#6b7a87")
-        axes.tick_params(colors="#6b7a87", labelsize=9)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.spines[["left", "bottom"]].set_color("#c9d2d9")
-        axes.legend(frameon=False, labelcolor="#23303b")
-        text = StringIO()
-        with rc_context({"svg.hashsalt": name}):
-            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-        drawings.append(text.getvalue()[text.getvalue().index("<svg") :])
+        drawings.append(_calm_svg(figure, axes, name))
     return f'<div class="curves">{"".join(drawings)}</div>'
+
+
+def line_chart(x: list[float], lines: dict, bounds: dict, x_label: str, y_label: str) -> str:
+    """Lines over common points x, named in a legend, and dashed bounds, as inline SVG."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    axes = figure.subplots()
+    colors = ("#2f6f9f", "#d6903f", "#4a9b7f", "#8a5a9c", "#d6603f")
+    for (label, y), color in zip(lines.items(), colors * len(lines)):
+        axes.plot(x, y, color=color, label=label, marker="o", ms=4, lw=1.8)
+    for (label, y), dashes in zip(bounds.items(), ("--", ":") * len(bounds)):
+        axes.plot(x, y, color="#6b7a87", label=label, ls=dashes, lw=1.4)
+    axes.set_xlabel(x_label, color="#6b7a87")
+    axes.set_ylabel(y_label, color="#6b7a87")
+    return f'<div class="scroll">{_calm_svg(figure, axes, "".join(lines))}</div>'
+
+
+def _calm_svg(figure, axes, salt: str) -> str:
+    """The house's axes and legend, and the figure as SVG text; equal figures give equal text."""
+    from matplotlib import rc_context
+
+    axes.tick_params(colors="#6b7a87", labelsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color("#c9d2d9")
+    axes.legend(frameon=False, labelcolor="#23303b", fontsize=9)
+    text = StringIO()
+    with rc_context({"svg.hashsalt": salt}):
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    return text.getvalue()[text.getvalue().index("<svg") :]

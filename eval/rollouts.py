@@ -25,16 +25,31 @@ def encode_frames(model, obs: np.ndarray, batch: int = 1024) -> torch.Tensor:
 
 
 @torch.no_grad()
-def rollout(model, latent: torch.Tensor, actions: torch.Tensor, batch: int = 4096) -> torch.Tensor:
-    """latent (N, K, D), actions (N, T, A)  ->  the last predicted latent (N, K, D), open loop."""
+def rollout(model, latent: torch.Tensor, actions: torch.Tensor, memory=None, batch: int = 4096) -> torch.Tensor:
+    """latent (N, K, D), actions (N, T, A)  ->  the last predicted latent (N, K, D), open loop.
+
+    memory (N, M): what the model keeps of the time before, where it keeps any.
+    """
     parts = []
-    for z, a in zip(latent.split(batch), actions.split(batch)):
-        parts.append(model.rollout(z.to(model.device), a.to(model.device))[:, -1].cpu())
+    for rows in torch.arange(len(latent)).split(batch):
+        before = () if memory is None else (memory[rows].to(model.device),)
+        parts.append(model.rollout(latent[rows].to(model.device), actions[rows].to(model.device), *before)[:, -1].cpu())
     return torch.cat(parts)
 
 
+@torch.no_grad()
+def _share(model, latent: torch.Tensor, actions: torch.Tensor):
+    """Where the shared beginning leads and what is remembered of it: (latent (N, K, D), memory (N, M) or none)."""
+    if not actions.shape[1]:
+        return latent, None
+    latent, actions = latent.to(model.device), actions.to(model.device)
+    path = torch.cat([latent[:, None], model.rollout(latent, actions)], 1)
+    memory = model.remember(path, actions) if hasattr(model, "remember") else None
+    return path[:, -1].cpu(), None if memory is None else memory.cpu()
+
+
 def branch(model, latent: torch.Tensor, sequences: np.ndarray, spec) -> torch.Tensor:
-    """Open-loop rollouts of sequences that share their beginning, which is computed once.
+    """Open-loop rollouts of sequences that share their beginning, which is computed once; memory branches with them.
 
     latent (M, K, D), sequences (M, A, T) of recorded actions; the A sequences of one state part at one step.
     -> last predicted latents (M, A, K, D).
@@ -44,9 +59,11 @@ def branch(model, latent: torch.Tensor, sequences: np.ndarray, spec) -> torch.Te
     ends = latent.new_empty(len(latent), choices, *latent.shape[1:])
     for step in np.unique(parting):
         rows = np.flatnonzero(parting == step)
-        alike, apart = actions_of(sequences[rows, 0, :step], spec), actions_of(sequences[rows][:, :, step:], spec)
-        here = latent[rows] if step == 0 else rollout(model, latent[rows], alike)
-        ends[rows] = rollout(model, here.repeat_interleave(choices, 0), apart.flatten(0, 1)).unflatten(0, (-1, choices))
+        here, memory = _share(model, latent[rows], actions_of(sequences[rows, 0, :step], spec))
+        here = here.repeat_interleave(choices, 0)
+        memory = None if memory is None else memory.repeat_interleave(choices, 0)
+        apart = actions_of(sequences[rows][:, :, step:], spec).flatten(0, 1)
+        ends[rows] = rollout(model, here, apart, memory).unflatten(0, (-1, choices))
     return ends
 
 

@@ -28,14 +28,21 @@ class Contrastive:
     z_t, which is Eq. 5 as printed (c-swm issues 3 and 7 ask about this one line).
     Negatives are drawn from torch's own generator, fixed points allowed as published.
     reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
+    open_loop: inside a window the model is fed its own predictions.
     """
 
     def __init__(
-        self, hinge: float = 1.0, sigma: float = 0.5, anchor: str = "current", reference: bool = False
+        self,
+        hinge: float = 1.0,
+        sigma: float = 0.5,
+        anchor: str = "current",
+        reference: bool = False,
+        open_loop: bool = False,
     ) -> None:
         if anchor not in ("current", "next"):
             raise ValueError(f"anchor is current or next, got '{anchor}'")
-        self.hinge, self.sigma, self.anchor, self.reference = hinge, sigma, anchor, reference
+        self.hinge, self.sigma, self.anchor = hinge, sigma, anchor
+        self.reference, self.open_loop = reference, open_loop
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         if self.reference:
@@ -43,7 +50,7 @@ class Contrastive:
         else:
             latent = encode_windows(model, batch)
         state, target = latent[:, :-1].flatten(0, 1), latent[:, 1:].flatten(0, 1)
-        predicted = step_windows(model, latent, batch.action).flatten(0, 1)
+        predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
         negative = state[torch.randperm(len(state), device=state.device)]
         anchor = state if self.anchor == "current" else target
         return {

@@ -24,14 +24,15 @@ class InfoNCE:
     forward: each prediction must find its true next frame among all frames of the batch; backward: each true next frame
     must find its prediction among all predictions; squared: |prediction - next|^2, summed over the latent. Candidates
     whose picture equals the true one are left out (a false negative otherwise). Means over the batch's transitions.
+    open_loop: inside a window the model is fed its own predictions.
     """
 
-    def __init__(self, squared_weight: float = 1.0) -> None:
-        self.squared_weight = squared_weight
+    def __init__(self, squared_weight: float = 1.0, open_loop: bool = False) -> None:
+        self.squared_weight, self.open_loop = squared_weight, open_loop
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         latent = encode_windows(model, batch)
-        predicted = step_windows(model, latent, batch.action)
+        predicted = step_windows(model, latent, batch.action, self.open_loop)
         with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
             windows, frames_each = batch.frame.shape
             frames = latent.float().flatten(2)  # (B, T+1, F)

@@ -37,10 +37,12 @@ class LatentPrediction:
     """Stage 2: squared error of the transition on a frozen encoder, whose codes may have been computed once.
 
     reference: the authors leave the frozen encoder in train mode, so batch statistics drift and VAE codes are samples.
+    open_loop: inside a window the model is fed its own predictions.
     """
 
-    def __init__(self, reference: bool = False) -> None:
+    def __init__(self, reference: bool = False, open_loop: bool = False) -> None:
         self.reference = self.frozen_in_train_mode = reference
+        self.open_loop = open_loop
         self.encoder_is_fixed = not reference  # then its codes can be computed once and kept
 
     def __call__(self, model, batch: Batch) -> LossTerms:
@@ -49,7 +51,7 @@ class LatentPrediction:
                 latent = model.infer(batch.obs.flatten(0, 1)).sample().unflatten(0, batch.obs.shape[:2])
             else:
                 latent = encode_windows(model, batch)
-        predicted = step_windows(model, latent, batch.action).flatten(0, 1)
+        predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
         return {"prediction": squared_error(predicted, latent[:, 1:].flatten(0, 1))}
 
 
@@ -57,17 +59,18 @@ class JointNLL:
     """Stage 3: BCE of the current and of the predicted frame, latent error, and both KLs; nothing is detached.
 
     reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
+    open_loop: inside a window the model is fed its own predictions.
     """
 
-    def __init__(self, reference: bool = False) -> None:
-        self.reference = reference
+    def __init__(self, reference: bool = False, open_loop: bool = False) -> None:
+        self.reference, self.open_loop = reference, open_loop
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         belief = infer_steps_apart(model, batch) if self.reference else model.infer(batch.obs.flatten(0, 1))
         shape = batch.obs.shape[:2]
         latent = (belief.sample() if model.training else belief.mean).unflatten(0, shape)
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)
-        predicted = step_windows(model, latent, batch.action).flatten(0, 1)
+        predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
         decoded = model.decoder(torch.cat([state.flatten(0, 1), predicted]))
         now, after = decoded.chunk(2)
         terms = {

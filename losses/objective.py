@@ -34,6 +34,11 @@ def infer_steps_apart(model, batch: Batch) -> Latent:
     return Latent(mean, torch.stack([belief.logvar for belief in beliefs], 1).flatten(0, 1))
 
 
-def step_windows(model, latent: Tensor, action: Tensor) -> Tensor:
-    """One-step predictions inside windows: latents of all frames (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, D)."""
+def step_windows(model, latent: Tensor, action: Tensor, open_loop: bool = False) -> Tensor:
+    """Predictions inside windows: latents of all frames (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, D).
+
+    open_loop: from the first frame on the model is fed its own predictions; else every step starts from the true frame.
+    """
+    if open_loop:
+        return model.rollout(latent[:, 0], action)
     return model.predict_windows(latent, action)

@@ -69,6 +69,9 @@ class Transition(Protocol):
 
     A transition that can use more of a window in training than one frame (memory of the frames before, or what really
     happened to the other slots) also has `windows(latent (B, T+1, K, D), action (B, T, A)) -> (B, T, K, D)`.
+
+    One that keeps a memory has `start(latent) -> memory (B, M)` and `step(latent, action, memory) -> (latent, memory)`;
+    called without a memory it takes the frame for the first it ever saw.
     """
 
     def __call__(self, latent: Tensor, action: Tensor) -> Tensor: ...

@@ -40,13 +40,32 @@ class WorldModel(LightningModule):
         """latent (B, K, D)  ->  obs, its numbers in [0, 1]."""
         return self.decoder(latent).sigmoid()
 
-    def rollout(self, latent: Tensor, actions: Tensor) -> Tensor:
-        """latent (B, K, D), actions (B, T, A)  ->  predicted latents (B, T, K, D), open loop."""
+    def step(self, latent: Tensor, action: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """(the next latent, the memory after it); none in, nothing came before; none out, the transition keeps none."""
+        if not hasattr(self.transition, "step"):
+            return self.transition(latent, action), None
+        return self.transition.step(latent, action, self.transition.start(latent) if memory is None else memory)
+
+    def rollout(self, latent: Tensor, actions: Tensor, memory: Tensor | None = None) -> Tensor:
+        """latent (B, K, D), actions (B, T, A)  ->  predicted latents (B, T, K, D), open loop.
+
+        memory (B, M): what `remember` made of the frames before `latent`; none: nothing came before.
+        """
         steps = []
         for action in actions.unbind(1):
-            latent = self.transition(latent, action)
+            latent, memory = self.step(latent, action, memory)
             steps.append(latent)
         return torch.stack(steps, 1)
+
+    def remember(self, latents: Tensor, actions: Tensor) -> Tensor | None:
+        """The memory of a history, from which `rollout(latents[:, -1], ...)` goes on; none where none is kept.
+
+        latents (B, T+1, K, D) of the frames seen, actions (B, T, A) between them  ->  (B, M).
+        """
+        memory = None
+        for latent, action in zip(latents[:, :-1].unbind(1), actions.unbind(1)):
+            _, memory = self.step(latent, action, memory)
+        return memory
 
     def predict_windows(self, latent: Tensor, action: Tensor) -> Tensor:
         """The prediction of every step of windows whose frames are all known, as training sees them.

@@ -61,7 +61,8 @@ class Windows:
         rows = starts[:, None] + self.steps
         action = self.actions(rows[:, :-1])
         if self.latent is not None:
-            return Batch(None, action, self.frame[rows], self.latent[rows])
+            latent = self.latent.index_select(0, rows.flatten()).unflatten(0, rows.shape)
+            return Batch(None, action, self.frame[rows], latent)
         return Batch(self.frames(rows.flatten()).unflatten(0, rows.shape), action, self.frame[rows])
 
     def frames(self, rows: Tensor) -> Tensor:

@@ -16,7 +16,10 @@ BATCH = 512
 
 @torch.no_grad()
 def window_errors(model, windows: Windows) -> Tensor:
-    """Mean squared error of the one-step predictions in every possible window, (number of starts,)."""
+    """Mean squared error of the one-step predictions in every possible window, (number of starts,).
+
+    A transition with memory is asked as if every frame were its first: hard is what one frame does not tell.
+    """
     rows = torch.arange(len(windows.obs)).split(BATCH)
     latent = windows.latent
     if latent is None:

@@ -85,6 +85,22 @@ def test_every_stage_learns(compose, model, loss):
         assert touched == set(stage.trains)
 
 
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if pair("lstm", loss)])
+def test_open_loop_reaches_every_objective_that_predicts(compose, loss):
+    """loss.open_loop=true: in every stage that trains the transition the later actions' predictions start from predictions."""
+    for flag in ("true", "false"):
+        cfg = compose("fit", "model=lstm", f"loss={loss}", "env=physics3", f"loss.open_loop={flag}")
+        torch.manual_seed(0)
+        built, batch = instantiate(cfg.model.module), batch_of(4, 15)
+        for stage in (s for s in cfg.loss.stages if "transition" in s.trains):
+            seen = []
+            built.predict_windows = lambda z, a: seen.append("true frames") or type(built).predict_windows(built, z, a)
+            built.rollout = lambda z, a: seen.append("predictions") or type(built).rollout(built, z, a)
+            terms = instantiate(stage.objective)(built, batch)
+            assert seen == ["predictions" if flag == "true" else "true frames"]
+            assert all(term.isfinite() for term in terms.values())
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_every_budget_composes(compose, loss, trainer):
@@ -106,6 +122,17 @@ def test_every_env_composes(compose, env):
 
     for model in ("modular", "causal"):
         assert freeze(compose("fit", f"env={env}", f"model={model}")).env.name == env
+
+
+@pytest.mark.parametrize("experiment", entries("experiment"))
+def test_every_experiment_composes(compose, experiment):
+    """Its overrides name keys that exist, and its values and pairs are possible."""
+    from configs.limits import check_values
+    from train.fit import _check_pair
+
+    cfg = compose("fit", f"experiment={experiment}", "trainer=quick")
+    check_values(cfg)
+    _check_pair(cfg)
 
 
 @pytest.mark.parametrize("env", ENVS)

@@ -135,6 +135,7 @@ REFUSED = {
     "no GPU": ("train/fit.py", ["trainer=gpu"], "trainer=gpu needs a GPU and none is visible; use trainer=quick"),
     "horizon": ("train/fit.py", ["score.horizons=[1,11]"], "shorten the horizons or set env.splits.test.length="),
     "no run": ("eval/score.py", [], "no run given"),
+    "nothing to adapt to": ("eval/adaptation.py", [], "no run given"),
     "not a run": ("eval/score.py", ["run=nowhere"], "nowhere is not a run folder"),
     "noisy without a run": ("eval/noisy.py", [], "no run given"),
     "noisy on nobody": ("eval/noisy.py", ["run=r", "nodes=[-1]"], "nodes must be a list of whole numbers >= 0"),
@@ -219,7 +220,7 @@ def test_flipped_bits_are_not_scored(copy):
         load_run(copy)
 
 
-@pytest.mark.parametrize("script", ["train/fit.py", "eval/score.py", "eval/noisy.py", "eval/report.py", "envs/collect.py"])
+@pytest.mark.parametrize("script", ["train/fit.py", "eval/score.py", "eval/noisy.py", "eval/adaptation.py", "eval/report.py", "envs/collect.py"])
 def test_help(script, command_here, tmp_path):
     """--help shows examples and leaves nothing behind."""
     done = command_here(script, "--help", cwd=tmp_path)

@@ -18,6 +18,7 @@ REFUSED = {
     "score.episodes=1": "score.episodes must be a whole number >= 2, got 1",
     "score.counterfactuals=-1": "score.counterfactuals must be a whole number >= 0, got -1",
     "score.split=tset": "has no split 'tset': did you mean 'test'?",
+    "loss.open_loop=maybe": "loss.open_loop must be true or false, got 'maybe'",
     "trainer.precision=foo": "trainer.precision must be one of 32-true",
     "trainer.budget=foo": "the configuration does not resolve",
     "env.splits.train.episodes=abc": "episodes must be a whole number >= 1, got 'abc'",
@@ -35,7 +36,7 @@ def test_refused_by_name(override, compose):
     assert REFUSED[override] in str(problem.value)
 
 
-@pytest.mark.parametrize("command", ["fit", "score", "noisy", "collect", "report"])
+@pytest.mark.parametrize("command", ["fit", "score", "noisy", "adaptation", "collect", "report"])
 def test_every_default_passes(command, compose):
     """Null is "not set"; what a command does not have is not asked for."""
     check_values(compose(command))

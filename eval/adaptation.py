@@ -1,0 +1,164 @@
+"""Does a model learn hidden weights by watching? Push accuracy against observed steps, between floor and ceiling.
+
+    python eval/adaptation.py run=runs/lstm-memory-physics5_hidden-quick-s0
+    python eval/adaptation.py run=[runs/<name>,runs/<another>]     one chart for all
+    python eval/adaptation.py run=runs/<name> episodes=200
+
+At step t the model has seen the true frames 0..t and the actions between them. Where a block is met that has room to
+yield, weights alone decide between two next frames, and the prediction must be strictly nearer to the true one.
+Writes adaptation.json into each run folder and the page adaptation.html into the first.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+
+import json
+
+import numpy as np
+import torch
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from rich.console import Console
+from rich.table import Table
+
+from envs.collect import collect
+from envs.observe import recorded, show
+from envs.problem import Problem
+from eval.belief import if_heavier, push_belief
+from eval.page import line_chart, page, table, write_whole
+from eval.rollouts import actions_of, encode_frames
+from eval.runs import config_hash, load_run
+
+BUCKET, AFTER = 10, 20  # steps
+
+
+@torch.no_grad()
+def watch(model, latent: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+    """Predictions of every next latent from what was seen so far.  (E, T+1, K, D), (E, T, A)  ->  (E, T, K, D)."""
+    steps, memory = [], None
+    for now, action in zip(latent[:, :-1].unbind(1), actions.unbind(1)):
+        predicted, memory = model.step(now.to(model.device), action.to(model.device), memory)
+        steps.append(predicted.cpu())
+    return torch.stack(steps, 1)
+
+
+def push_hits(model, world, obs, state, action):
+    """(hit, pushed, step), each (contacts,): was the prediction strictly nearer to what happened, what happened, and when.
+
+    obs (E, T+1, ...) as the model is shown it, state (E, T+1, N, 7), action (E, T+1).
+    """
+    episodes, frames = action.shape
+    latent = encode_frames(model, obs.reshape(-1, *obs.shape[2:])).unflatten(0, (episodes, frames))
+    predicted = watch(model, latent, actions_of(action[:, :-1], world.spec))
+    boards, moves = world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1)
+    events = world.events(boards, moves)
+    rows = np.flatnonzero(events["contact"])
+    after, _, _ = if_heavier(world, boards.take(rows), moves[rows])
+    query = predicted.flatten(0, 1)[rows].flatten(1).double()
+    still = latent[:, :-1].flatten(0, 1)[rows].flatten(1).double()
+    yielding = encode_frames(model, show(world, after)).flatten(1).double()
+    to_still, to_yielding = (query - still).pow(2).sum(1).numpy(), (query - yielding).pow(2).sum(1).numpy()
+    pushed = events["push"][rows]
+    return np.where(pushed, to_yielding < to_still, to_still < to_yielding), pushed, rows % (frames - 1)
+
+
+def buckets(hit, pushed, step, belief) -> list[dict]:
+    """One entry for every ten observed steps, all in percent.  hit, pushed, step (contacts,); belief of those contacts."""
+    even = np.isclose(belief, 0.5)
+    perfect = np.where(even, 0.5, (belief > 0.5) == pushed)
+    found = []
+    for first in range(0, int(step.max()) + 1, BUCKET):
+        rows = (step >= first) & (step < first + BUCKET)
+        if rows.any():
+            share = pushed[rows].mean()
+            found.append({
+                "observed": [first, first + BUCKET - 1], "contacts": int(rows.sum()),
+                "accuracy": 100 * hit[rows].mean(), "ceiling": 100 * perfect[rows].mean(),
+                "one_answer": 100 * max(share, 1 - share),
+            })  # fmt: skip
+    return found
+
+
+def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = None) -> dict:
+    """Measure a run folder and write its adaptation.json."""
+    model, cfg = load_run(folder)
+    world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
+    if not getattr(world, "hidden_weights", False):
+        raise Problem(f"the frames of env '{cfg.env.name}' tell the weights, watching adds nothing; "
+                      f"use a run on env=physics5_hidden")  # fmt: skip
+    file = collect(env, world, split, data_dir or cfg.data_dir)
+    columns = recorded(world, file, "action", "state")
+    length = int(file.ep_len[0])
+    obs, action, state = (c.reshape(len(file), length, *c.shape[1:])[:episodes] for c in columns)
+    if torch.cuda.is_available():
+        model.cuda()
+    hit, pushed, step = push_hits(model, world, obs, state, action)
+    contact = world.events(world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1))["contact"]
+    belief = push_belief(world, state, action, cfg.env.drop_invalid).reshape(-1)[contact]
+    late = step >= AFTER
+    results = {
+        "run": cfg.name, "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "seed": cfg.seed,
+        "metrics": {f"adapt/push_accuracy/after{AFTER}": 100 * hit[late].mean(), "adapt/push_accuracy": 100 * hit.mean()},
+        "buckets": buckets(hit, pushed, step, belief),
+        "protocol": {"split": split, "episodes": len(action), "length": length - 1, "contacts": len(hit),
+                     "contacts_late": int(late.sum()), "ties": "count against us", "chance": 50.0},
+        "config_hash": config_hash(cfg),
+    }  # fmt: skip
+    write_whole(Path(folder) / "adaptation.json", json.dumps(results, indent=2))
+    return results
+
+
+def caption(results: list[dict]) -> str:
+    """The protocol in one line."""
+    p = results[0]["protocol"]
+    return (
+        f"push accuracy, percent; {results[0]['env']} ({p['split']}), {p['episodes']} episodes of {p['length']} steps, "
+        f"{p['contacts']} contacts; prediction strictly nearer to the true one of two frames, chance 50; one answer: always "
+        f"the more frequent outcome; ceiling: exact posterior over all weight orders"
+    )
+
+
+def table_rows(results: list[dict]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows, shared by the terminal and the page."""
+    held = results[0]["buckets"]
+    rows = [[r["run"], *(f"{b['accuracy']:.1f}" for b in r["buckets"])] for r in results]
+    rows += [[name, *(f"{b[key]:.1f}" for b in held)] for name, key in (("one answer", "one_answer"), ("ceiling", "ceiling"))]
+    rows.append(["contacts", *(str(b["contacts"]) for b in held)])
+    return ["observed steps", *("-".join(map(str, b["observed"])) for b in held)], rows
+
+
+def write_page(results: list[dict], path: Path) -> Path:
+    """The curve and its table as a page."""
+    held = results[0]["buckets"]
+    at = [(b["observed"][0] + b["observed"][1]) / 2 for b in held]
+    lines = {r["run"]: [b["accuracy"] for b in r["buckets"]] for r in results}
+    bounds = {"perfect memory": [b["ceiling"] for b in held], "chance": [50.0] * len(held)}
+    header, rows = table_rows(results)
+    classes = [""] * len(results) + ["bound"] * 3
+    chart = line_chart(at, lines, bounds, "observed steps", "push accuracy, %")
+    body = f"<h1>Learning hidden weights by watching</h1>\n{chart}\n{table(header, rows, classes)}\n" \
+           f'<p class="soft">{caption(results)}</p>'  # fmt: skip
+    return write_whole(path, page("Learning hidden weights by watching", body))
+
+
+def run(cfg) -> None:
+    """The command."""
+    if OmegaConf.is_missing(cfg, "run"):
+        raise Problem("no run given; name a run folder: python eval/adaptation.py run=runs/<name>")
+    folders = [cfg.run] if isinstance(cfg.run, str) else list(cfg.run)
+    results = [adapt(folder, cfg.data_dir, cfg.split, cfg.episodes) for folder in folders]
+    header, rows = table_rows(results)
+    shown = Table(*header, caption=caption(results))
+    for row in rows:
+        shown.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else 100).print(shown)
+    print(write_page(results, Path(folders[0]) / "adaptation.html"))
+
+
+if __name__ == "__main__":
+    from configs.command import main
+
+    main("adaptation", run, __doc__)

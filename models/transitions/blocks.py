@@ -1,0 +1,65 @@
+"""What cores made of blocks have in common: reading the input against a null input, a GRU, talking to one another.
+
+Blocks lie along the first axis, hidden (K, B, size); a layer is `StackedLinear` where every block has its own weights
+and `nn.Linear` where all share them.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class InputAttention(nn.Module):
+    """Each block weighs the input against a null input of key and value zero.
+
+    A softmax over the two is the sigmoid of the difference of their scores.
+    """
+
+    def __init__(self, query: nn.Module, inputs: int, key_size: int, value_size: int) -> None:
+        super().__init__()
+        self.query = query
+        self.key = nn.Linear(inputs, key_size, bias=False)
+        self.value = nn.Linear(inputs, value_size, bias=False)
+
+    def offer(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys (T, B, key_size) and values (T, B, value_size) of whole windows x (B, T, inputs)."""
+        x = x.transpose(0, 1)
+        return self.key(x) * self.key.out_features**-0.5, self.value(x)
+
+    def forward(self, hidden: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """hidden (K, B, size)  ->  (what each block reads (K, B, value_size), its interest (K, B, 1) in [0, 1])."""
+        interest = (self.query(hidden) * key).sum(-1, keepdim=True).sigmoid()
+        return interest * value, interest
+
+
+def most_interested(interest: Tensor, active: int) -> Tensor:
+    """Which blocks may change: exactly `active` of every world.  (K, B, 1)  ->  (K, B, 1) bool."""
+    chosen = interest.topk(active, 0).indices
+    return torch.zeros_like(interest, dtype=torch.bool).scatter(0, chosen, True)
+
+
+def gru(of_input: Tensor, of_hidden: Tensor, hidden: Tensor) -> Tensor:
+    """torch's GRU cell behind its two linear layers; of_input and of_hidden are (..., 3 * size)."""
+    reset, update, new = of_input.chunk(3, -1)
+    reset_h, update_h, new_h = of_hidden.chunk(3, -1)
+    new = (new + (reset + reset_h).sigmoid() * new_h).tanh()
+    return new + (update + update_h).sigmoid() * (hidden - new)
+
+
+class Communication(nn.Module):
+    """Attention among blocks, of several heads, as a residual: every block asks, all answer.  (K, B, size) -> same.
+
+    layer(inputs, outputs): what makes queries, keys, values and the residual.
+    """
+
+    def __init__(self, layer, size: int, heads: int = 4, head_size: int = 32) -> None:
+        super().__init__()
+        self.heads = heads
+        self.ask = layer(size, 3 * heads * head_size)
+        self.out = layer(heads * head_size, size)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        blocks, batch, _ = hidden.shape
+        asked = self.ask(hidden).view(blocks, batch, 3, self.heads, -1).permute(2, 1, 3, 0, 4)  # (3, B, heads, K, d)
+        heard = F.scaled_dot_product_attention(*asked.unbind(0))
+        return hidden + self.out(heard.permute(2, 0, 1, 3).reshape(blocks, batch, -1))

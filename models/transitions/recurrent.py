@@ -1,0 +1,53 @@
+"""Transitions with memory; the published form: state and action go through a recurrent core (reference section 6).
+
+Memory is a value and never kept on the module: (B, M), one row for each world, so it is cut, repeated and permuted as
+latents are, and no world sees another's. Differs from the authors' code: the two input layers are trained.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class WithMemory(nn.Module):
+    """What every transition with memory can do once it has `memory_size` (M) and `run`.
+
+    run: latent (B, T, K, D), action (B, T, A), memory (B, M)  ->  (next latents (B, T, K, D), memory (B, M)).
+    """
+
+    def start(self, latent: Tensor) -> Tensor:
+        """The memory of worlds that were never seen before, zero: latent (B, K, D)  ->  (B, M)."""
+        return latent.new_zeros(len(latent), self.memory_size)
+
+    def forward(self, latent: Tensor, action: Tensor) -> Tensor:
+        return self.step(latent, action, self.start(latent))[0]
+
+    def step(self, latent: Tensor, action: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """One step: latent (B, K, D), action (B, A), memory (B, M)  ->  (next latent (B, K, D), memory (B, M))."""
+        predicted, memory = self.run(latent[:, None], action[:, None], memory)
+        return predicted[:, 0], memory
+
+    def windows(self, latent: Tensor, action: Tensor) -> Tensor:
+        """All steps of windows whose frames are known, from zero memory.  (B, T+1, K, D), (B, T, A)  ->  (B, T, K, D)."""
+        return self.run(latent[:, :-1], action, self.start(latent[:, 0]))[0]
+
+
+class RecurrentTransition(WithMemory):
+    """latent (B, K, D) seen as one vector, action (B, A)  ->  the next latent, as a residual.
+
+    core: (x (B, T, inputs), memory (B, M)) -> (outputs (B, T, units), memory (B, M)), with the sizes `inputs`, `units`
+    and `memory_size` (M) as attributes; x is half the state's and half the action's.
+    """
+
+    def __init__(self, core: nn.Module, num_objects: int, action_size: int, width: int = 128) -> None:
+        super().__init__()
+        size = num_objects * width
+        self.memory_size = core.memory_size
+        self.state = nn.Linear(size, core.inputs // 2)
+        self.action = nn.Linear(action_size, core.inputs // 2)
+        self.core = core
+        self.change = nn.Linear(core.units, size)
+
+    def run(self, latent: Tensor, action: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        x = torch.cat([self.state(latent.flatten(2)), self.action(action)], -1)  # (B, T, inputs)
+        outputs, memory = self.core(x, memory)
+        return latent + self.change(outputs).view_as(latent), memory

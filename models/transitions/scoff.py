@@ -1,0 +1,66 @@
+"""SCOFF core: object files that share a few schemata and choose one at every step (Goyal et al. 2020; reference section 6)."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models.transitions.blocks import Communication, InputAttention, gru, most_interested
+from models.transitions.modular import StackedLinear
+
+
+class SCOFF(nn.Module):
+    """x (B, T, inputs), memory (B, units)  ->  (outputs (B, T, units), memory); units are shared out to the files.
+
+    Every schema, a GRU, proposes the next state of every file; the file takes the one its old state attends to most: a
+    straight-through Gumbel draw in training, the best in evaluation. All weights are shared by the files, which start
+    alike; `names` tell them apart when they read, without which they would stay alike for ever.
+    """
+
+    def __init__(
+        self,
+        inputs: int = 1024,
+        units: int = 600,
+        files: int = 4,
+        active: int = 3,
+        schemata: int = 2,
+        key_size: int = 64,
+        value_size: int = 32,
+        heads: int = 4,
+        head_size: int = 32,
+    ) -> None:
+        super().__init__()
+        if units % files or not 1 <= active <= files:
+            raise ValueError(f"units={units} must be a multiple of files={files}, and active={active} from 1 to {files}")
+        self.inputs, self.units, self.memory_size = inputs, units, units
+        self.files, self.active, self.schemata, size = files, active, schemata, units // files
+        self.names = nn.Parameter(torch.randn(files, 1, size))
+        self.read = InputAttention(nn.Linear(size, key_size), inputs, key_size, value_size)
+        self.from_input = StackedLinear(schemata, value_size, 3 * size)
+        self.from_hidden = StackedLinear(schemata, size, 3 * size)
+        self.ask, self.propose = nn.Linear(size, key_size), nn.Linear(size, key_size)
+        self.talk = Communication(nn.Linear, size, heads, head_size)
+
+    def forward(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        hidden = memory.unflatten(-1, (self.files, -1)).transpose(0, 1)  # (K, B, size)
+        outputs = []
+        for key, value in zip(*self.read.offer(x)):
+            read, interest = self.read(hidden + self.names, key, value)
+            awake = most_interested(interest, self.active)
+            changed = self.talk(torch.where(awake, self._follow_schema(read, hidden), hidden))
+            hidden = torch.where(awake, changed, hidden)
+            outputs.append(hidden)
+        outputs = torch.stack(outputs).permute(2, 0, 1, 3).flatten(2)  # (T, K, B, size) -> (B, T, units)
+        return outputs, outputs[:, -1]
+
+    def _follow_schema(self, read: Tensor, hidden: Tensor) -> Tensor:
+        """The state each file is led to by the schema it chooses.  read (K, B, value_size), hidden (K, B, size)."""
+        shape = (self.schemata, *hidden.shape)
+        of_input = self.from_input(read.flatten(0, 1).expand(self.schemata, -1, -1))
+        of_hidden = self.from_hidden(hidden.flatten(0, 1).expand(self.schemata, -1, -1))
+        proposals = gru(of_input, of_hidden, hidden.flatten(0, 1)).view(shape)  # (S, K, B, size)
+        scores = (self.ask(hidden) * self.propose(proposals)).sum(-1) * self.ask.out_features**-0.5
+        if self.training:
+            choice = F.gumbel_softmax(scores.float(), hard=True, dim=0)
+        else:
+            choice = F.one_hot(scores.argmax(0), self.schemata).movedim(-1, 0)
+        return (choice[..., None] * proposals).sum(0)
