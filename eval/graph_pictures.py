@@ -9,7 +9,7 @@ INK, SOFT, RIGHT, WRONG = "#23303b", "#9aa7b2", "#4a9b7f", "#d6603f"
 TITLES = {
     "direct": ("Direct edges", "held-out nats lost without the parent"),
     "edges": ("Learned edges", "probability of the edge"),
-    "reach": ("Reach", "how far an object moves under a command on another, share of a random pair"),
+    "reach": ("Reach", "how far an object moves under a command on another, as a share of one on itself"),
 }
 
 

@@ -17,7 +17,7 @@ from eval.direct_edges import THRESHOLD, VACUOUS, leave_one_out, strengths
 from eval.rollouts import decode_frames, encode_frames, rollout
 
 STATES = 256  # boards on which every action is tried
-MOVES = 0.02  # share of a random pair's distance by which an answer must move to count
+MOVES = 0.02  # share of its movement under a command on itself by which an object must move to count
 CELL = 10
 
 
@@ -31,12 +31,12 @@ class GraphScore(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What a model answers to commands. moved [v, o]: how far object v moves under a command on o, as a share of a random
-    pair; commanded [s, o]: how much of the variance of slot s over commands on o is told by the commanded colour; slots:
-    the slot that stands for each object; why: how it was read, or why it could not be (then the arrays are None)."""
+    """What a model answers to commands. moved [v, o]: how far object v moves under a command on o, as a share of how far it
+    moves under one on itself; told [s, o]: how far slot s follows the colour commanded on o, likewise; slots: the slot that
+    stands for each object; why: how it was read, or why it could not be (then the arrays are None)."""
 
     moved: np.ndarray | None
-    commanded: np.ndarray | None
+    told: np.ndarray | None
     slots: np.ndarray | None
     why: str
 
@@ -75,11 +75,12 @@ def answers(model, world, state: np.ndarray) -> Answers:
         after, why = after.unflatten(0, (count, n, choices)), "mean colours of the objects' cells in decoded predictions"
     else:
         return Answers(None, None, None, "the latent has no slots and there is no decoder: train it with loss=nll to ask it")
-    apart = 2 * before.double().var(0).sum(-1).clamp(min=1e-12)  # (K,) mean squared distance of a random pair
-    moved = ((after - before[:, None, None]).double().pow(2).sum(-1).mean((0, 2)) / apart).T  # (K, N): slot, object
-    told = (after.double().var(2).sum(-1).mean(0) / apart).T  # spread over commanded colours
-    slots = _match(told.numpy()) if start.shape[1] > 1 else np.arange(n)
-    return Answers(moved.numpy()[slots], told.numpy(), slots, why)
+    moved = (after - before[:, None, None]).double().pow(2).sum(-1).mean((0, 2)).T  # (K, N): slot, object
+    told = after.double().var(2).sum(-1).mean(0).T  # spread over commanded colours
+    told = (told / told.amax(1, keepdim=True).clamp(min=1e-12)).numpy()
+    slots = _match(told) if start.shape[1] > 1 else np.arange(n)
+    moved = moved.numpy()[slots]
+    return Answers(moved / moved.diagonal()[:, None].clip(1e-12), told, slots, why)
 
 
 def _match(told: np.ndarray) -> np.ndarray:

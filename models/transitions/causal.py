@@ -112,11 +112,12 @@ class CausalTransition(nn.Module):
     @torch.no_grad()
     def _watch(self, old: Tensor, new: Tensor, acted: Tensor) -> None:
         """Update the running means of responses from what really happened.  old, new (B, K, D), acted (B, K) one-hot."""
-        old, new = old.float(), new.float()
+        seen = slice(0, self.codes or None)  # of a slot with codes, those alone: its cell would only dilute them
+        old, new = old[..., seen].float(), new[..., seen].float()
         change = (new - old).pow(2).sum(-1)  # (B, K)
-        seen = acted.sum(0)
-        mean = change.T @ acted / seen.clamp(min=1)
-        present = (seen > 0).float()
+        count = acted.sum(0)
+        mean = change.T @ acted / count.clamp(min=1)
+        present = (count > 0).float()
         keep = 1 - (1 - MEMORY) * present
         self.moved.mul_(keep).add_((1 - MEMORY) * present * mean)
         self.times.mul_(keep).add_((1 - MEMORY) * present)
