@@ -28,7 +28,7 @@ class CausalTransition(nn.Module):
     Learned edges lead only from slots whose actions move the child: running means of responses tell which.
     codes: the first `codes` numbers of a slot are a belief over codes; `windows` gives logits for them, `forward` their
     probabilities, given the likeliest codes before the step. A slot that never answered to actions on this object keeps its
-    belief, and the rest of the slot is carried along. 0: the whole slot is continuous and predicted as a residual.
+    belief; the rest of the slot is carried along, and no mechanism reads it. 0: the whole slot is continuous and predicted as a residual.
     sparsity: weight of the expected number of edges in the loss, in units of the loss for each edge.
     """
 
@@ -64,16 +64,16 @@ class CausalTransition(nn.Module):
         self.register_buffer("times", torch.zeros(k))  # updates that saw an action on o, discounted alike
         self.register_buffer("apart", torch.zeros(k))  # squared distance of two random values of slot v
 
-        block = action_size // k
-        self.own = StackedLinear(k, width + k + (action_size if graph == "full" else block), hidden)
-        self.was = StackedLinear(k, k * width, hidden)
-        self.became = StackedLinear(k, k * width, hidden)
+        block, reads = action_size // k, codes or width
+        self.own = StackedLinear(k, reads + k + (action_size if graph == "full" else block), hidden)
+        self.was = StackedLinear(k, k * reads, hidden)
+        self.became = StackedLinear(k, k * reads, hidden)
         self.net = nn.Sequential(
             nn.ReLU(),
             StackedLinear(k, hidden, hidden),
             StackedLayerNorm(k, hidden),
             nn.ReLU(),
-            StackedLinear(k, hidden, codes or width),
+            StackedLinear(k, hidden, reads),
         )
 
     # -- the graph ------------------------------------------------------------------------------------------------
@@ -111,9 +111,8 @@ class CausalTransition(nn.Module):
 
     @torch.no_grad()
     def _watch(self, old: Tensor, new: Tensor, acted: Tensor) -> None:
-        """Update the running means of responses from what really happened.  old, new (B, K, D), acted (B, K) one-hot."""
-        seen = slice(0, self.codes or None)  # of a slot with codes, those alone: its cell would only dilute them
-        old, new = old[..., seen].float(), new[..., seen].float()
+        """Update the running means of responses from what really happened.  old, new (B, K, codes or D), acted (B, K)."""
+        old, new = old.float(), new.float()
         change = (new - old).pow(2).sum(-1)  # (B, K)
         count = acted.sum(0)
         mean = change.T @ acted / count.clamp(min=1)
@@ -149,8 +148,8 @@ class CausalTransition(nn.Module):
 
         latent (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, codes or D): logits where slots are codes.
         """
-        old, new = latent[:, :-1].flatten(0, 1), latent[:, 1:].flatten(0, 1).detach()
-        flat = action.flatten(0, 1)
+        read, flat = latent[..., : self.codes or None], action.flatten(0, 1)
+        old, new = read[:, :-1].flatten(0, 1), read[:, 1:].flatten(0, 1).detach()
         if self.training:
             self._watch(old.detach(), new, flat.view(len(flat), self.num_slots, -1).sum(-1))
         mask = self._mask(len(flat))
@@ -158,11 +157,11 @@ class CausalTransition(nn.Module):
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         mask = self._mask(len(latent))
-        old = self._likeliest(latent)
+        old = self._likeliest(latent) if self.codes else latent
         before, new = self._before(old, action, mask), old
         for _ in range(self.num_slots):  # an effect has reached everyone after as many sweeps as a path is long
             out = self._after(before, old, new, mask)
-            new = self._likeliest(torch.cat([out, latent[..., self.codes :]], -1)) if self.codes else out
+            new = self._likeliest(out) if self.codes else out
         if not self.codes:
             return new
         acted = action.view(len(action), self.num_slots, -1).sum(-1)
@@ -170,9 +169,6 @@ class CausalTransition(nn.Module):
         belief = torch.where(answers[..., None], out.softmax(-1).to(latent.dtype), latent[..., : self.codes])
         return torch.cat([belief, latent[..., self.codes :]], -1)
 
-    def _likeliest(self, latent: Tensor) -> Tensor:
-        """Slots with their belief over codes replaced by the likeliest code; the latent itself where there are none."""
-        if not self.codes:
-            return latent
-        code = F.one_hot(latent[..., : self.codes].argmax(-1), self.codes).to(latent.dtype)
-        return torch.cat([code, latent[..., self.codes :]], -1)
+    def _likeliest(self, belief: Tensor) -> Tensor:
+        """(B, K, >= codes)  ->  the likeliest code of every slot, one-hot (B, K, codes)."""
+        return F.one_hot(belief[..., : self.codes].argmax(-1), self.codes).to(belief.dtype)
