@@ -20,12 +20,13 @@ import time
 import numpy as np
 import torch
 
+from envs.chemistry import ChemistryWorld
 from envs.collect import collect
 from envs.physics import PhysicsWorld, push
 
 THREADS = 2
 FLOORS = {
-    "transitions_per_s": (">=", 500_000), "frames_per_s": (">=", 50_000),
+    "transitions_per_s": (">=", 500_000), "frames_per_s": (">=", 50_000), "interventions_per_s_full5": (">=", 200_000),
     "collect_s": ("<=", 15), "collect_mb": ("<=", 30), "ranking_s": ("<=", 3), "ranking_extra_mb": ("<=", 1024),
     "medium": (">=", 600), "small": (">=", 8000),
 }  # fmt: skip
@@ -47,10 +48,21 @@ def worlds() -> dict:
     world, rng = PhysicsWorld(), np.random.default_rng(0)
     boards = world.reset(10_000, rng)
     action = rng.integers(0, world.spec.action_size, len(boards))
-    return {
+    found = {
         "transitions_per_s": len(boards) / seconds(lambda: push(boards.positions, boards.weights, action), 10),
         "frames_per_s": len(boards) / seconds(lambda: world.render(boards), 5),
     }
+    for graph in ("chain5", "full5", "full10"):
+        found[f"interventions_per_s_{graph}"] = _interventions_per_s(graph)
+    return found
+
+
+def _interventions_per_s(graph: str) -> float:
+    """Batched do() with its effects, chance drawn anew each time."""
+    world, rng = ChemistryWorld(num_objects=10 if graph.endswith("10") else 5, graph=graph), np.random.default_rng(0)
+    boards = world.reset(10_000, rng)
+    target, color = np.divmod(rng.integers(0, world.spec.action_size, len(boards)), world.num_colors)
+    return len(boards) / seconds(lambda: world.model.intervene(boards.colors, target, color, rng), 10)
 
 
 def _environment(episodes: int) -> dict:
