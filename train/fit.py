@@ -98,8 +98,8 @@ def _check_pair(cfg) -> None:
             f"({cfg.env.splits[cfg.score.split].length} actions); shorten the horizons or set "
             f"env.splits.{cfg.score.split}.length="
         )
-    if cfg.model.name in ("codes", "random") and cfg.env.get("observation") == "state":
-        raise Problem(f"model={cfg.model.name} reads pictures, and env.observation=state shows none; use another model=")
+    if cfg.model.name == "random" and cfg.env.get("observation") == "state":
+        raise Problem("model=random is a control of seeing, and env.observation=state shows no pictures; use another model=")
     for number, stage in enumerate(cfg.loss.stages):
         if stage.get("hard_share", 0) and "transition" not in stage.trains:
             raise Problem(

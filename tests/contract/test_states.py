@@ -12,7 +12,7 @@ from train.fit import _check_pair
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 ENVS = sorted(p.stem for p in (CONFIGS / "env").glob("[!_]*.yaml"))
-MODELS = sorted(p.stem for p in (CONFIGS / "model").glob("*.yaml") if "${env.factors" in p.read_text())
+MODELS = sorted(p.stem for p in (CONFIGS / "model").glob("*.yaml") if "${env.factors" in p.read_text() and p.stem != "codes")
 PAIRS = [(m, loss) for m in MODELS for loss in ("nll", "contrastive", "infonce") if m != "vae" or loss == "nll"]
 
 
@@ -71,3 +71,14 @@ def test_states_are_as_wide_as_the_env_says(compose, env):
     cfg = compose("fit", f"env={env}", "env.observation=state")
     world = instantiate(cfg.env.world)
     assert world.observation == "state" and world.factor_width == cfg.env.factors.state and cfg.env.factors.pixels == 0
+
+
+def test_codes_of_states():
+    """Factors are read as they stand: a one-hot code of the looks, and one place to look at."""
+    from models.codes import CodeEncoder
+
+    encoder = CodeEncoder(4, 3, factors=3)
+    with torch.no_grad():
+        encoder.read.weight.copy_(torch.eye(3)), encoder.read.bias.zero_()
+    factors = F.one_hot(torch.tensor([[0, 2, 1, 1]]), 3).float()
+    assert torch.equal(encoder(factors).mean, torch.cat([factors, torch.ones(1, 4, 1)], -1))
