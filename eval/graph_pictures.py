@@ -37,6 +37,8 @@ def graph_section(results: dict) -> str:
             f"<figure><figcaption><b>{title}</b>: {numbers}{escape(note)}. Score: {what}; an edge above {threshold:g}."
             f"</figcaption>{_drawing(against, score, threshold, spare)}</figure>"
         )
+    if len(parts) == 1:
+        return f"{parts[0]}<p>Not asked for: {escape(found['why'])}.</p>"
     parts.append(f'<p class="soft">Read from {escape(found["why"])}. Green: found and true; red: found and not true; '
                  f"dashed: true and not found.</p>")  # fmt: skip
     return "\n".join(parts)

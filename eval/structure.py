@@ -101,9 +101,12 @@ def _object_colors(frames: torch.Tensor, boards) -> torch.Tensor:
 
 def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     """-> (metrics structure/..., arrays for the report). Asked about the actions and boards of an episode file."""
+    true, metrics = world.parents, {}
+    if world.model.delays is not None:
+        why = "effects come steps after their causes here, and one step is all that a model is asked"
+        return metrics, {"why": why, "true": true.astype(int).tolist()}
     columns, rows = file.read("action", "state"), int(file.ep_len.min())
     action, state = (c.reshape(len(file), rows, *c.shape[1:]) for c in columns.values())
-    true, metrics = world.parents, {}
     found = answers(model, world, state[:, 0])
     about: dict = {"why": found.why, "true": true.astype(int).tolist()}
 

@@ -9,7 +9,7 @@ from envs.frames import frame_ids
 from envs.graphs import ancestors, preset
 from eval.direct_edges import THRESHOLD, leave_one_out, strengths
 from eval.graph_pictures import graph_section
-from eval.structure import answers, compare
+from eval.structure import answers, compare, measure_structure
 
 TRUE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], bool)
 
@@ -124,3 +124,11 @@ def test_pictures():
     html = graph_section({"structure": structure, "metrics": metrics})
     assert "Direct edges" in html and html.count("<svg") == 1
     assert graph_section({"metrics": {}}) == ""
+    silent = graph_section({"structure": {"why": "nobody answers", "true": TRUE.astype(int).tolist()}, "metrics": {}})
+    assert "nobody answers" in silent and "<svg" not in silent
+
+
+def test_delayed_worlds_are_not_asked():
+    """Where effects come later than the step there is no score, and the reason stands in its place."""
+    metrics, about = measure_structure(None, ChemistryWorld(delay=1), None)
+    assert metrics == {} and "effects come steps after" in about["why"]
