@@ -97,7 +97,7 @@ def _pictures(model, cfg, results: dict) -> list[str]:
     if world.spec.choices:
         what = what_if_strip(model, world, pixels[:, 0], state[:, 0], action)
         parts.append(
-            f"<h2>What if</h2><p>One held-out state and the actions of one of its blocks. Top: what each action does. "
+            f"<h2>What if</h2><p>One held-out state and the actions of one of its objects. Top: what each action does. "
             f"Below: the outcome nearest to the prediction among those of all {what.pool} actions; for {what.wrong} of "
             f"them it is not the true one.</p>{what.html}"
         )
