@@ -17,7 +17,7 @@ from eval.direct_edges import THRESHOLD, VACUOUS, leave_one_out, strengths
 from eval.rollouts import decode_frames, encode_frames, rollout
 
 STATES = 256  # boards on which every action is tried
-MOVES = 0.02  # share of its movement under a command on itself by which an object must move to count
+MOVES = 0.01  # share of its movement under a command on itself by which an object must move to count
 CELL = 10
 
 

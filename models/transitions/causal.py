@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from models.transitions.modular import StackedLayerNorm, StackedLinear
 
 GRAPHS = ("learned", "given", "full", "none")
-RESPONDS = 0.02  # a slot that moves less than this share of a random pair's distance did not respond
+RESPONDS = 0.01  # a slot that moves less than this share of a random pair's distance did not respond
 MEMORY = 0.99  # of the running means of responses, for each update
 SHARPNESS = 10.0  # structural parameters are few and their gradients small: they move in steps this much larger
 
