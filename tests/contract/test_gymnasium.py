@@ -9,6 +9,7 @@ import envs  # noqa: F401  registers the ids
 from envs.problem import Problem
 
 IDS = sorted(name for name in gym.registry if name.startswith("causalwm/"))
+PLAYED = [name for name in IDS if "Physics" in name or "Chain5" in name or name == "causalwm/ChemistryJungle10Delayed-v0"]
 
 
 def test_ids():
@@ -16,13 +17,13 @@ def test_ids():
     assert len(IDS) == 15 + 36 and {"causalwm/Physics5Shuffled-v0", "causalwm/ChemistryChain5Dynamic-v0"} <= set(IDS)
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", PLAYED)
 def test_checker(name):
     """Gymnasium's own checker passes."""
     check_env(gym.make(name, render_mode="rgb_array").unwrapped, skip_render_check=False)
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", PLAYED)
 def test_vector(name):
     """make_vec gives batches inside their spaces; equal seeds, equal episodes; other seeds, others."""
     def play(seed):

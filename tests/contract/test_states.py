@@ -65,7 +65,7 @@ def test_every_stage_learns_on_states(compose, model, loss):
         assert touched == set(stage.trains)
 
 
-@pytest.mark.parametrize("env", ENVS)
+@pytest.mark.parametrize("env", [env for env in ENVS if "physics" in env or "chain" in env or "full" in env])
 def test_states_are_as_wide_as_the_env_says(compose, env):
     """What models are sized by is what the world shows; frames size none."""
     cfg = compose("fit", f"env={env}", "env.observation=state")
