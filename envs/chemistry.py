@@ -71,6 +71,8 @@ class ChemistryWorld:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise Problem(f"chemistry takes a whole number >= 0 as {name}, got {value!r}")
+        if not isinstance(self.skewness, int | float) or isinstance(self.skewness, bool):
+            raise Problem(f"chemistry takes a number >= 0 as skewness, got {self.skewness!r}")
         if n > GRID**2:
             raise Problem(f"chemistry puts every object in a cell of its own: {n} objects, {GRID**2} cells; set num_objects=")
         if not 1 <= n <= len(SHAPES):

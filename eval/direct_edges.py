@@ -19,13 +19,14 @@ HIDDEN = 64
 STEPS, BATCH = 600, 1024
 
 
-def leave_one_out(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, num_codes: int, steps: int = STEPS) -> np.ndarray:
+def leave_one_out(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, num_codes: int) -> np.ndarray:
     """Nats of held-out likelihood that child v loses without parent p, (N, N) [v, p]; 0 where p is no ancestor of v.
 
     codes (M, N) int, after each of M transitions; acted (M,) the object acted on; ancestors (N, N) bool [v, a]. Fitted on
     the first four fifths of the transitions, measured on the rest.
     """
     count = ancestors.shape[0]
+    steps = min(STEPS, max(50, len(codes) // 60))  # few transitions are soon learned by heart
     nets = [(v, left) for v in range(count) if ancestors[v].any() for left in (-1, *np.flatnonzero(ancestors[v]))]
     if not nets:
         return np.zeros((count, count))
@@ -76,8 +77,9 @@ def strengths(model, colors: np.ndarray, acted: np.ndarray, rng: np.random.Gener
     """Nats by which the *true* tables need each edge, (N, N) [child, parent]: how vacuous an edge is.
 
     For a child that is redrawn: the mean KL divergence from its table to its table averaged over what the parent might
-    have been, given all other ancestors of the child. What it might have been: any colour alike where it was acted on;
-    otherwise its own table, times those of its other children among the ancestors of the child.
+    have been, given all other ancestors of the child. What it might have been: any colour alike where it was acted on, or
+    is the first variable; its own table where it was redrawn; what it is elsewhere, where it was left alone; all times the
+    tables of its other children among the ancestors of the child.
     model: a StructuralCausalModel.  colors (M, N) after each transition, acted (M,).
     """
     from envs.graphs import ancestors as closure  # the true graph is the world's business
@@ -90,12 +92,17 @@ def strengths(model, colors: np.ndarray, acted: np.ndarray, rng: np.random.Gener
             continue
         here, choices = colors[rows].astype(np.int64), model.num_colors
         tables, weights = [], []
+        redrawn = ancestors[p][acted[rows]]
+        alone = np.bincount(here[~redrawn & (acted[rows] != p), p], minlength=choices) + 1.0
+        if p == model.order[0]:
+            alone[:] = 1.0
+        alone /= alone.sum()
         between = [c for c in np.flatnonzero(model.parents[:, p]) if ancestors[v, c]]
         for color in range(choices):
             other = here.copy()
             other[:, p] = color
             tables.append(model.probabilities(v, other))
-            weight = model.probabilities(p, other)[:, color]
+            weight = np.where(redrawn, model.probabilities(p, other)[:, color], alone[color])
             weight = np.where(acted[rows] == p, 1.0, weight)
             for c in between:
                 likelihood = np.take_along_axis(model.probabilities(c, other), other[:, [c]], 1)[:, 0]

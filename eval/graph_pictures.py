@@ -5,6 +5,8 @@ from io import StringIO
 
 import numpy as np
 
+from eval.direct_edges import VACUOUS
+
 INK, SOFT, RIGHT, WRONG = "#23303b", "#9aa7b2", "#4a9b7f", "#d6603f"
 TITLES = {
     "direct": ("Direct edges", "held-out nats lost without the parent"),
@@ -23,7 +25,7 @@ def graph_section(results: dict) -> str:
     closure = true.copy()
     for _ in range(len(true)):
         closure |= (closure.astype(int) @ closure.astype(int)) > 0
-    vacuous = true & (np.array(found.get("strength", np.ones(true.shape))) < 0.02)
+    vacuous = true & (np.array(found.get("strength", np.ones(true.shape))) < VACUOUS)
     for name, (title, what) in TITLES.items():
         if name not in found:
             continue

@@ -4,7 +4,7 @@
     python eval/noisy.py run=runs/<name> nodes=[0,2,4] episodes=1000
 
 For runs with env.observation=state. The factors of n objects, drawn anew for every state, are replaced by Gaussian noise;
-the model encodes, and predicts one step. Asked is the next colour of every clean object without a noisy parent in the true
+the model encodes, and predicts one step. Asked is the next colour of every clean object without a noisy ancestor in the true
 graph: a model that reads causes alone is not disturbed. Writes noisy.json into the run folder.
 """
 
@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.collect import collect
+from envs.graphs import ancestors
 from envs.observe import recorded, show
 from envs.problem import Problem
 from eval.ceilings import SAMPLES
@@ -46,8 +47,8 @@ def add_noise(factors: np.ndarray, noisy: np.ndarray, sigma: float, rng: np.rand
 
 
 def undisturbed(noisy: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Objects that are clean and have no noisy parent.  noisy (M, N), parents (N, N)[child, parent]  ->  (M, N) bool."""
-    return ~noisy & ~(noisy[:, None] & parents).any(-1)
+    """Objects that are clean and have no noisy ancestor.  noisy (M, N), parents (N, N)[child, parent]  ->  (M, N) bool."""
+    return ~noisy & ~(noisy[:, None] & ancestors(parents)).any(-1)
 
 
 @torch.no_grad()
@@ -157,7 +158,7 @@ def caption(results: dict) -> str:
         f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}, state input), training seed "
         f"{results['seed']}; {p['episodes']} episodes of {p['length']} steps; n = objects whose factors are replaced by noise "
         f"of sigma {p['sigma']:g} (noise seed {p['noise_seed']}). Percent of next colours told right after one step by the "
-        f"{p['told_by']}, over clean objects without a noisy parent; chance {p['chance']:.0f}. Ceiling: the true model, told "
+        f"{p['told_by']}, over clean objects without a noisy ancestor; chance {p['chance']:.0f}. Ceiling: the true model, told "
         f"everything, the better of its mode and of {SAMPLES} draws. Floor: the acted object takes its colour, nothing "
         f"follows. Published FCDL figures are for another setting (local graphs) and not comparable."
     )

@@ -128,7 +128,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     if codes:
         after = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:]))
         seen = torch.cat([encode_frames(model, show(world, after.take(part)))[..., :codes].argmax(-1)
-                          for part in np.array_split(np.arange(len(after)), 50)])  # fmt: skip
+                          for part in np.split(np.arange(len(after)), range(4096, len(after), 4096))])  # fmt: skip
         lost = leave_one_out(seen.numpy()[:, found.slots], acted, reach > MOVES, codes)
         add("direct", lost, true, THRESHOLD, vacuous)
     if hasattr(model.transition, "edges") and model.transition.graph == "learned":

@@ -39,6 +39,8 @@ def step_windows(model, latent: Tensor, action: Tensor, open_loop: bool = False)
 
     open_loop: from the first frame on the model is fed its own predictions; else every step starts from the true frame.
     """
+    if model.training and hasattr(model.transition, "watch"):
+        model.transition.watch(latent, action)
     if open_loop:
         return model.rollout(latent[:, 0], action)
     return model.predict_windows(latent, action)

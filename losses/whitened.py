@@ -10,5 +10,5 @@ class WhitenedPrediction(LatentPrediction):
 
     def prepare(self, model, windows) -> None:
         """Fit the whitening to frames spread over all episodes."""
-        rows = len(windows.pixels)
+        rows = len(windows.obs)
         model.encoder.fit(windows.frames(windows.starts[:: max(1, rows // self.FRAMES)]))

@@ -41,6 +41,8 @@ def _choose_folder(cfg):
     if cfg.resume:
         return Path(cfg.resume), load_config(cfg.resume)
     cfg.data_dir = str(Path(cfg.data_dir).resolve())  # the run finds its data from any directory
+    if cfg.env.world.get("scm"):
+        cfg.env.world.scm = str(Path(cfg.env.world.scm).resolve())
     folder, frozen = Path(cfg.runs_dir) / str(cfg.name), freeze(cfg)
     held = {p.name for p in folder.iterdir()} - {"config.part"} if folder.exists() else set()
     if held == {"checkpoints"} and not any((folder / "checkpoints").iterdir()):
@@ -119,13 +121,27 @@ def _check_world(cfg, world) -> None:
     if (world.spec.num_objects, world.spec.action_size) != (cfg.env.num_objects, cfg.env.action_size):
         raise Problem(
             f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
-            f"{world.spec.num_objects} and {world.spec.action_size}; mend configs/env/{cfg.env.name}.yaml"
+            f"{world.spec.num_objects} and {world.spec.action_size}; set env.num_objects={world.spec.num_objects} "
+            f"env.action_size={world.spec.action_size}"
+        )
+    if world.observation != cfg.env.observation:
+        raise Problem(
+            f"env.world.observation={world.observation} and env.observation={cfg.env.observation} differ; set env.observation= alone"
         )
     if world.observation == "state" and cfg.env.factors.state != world.factor_width:
         raise Problem(
             f"env '{cfg.env.name}' says that a state has {cfg.env.factors.state} numbers of each object, its world shows "
             f"{world.factor_width}; set env.factors.state={world.factor_width}"
         )
+
+
+def _check_graph(world, transition) -> None:
+    """A given graph must be the world's own, and learned edges are of effects within the step."""
+    graph = getattr(transition, "graph", None)
+    if graph == "given" and hasattr(world, "parents") and (transition.fixed.numpy() > 0).tolist() != world.parents.tolist():
+        raise Problem("model.graph=given was handed another graph than the world has; set env.world.graph= to that of env.world.scm=")
+    if graph == "learned" and hasattr(world, "model") and world.model.delays is not None:
+        raise Problem("model.graph=learned learns effects within a step, and this env delays them; use model.graph=none or full")
 
 
 def run(cfg) -> dict:
@@ -151,6 +167,7 @@ def run(cfg) -> dict:
     _check_world(cfg, world)
     seed_everything(cfg.seed, workers=False, verbose=False)
     model = instantiate(cfg.model.module)
+    _check_graph(world, model.transition)
     for stage in cfg.loss.stages:
         instantiate(stage.objective)  # a bad argument is told before anything is made or deleted
     env = OmegaConf.to_container(cfg.env)

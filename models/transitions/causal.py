@@ -23,12 +23,12 @@ class CausalTransition(nn.Module):
     Mechanism v reads: slot v as it was, the block of the action that belongs to v, which object is acted on (K), and its
     parents as they were and as they have become.
     graph: learned, a Bernoulli for each edge (`edges`), sampled anew for every row in training with a straight-through
-    gradient, so that any loss teaches it; given, `parents` [child][parent]; none; full, every slot with a smaller index,
+    gradient, so that any loss teaches it (biased: true edges keep their sign, useless ones need the sparsity); given, `parents` [child][parent]; none; full, every slot with a smaller index,
     and the whole action: an autoregressive model of all slots together, without a claim about causes.
     Learned edges lead only from slots whose actions move the child: running means of responses tell which.
     codes: the first `codes` numbers of a slot are a belief over codes; `windows` gives logits for them, `forward` their
-    probabilities, given the likeliest codes before the step. A slot that never answered to actions on this object keeps its
-    belief; the rest of the slot is carried along, and no mechanism reads it. 0: the whole slot is continuous and predicted as a residual.
+    probabilities, given the likeliest codes of the parents and averaged over the slot's own belief. The rest of the slot is
+    carried along, and no mechanism reads it. 0: the whole slot is continuous and predicted as a residual.
     sparsity: weight of the expected number of edges in the loss, in units of the loss for each edge.
     """
 
@@ -110,38 +110,37 @@ class CausalTransition(nn.Module):
         return (hard + soft - soft.detach()) * self.candidates()
 
     @torch.no_grad()
-    def _watch(self, old: Tensor, new: Tensor, acted: Tensor) -> None:
-        """Update the running means of responses from what really happened.  old, new (B, K, codes or D), acted (B, K)."""
-        old, new = old.float(), new.float()
-        change = (new - old).pow(2).sum(-1)  # (B, K)
-        count = acted.sum(0)
-        mean = change.T @ acted / count.clamp(min=1)
+    def watch(self, latent: Tensor, action: Tensor) -> None:
+        """Update the running means of responses from what really happened.  latent (B, T+1, K, D), action (B, T, A)."""
+        read = latent[..., : self.codes or None].float()
+        old, new = read[:, :-1].flatten(0, 1), read[:, 1:].flatten(0, 1)
+        if len(new) < 2:
+            return  # nothing to compare it with
+        acted = action.flatten(0, 1).view(len(new), self.num_slots, -1).sum(-1).float()
+        change, count = (new - old).pow(2).sum(-1), acted.sum(0)
         present = (count > 0).float()
         keep = 1 - (1 - MEMORY) * present
-        self.moved.mul_(keep).add_((1 - MEMORY) * present * mean)
+        self.moved.mul_(keep).add_((1 - MEMORY) * present * (change.T @ acted / count.clamp(min=1)))
         self.times.mul_(keep).add_((1 - MEMORY) * present)
-        far = 2 * new.var(0).sum(-1)
-        self.apart.lerp_(far, 1.0 if not self.apart.any() else 1 - MEMORY)
+        self.apart.lerp_(2 * new.var(0).sum(-1), 1.0 if not self.apart.any() else 1 - MEMORY)
 
     # -- prediction -----------------------------------------------------------------------------------------------
 
-    def _before(self, old: Tensor, action: Tensor, mask: Tensor) -> Tensor:
-        """What the mechanisms read that does not change within a step.  (K, B, hidden)."""
-        blocks = action.view(len(old), self.num_slots, -1)
+    def _own(self, slots: Tensor, action: Tensor) -> Tensor:
+        """What every mechanism reads of its own slot and of the action.  (B, K, codes or D), (B, A)  ->  (K, B, hidden)."""
+        blocks = action.view(len(slots), self.num_slots, -1)
         acted = blocks.sum(-1)  # one-hot over objects
         seen = action.expand(self.num_slots, -1, -1) if self.graph == "full" else blocks.transpose(0, 1)
-        own = torch.cat([old.transpose(0, 1), acted.expand(self.num_slots, -1, -1), seen], -1)
-        return self.own(own) + self.was(self._through(mask, old))
+        return self.own(torch.cat([slots.transpose(0, 1), acted.expand(self.num_slots, -1, -1), seen], -1))
 
     @staticmethod
     def _through(mask: Tensor, slots: Tensor) -> Tensor:
         """What each mechanism sees of all slots.  (1 or B, K, K), (B, K, D)  ->  (K, B, K * D)."""
         return (mask.transpose(0, 1)[..., None] * slots).flatten(2)
 
-    def _after(self, before: Tensor, old: Tensor, new: Tensor, mask: Tensor) -> Tensor:
-        """Every slot from its parents in `new`.  -> (B, K, codes or D)."""
-        change = self.net(before + self.became(self._through(mask, new))).transpose(0, 1)
-        return change if self.codes else old + change
+    def _others(self, old: Tensor, new: Tensor, mask: Tensor) -> Tensor:
+        """What every mechanism reads of its parents, as they were and as they have become.  -> (K, B, hidden)."""
+        return self.was(self._through(mask, old)) + self.became(self._through(mask, new))
 
     def windows(self, latent: Tensor, action: Tensor) -> Tensor:
         """Predictions of all steps, each mechanism told what its parents really became.
@@ -150,23 +149,24 @@ class CausalTransition(nn.Module):
         """
         read, flat = latent[..., : self.codes or None], action.flatten(0, 1)
         old, new = read[:, :-1].flatten(0, 1), read[:, 1:].flatten(0, 1).detach()
-        if self.training:
-            self._watch(old.detach(), new, flat.view(len(flat), self.num_slots, -1).sum(-1))
-        mask = self._mask(len(flat))
-        return self._after(self._before(old, flat, mask), old, new, mask).unflatten(0, action.shape[:2])
+        out = self.net(self._own(old, flat) + self._others(old, new, self._mask(len(flat)))).transpose(0, 1)
+        return (out if self.codes else old + out).unflatten(0, action.shape[:2])
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         mask = self._mask(len(latent))
         old = self._likeliest(latent) if self.codes else latent
-        before, new = self._before(old, action, mask), old
+        own, was, new = self._own(old, action), self.was(self._through(mask, old)), old
         for _ in range(self.num_slots):  # an effect has reached everyone after as many sweeps as a path is long
-            out = self._after(before, old, new, mask)
-            new = self._likeliest(out) if self.codes else out
+            others = was + self.became(self._through(mask, new))
+            out = self.net(own + others).transpose(0, 1)
+            new = self._likeliest(out) if self.codes else old + out
         if not self.codes:
             return new
-        acted = action.view(len(action), self.num_slots, -1).sum(-1)
-        answers = (acted @ (self.responses() > RESPONDS).to(acted.dtype).T + acted) > 0  # (B, K)
-        belief = torch.where(answers[..., None], out.softmax(-1).to(latent.dtype), latent[..., : self.codes])
+        # What the slot itself may have been is averaged over: a mechanism that copies hands its doubts on.
+        belief = torch.zeros_like(latent[..., : self.codes])
+        for code in torch.eye(self.codes, dtype=latent.dtype, device=latent.device):
+            given = self.net(self._own(code.expand_as(belief), action) + others).transpose(0, 1).softmax(-1)
+            belief = belief + (latent[..., : self.codes] * code).sum(-1, keepdim=True) * given.to(latent.dtype)
         return torch.cat([belief, latent[..., self.codes :]], -1)
 
     def _likeliest(self, belief: Tensor) -> Tensor:

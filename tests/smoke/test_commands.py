@@ -93,6 +93,13 @@ def test_chemistry_from_pixels(command_here, small, tmp_path):
     assert "ceiling: the true causal model" in " ".join(done.stdout.split())
 
 
+def test_the_control_runs(command_here, small, tmp_path):
+    """An untrained encoder, whitened: a run like any other."""
+    few = ["env=chemistry_chain5", "model=random", "loss=whitened", "score.structure=false", "data_dir=d", "runs_dir=r"]
+    done = command_here("train/fit.py", *small, *few, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 def test_score_refuses_a_horizon_too_long(fitted, command_here):
     """A sentence, no traceback, exit code 1."""
     done = command_here("eval/score.py", f"run={fitted[0]}", "horizons=[1,11]", cwd=fitted[0].parents[1])
@@ -121,6 +128,11 @@ REFUSED = {
     "crowd": ("envs/collect.py", ["env=chemistry_chain5", "env.num_objects=26"], "26 objects, 25 cells"),
     "too colourful": ("envs/collect.py", ["env=chemistry_chain5", "env.num_colors=11"], "the palette tells 2 to 10 colours apart, got 11"),
     "no delay": ("envs/collect.py", ["env=chemistry_chain5", "env.world.delay=0"], "a whole number of steps >= 1, or poisson; got 0"),
+    "delayed edges": ("train/fit.py", ["model=codes", "loss=inverse_action", "model.graph=learned", "env=chemistry_chain5_delayed"],
+                      "this env delays them; use model.graph=none or full"),
+    "skewed word": ("envs/collect.py", ["env=chemistry_chain5", "env.world.skewness=abc"], "a number >= 0 as skewness, got 'abc'"),
+    "observation twice": ("train/fit.py", ["env.world.observation=state"], "set env.observation= alone"),
+    "more directions": ("train/fit.py", ["model=random", "loss=whitened", "model.width=64"], "whitening finds 160 directions at most"),
     "no causal model": ("envs/collect.py", ["env=chemistry_chain5", "env.world.scm=nowhere.npz"], "nowhere.npz does not exist"),
     "edges of one": ("train/fit.py", ["model=causal", "env=chemistry_chain5", "env.num_objects=1", "env.action_size=5",
                                       "env.world.graph=''"], "learned edges need two objects or more, got 1"),

@@ -52,14 +52,28 @@ def test_windows_are_told_the_truth_about_parents():
 
 
 def test_codes_are_beliefs():
-    """Beliefs sum to 1; a slot that never answered keeps its own; what is not code is carried along."""
-    model = built("full", width=7, codes=3)
-    latent = torch.cat([torch.rand(5, 3, 3).softmax(-1), torch.randn(5, 3, 4)], -1)
-    model.moved[1, 0] = model.times[0] = model.apart[1] = 1.0  # slot 1 answered to actions on 0, slot 2 to none
-    after = model(latent, act(3, 2, 0, 1).expand(5, -1))
-    assert torch.allclose(after[..., :3].sum(-1), torch.ones(5, 3))
-    assert torch.equal(after[..., 3:], latent[..., 3:]) and torch.equal(after[:, 2], latent[:, 2])
-    assert not torch.allclose(after[:, 1, :3], latent[:, 1, :3])
+    """Beliefs sum to 1, what is not code is carried along, and a slot's own doubts are averaged over."""
+    model, rest = built("none", width=7, codes=3), torch.randn(1, 3, 4)
+    one, two = (torch.cat([F.one_hot(torch.full((1, 3), code), 3).float(), rest], -1) for code in (0, 1))
+    after = [model(latent, act(3, 2, 0, 1)) for latent in (one, two, 0.6 * one + 0.4 * two)]
+    assert torch.allclose(after[2], 0.6 * after[0] + 0.4 * after[1], atol=1e-6)
+    assert torch.allclose(after[2][..., :3].sum(-1), torch.ones(1, 3)) and torch.equal(after[0][..., 3:], rest)
+
+
+def test_watching_is_not_believing():
+    """Responses of the data restrict learned edges, and never tell a mechanism what to predict."""
+    model, latent = built("full", width=3, codes=3), F.one_hot(torch.randint(3, (8, 2, 3)), 3).float()
+    action = act(3, 2, 0, 1).expand(8, -1)
+    before = model(latent[:, 0], action)
+    model.watch(latent, action[:, None])
+    assert model.times[0] > 0 and torch.equal(model(latent[:, 0], action), before)
+
+
+def test_one_row_leaves_no_trace():
+    """The variance of one row is no number, and must not poison the running means."""
+    model = built("learned")
+    model.watch(torch.randn(1, 2, 3, 4), act(3, 2, 0, 1)[:, None])
+    assert model.apart.tolist() == [0, 0, 0] and model.edges().isfinite().all()
 
 
 def copies(rows, rng):
@@ -85,6 +99,7 @@ def test_edges_are_learned():
     optimizer = torch.optim.Adam(model.parameters(), 5e-3)
     for _ in range(400):
         latent, action, after = copies(256, rng)
+        model.watch(latent, action)
         logits = model.windows(latent, action)[:, 0]
         loss = F.cross_entropy(logits.flatten(0, 1), after.flatten()) * 4 + sum(model.penalties().values())
         optimizer.zero_grad()

@@ -33,6 +33,7 @@ class Fixed:
 
     def __init__(self, logits=None, predicted=None, where=None):
         self.logits, self.predicted, self.where, self.encoder = logits, predicted, where, self
+        self.training, self.transition = True, None
 
     def look(self, obs):
         where = torch.tensor([1.0, 0.0]).expand(len(obs), 2, 2) if self.where is None else self.where
