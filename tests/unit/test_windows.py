@@ -105,7 +105,7 @@ def test_actions_are_one_hot(file):
 def test_kept_codes_are_those_of_the_rows(file):
     """Windows on codes computed beforehand hold the codes of their frames, and no frames."""
     part = windows(file)
-    part.latent = torch.arange(2.0 * len(part.pixels)).view(-1, 1, 2)
+    part.latent = torch.arange(2.0 * len(part.obs)).view(-1, 1, 2)
     batch = part.gather(part.starts[:4])
     assert batch.obs is None and batch.latent.shape == (4, WINDOW + 1, 1, 2)
     assert torch.equal(batch.latent[:, :, 0, 0], 2.0 * (part.starts[:4, None] + torch.arange(WINDOW + 1)))
