@@ -33,8 +33,8 @@ def graph_section(results: dict) -> str:
         against = closure if name == "reach" else true
         numbers = ", ".join(f"{label} {m[f'structure/{name}/{key}']:.0f}" for key, label in
                             (("shd", "SHD"), ("precision", "precision"), ("recall", "recall"), ("auroc", "AUROC")))  # fmt: skip
-        spare = vacuous if name != "reach" else np.zeros_like(true)
-        note = f"; {int(spare.sum())} vacuous edge(s) of the true tables left out, dotted" if spare.any() else ""
+        spare = np.array(found["faint"], bool) if name == "reach" else vacuous
+        note = f"; {int(spare.sum())} that hardly show in the true model itself left out, dotted" if spare.any() else ""
         parts.append(
             f"<figure><figcaption><b>{title}</b>: {numbers}{escape(note)}. Score: {what}; an edge above {threshold:g}."
             f"</figcaption>{_drawing(against, score, threshold, spare)}</figure>"

@@ -83,6 +83,19 @@ def answers(model, world, state: np.ndarray) -> Answers:
     return Answers(moved / moved.diagonal()[:, None].clip(1e-12), told, slots, why)
 
 
+def true_answers(world, state: np.ndarray, samples: int = 32) -> np.ndarray:
+    """`Answers.moved` of the true model, whose beliefs are means over samples.  (N, N) [v, o]."""
+    boards, n, choices = world.unpack(state[:STATES]), world.spec.num_objects, world.spec.choices
+    count, rng, codes = len(boards), np.random.default_rng(0), np.eye(world.num_colors)
+    every, belief = boards.take(np.repeat(np.arange(count), n * choices)), 0.0
+    for _ in range(samples):
+        noise = np.repeat(world.noise(count, rng), n * choices, 0)
+        after, _ = world.step(every, np.tile(np.arange(n * choices), count), noise)
+        belief = belief + codes[after.colors] / samples
+    moved = ((belief - codes[every.colors]) ** 2).sum(-1).reshape(count, n, choices, n).mean((0, 2)).T
+    return moved / moved.diagonal()[:, None].clip(1e-12)
+
+
 def _match(told: np.ndarray) -> np.ndarray:
     """For each object, the slot that answers most to its commands; every slot stands for one object."""
     slot, target = linear_sum_assignment(-told)
@@ -118,7 +131,9 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     if found.moved is None:
         return metrics, about
     reach = found.moved * (1 - np.eye(len(true)))
-    add("reach", reach, closure(true), MOVES)
+    faint = closure(true) & (true_answers(world, state[:, 0]) < 2 * MOVES)
+    about["faint"], metrics["structure/faint_paths"] = faint.astype(int).tolist(), float(faint.sum())
+    add("reach", reach, closure(true), MOVES, faint)
     acted = (action[:, :-1] // world.spec.choices).ravel()
     colors = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:])).colors
     strength = strengths(world.model, colors, acted, np.random.default_rng(0))

@@ -9,7 +9,7 @@ from envs.frames import frame_ids
 from envs.graphs import ancestors, preset
 from eval.direct_edges import THRESHOLD, VACUOUS, leave_one_out, strengths
 from eval.graph_pictures import graph_section
-from eval.structure import MOVES, answers, compare, measure_structure
+from eval.structure import MOVES, answers, compare, measure_structure, true_answers
 
 TRUE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], bool)
 
@@ -132,6 +132,14 @@ def test_slots_are_matched_by_their_answers():
 
 
 TRUE_CHAIN = np.eye(4, k=-1, dtype=bool)
+
+
+def test_the_true_model_moves_what_it_reaches():
+    """An object answers fully to commands on itself, somewhat to its ancestors, and not at all to others."""
+    world = ChemistryWorld(num_objects=4, num_colors=3, graph="chain4", scm_seed=3)
+    moved = true_answers(world, world.pack(world.reset(256, np.random.default_rng(1))))
+    assert np.allclose(moved.diagonal(), 1) and (moved[ancestors(world.parents)] > 0).all()
+    assert not moved[~ancestors(world.parents) & ~np.eye(4, dtype=bool)].any()
 
 
 def test_a_model_that_cannot_be_asked_says_why():
