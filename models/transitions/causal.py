@@ -41,7 +41,7 @@ class CausalTransition(nn.Module):
         graph: str = "learned",
         parents: list | None = None,
         codes: int = 0,
-        sparsity: float = 1e-3,
+        sparsity: float = 3e-3,
     ) -> None:
         super().__init__()
         k = num_objects
