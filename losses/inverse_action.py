@@ -26,10 +26,10 @@ class InverseAction:
     command: cross entropy of the commanded choice.  steady: -log of the chance that a slot looks at the same cell in the
     first and in a later frame of its window; objects stay in their cells. Without it a map may look at one object in some
     colours and at another in others, right after every command and wrong on frames that no command has made (1 of 4
-    trainings on chain5); at three times this weight it settled on wrong cells before colours were read.
+    trainings on chain5); at five times this weight, on ten objects, slots settled on wrong cells before they read colours.
     """
 
-    def __init__(self, steady_weight: float = 0.1) -> None:
+    def __init__(self, steady_weight: float = 0.02) -> None:
         self.steady_weight = steady_weight
 
     def __call__(self, model, batch: Batch) -> LossTerms:
