@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from envs.graphs import ancestors as closure
 from models.transitions.modular import StackedLinear
 
 THRESHOLD = 0.01  # nats; non-edges measured below .001, edges that are not vacuous above .02
@@ -82,8 +83,6 @@ def strengths(model, colors: np.ndarray, acted: np.ndarray, rng: np.random.Gener
     tables of its other children among the ancestors of the child.
     model: a StructuralCausalModel.  colors (M, N) after each transition, acted (M,).
     """
-    from envs.graphs import ancestors as closure  # the true graph is the world's business
-
     ancestors, found = closure(model.parents), np.zeros(model.parents.shape)
     for v, p in np.argwhere(model.parents):
         rows = np.flatnonzero(ancestors[v][acted])

@@ -32,11 +32,10 @@ class GraphScore(NamedTuple):
 
 class Answers(NamedTuple):
     """What a model answers to commands. moved [v, o]: how far object v moves under a command on o, as a share of how far it
-    moves under one on itself; told [s, o]: how far slot s follows the colour commanded on o, likewise; slots: the slot that
-    stands for each object; why: how it was read, or why it could not be (then the arrays are None)."""
+    moves under one on itself; slots: the slot that stands for each object; why: how it was read, or why it could not be
+    (then the arrays are None)."""
 
     moved: np.ndarray | None
-    told: np.ndarray | None
     slots: np.ndarray | None
     why: str
 
@@ -74,13 +73,13 @@ def answers(model, world, state: np.ndarray) -> Answers:
         after = _object_colors(decode_frames(model, after), boards.take(np.repeat(np.arange(count), n * choices)))
         after, why = after.unflatten(0, (count, n, choices)), "mean colours of the objects' cells in decoded predictions"
     else:
-        return Answers(None, None, None, "the latent has no slots and there is no decoder: train it with loss=nll to ask it")
+        return Answers(None, None, "the latent has no slots and there is no decoder: train it with loss=nll to ask it")
     moved = (after - before[:, None, None]).double().pow(2).sum(-1).mean((0, 2)).T  # (K, N): slot, object
-    told = after.double().var(2).sum(-1).mean(0).T  # spread over commanded colours
-    told = (told / told.amax(1, keepdim=True).clamp(min=1e-12)).numpy()
-    slots = _match(told) if start.shape[1] > 1 else np.arange(n)
+    told = after.double().var(2).sum(-1).mean(0).T  # spread over commanded colours, (K, N)
+    told = told / told.amax(1, keepdim=True).clamp(min=1e-12)
+    slots = _match(told.numpy()) if start.shape[1] > 1 else np.arange(n)
     moved = moved.numpy()[slots]
-    return Answers(moved / moved.diagonal()[:, None].clip(1e-12), told, slots, why)
+    return Answers(moved / moved.diagonal()[:, None].clip(1e-12), slots, why)
 
 
 def true_answers(world, state: np.ndarray, samples: int = 32) -> np.ndarray:
@@ -97,7 +96,7 @@ def true_answers(world, state: np.ndarray, samples: int = 32) -> np.ndarray:
 
 
 def _match(told: np.ndarray) -> np.ndarray:
-    """For each object, the slot that answers most to its commands; every slot stands for one object."""
+    """For each object, the slot that follows its commands most; every slot stands for one object.  told (K, N) -> (N,)."""
     slot, target = linear_sum_assignment(-told)
     return slot[np.argsort(target)]
 
@@ -135,13 +134,12 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     about["faint"], metrics["structure/faint_paths"] = faint.astype(int).tolist(), float(faint.sum())
     add("reach", reach, closure(true), MOVES, faint)
     acted = (action[:, :-1] // world.spec.choices).ravel()
-    colors = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:])).colors
-    strength = strengths(world.model, colors, acted, np.random.default_rng(0))
+    after = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:]))
+    strength = strengths(world.model, after.colors, acted, np.random.default_rng(0))
     vacuous = true & (strength < VACUOUS)
     about["strength"], metrics["structure/vacuous_edges"] = np.round(strength, 4).tolist(), float(vacuous.sum())
     codes = getattr(model.transition, "codes", 0)
     if codes:
-        after = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:]))
         seen = torch.cat([encode_frames(model, show(world, after.take(part)))[..., :codes].argmax(-1)
                           for part in np.split(np.arange(len(after)), range(4096, len(after), 4096))])  # fmt: skip
         lost = leave_one_out(seen.numpy()[:, found.slots], acted, reach > MOVES, codes)
