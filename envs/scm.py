@@ -166,15 +166,17 @@ class StructuralCausalModel:
         touched[row, object] = (after[row, object] != color) | (self.redraw == "descendants")
         after[row, object] = color
         for v in self.order:
-            rows = np.flatnonzero((touched & self.parents[v]).any(1))
-            if len(rows):
-                new = self._drawn(v, after[rows], None if noise is None else noise[rows, v])
-                touched[rows, v] = (new != after[rows, v]) | (self.redraw == "descendants")
-                after[rows, v] = new
+            self._redraw(v, np.flatnonzero((touched & self.parents[v]).any(1)), after, touched, noise)
         return after
 
-    def _drawn(self, v, colors, noise):
-        return self.likeliest(v, colors) if noise is None else self.draw(v, colors, noise)
+    def _redraw(self, v: int, rows: np.ndarray, colors: np.ndarray, touched: np.ndarray, noise: np.ndarray | None) -> None:
+        """Draw `v` anew on some boards, in place, and mark where that counts as a change for its children."""
+        if not len(rows):
+            return
+        here = colors[rows]
+        new = self.likeliest(v, here) if noise is None else self.draw(v, here, noise[rows, v])
+        touched[rows, v] = (new != here[:, v]) | (self.redraw == "descendants")
+        colors[rows, v] = new
 
     @property
     def longest_delay(self) -> int:
@@ -192,17 +194,13 @@ class StructuralCausalModel:
         later[..., :-1] = waiting[..., 1:]
         due[row, object] = False
         later[row, object] = False
-        moved = np.zeros(after.shape, bool)
-        moved[row, object] = (after[row, object] != color) | (self.redraw == "descendants")
+        touched = np.zeros(after.shape, bool)
+        touched[row, object] = (after[row, object] != color) | (self.redraw == "descendants")
         after[row, object] = color
         for v in self.order:
-            rows = np.flatnonzero(due[:, v])
-            if len(rows):
-                new = self._drawn(v, after[rows], None if noise is None else noise[rows, v])
-                moved[rows, v] = (new != after[rows, v]) | (self.redraw == "descendants")
-                after[rows, v] = new
+            self._redraw(v, np.flatnonzero(due[:, v]), after, touched, noise)
         for child, parent in np.argwhere(self.parents):
-            later[moved[:, parent], child, self.delays[child, parent] - 1] = True
+            later[touched[:, parent], child, self.delays[child, parent] - 1] = True
         return after, later
 
     # -- on disk ----------------------------------------------------------------------------------------------------
