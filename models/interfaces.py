@@ -72,6 +72,9 @@ class Transition(Protocol):
 
     One that keeps a memory has `start(latent) -> memory (B, M)` and `step(latent, action, memory) -> (latent, memory)`;
     called without a memory it takes the frame for the first it ever saw.
+
+    One that learns by the way has `watch(latent, action)`, told every training window, and `penalties() -> named scalars`,
+    added to every loss that trains it.
     """
 
     def __call__(self, latent: Tensor, action: Tensor) -> Tensor: ...

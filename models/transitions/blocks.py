@@ -1,4 +1,4 @@
-"""What cores made of blocks have in common: reading the input against a null input, a GRU, talking to one another.
+"""What cores made of blocks have in common: the step, reading the input against a null input, a GRU, talking to one another.
 
 Blocks lie along the first axis, hidden (K, B, size); a layer is `StackedLinear` where every block has its own weights
 and `nn.Linear` where all share them.
@@ -63,3 +63,39 @@ class Communication(nn.Module):
         asked = self.ask(hidden).view(blocks, batch, 3, self.heads, -1).permute(2, 1, 3, 0, 4)  # (3, B, heads, K, d)
         heard = F.scaled_dot_product_attention(*asked.unbind(0))
         return hidden + self.out(heard.permute(2, 0, 1, 3).reshape(blocks, batch, -1))
+
+
+class Blocks(nn.Module):
+    """A core whose units are shared out to blocks, few of which wake at a step: x (B, T, inputs), memory (B, units)  ->
+    (outputs (B, T, units), memory).
+
+    A subclass has `read` (InputAttention) and `talk` (Communication), says by `asking` what a block asks the input with
+    and by `follow` where an awake block is led. A block that is not awake keeps its state, and may be asked.
+    """
+
+    def __init__(self, inputs: int, units: int, blocks: int, active: int) -> None:
+        super().__init__()
+        if units % blocks or not 1 <= active <= blocks:
+            raise ValueError(f"units={units} must be a multiple of {blocks} blocks, and active={active} from 1 to {blocks}")
+        self.inputs, self.units, self.memory_size = inputs, units, units
+        self.blocks, self.active = blocks, active
+
+    def asking(self, hidden: Tensor) -> Tensor:
+        """(K, B, size) -> same: the states themselves, where nothing else tells the blocks apart."""
+        return hidden
+
+    def follow(self, read: Tensor, hidden: Tensor) -> Tensor:
+        """read (K, B, value_size), hidden (K, B, size)  ->  the next states (K, B, size)."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        hidden = memory.unflatten(-1, (self.blocks, -1)).transpose(0, 1)  # (K, B, size)
+        outputs = []
+        for key, value in zip(*self.read.offer(x)):
+            read, interest = self.read(self.asking(hidden), key, value)
+            awake = most_interested(interest, self.active)
+            changed = self.talk(torch.where(awake, self.follow(read, hidden), hidden))
+            hidden = torch.where(awake, changed, hidden)
+            outputs.append(hidden)
+        outputs = torch.stack(outputs).permute(2, 0, 1, 3).flatten(2)  # (T, K, B, size) -> (B, T, units)
+        return outputs, outputs[:, -1]

@@ -2,14 +2,13 @@
 
 from functools import partial
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from models.transitions.blocks import Communication, InputAttention, gru, most_interested
+from models.transitions.blocks import Blocks, Communication, InputAttention, gru
 from models.transitions.modular import StackedLinear
 
 
-class RIM(nn.Module):
+class RIM(Blocks):
     """x (B, T, inputs), memory (B, units)  ->  (outputs (B, T, units), memory); units are shared out to the blocks.
 
     active: blocks that read, change and ask the others at a step, those most interested in the input; the rest keep
@@ -27,24 +26,12 @@ class RIM(nn.Module):
         heads: int = 4,
         head_size: int = 32,
     ) -> None:
-        super().__init__()
-        if units % blocks or not 1 <= active <= blocks:
-            raise ValueError(f"units={units} must be a multiple of blocks={blocks}, and active={active} from 1 to {blocks}")
-        self.inputs, self.units, self.memory_size = inputs, units, units
-        self.blocks, self.active, size = blocks, active, units // blocks
+        super().__init__(inputs, units, blocks, active)
+        size = units // blocks
         own = partial(StackedLinear, blocks)
         self.read = InputAttention(own(size, key_size), inputs, key_size, value_size)
         self.from_input, self.from_hidden = own(value_size, 3 * size), own(size, 3 * size)
         self.talk = Communication(own, size, heads, head_size)
 
-    def forward(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        hidden = memory.unflatten(-1, (self.blocks, -1)).transpose(0, 1)  # (K, B, size)
-        outputs = []
-        for key, value in zip(*self.read.offer(x)):
-            read, interest = self.read(hidden, key, value)
-            awake = most_interested(interest, self.active)
-            changed = self.talk(torch.where(awake, gru(self.from_input(read), self.from_hidden(hidden), hidden), hidden))
-            hidden = torch.where(awake, changed, hidden)
-            outputs.append(hidden)
-        outputs = torch.stack(outputs).permute(2, 0, 1, 3).flatten(2)  # (T, K, B, size) -> (B, T, units)
-        return outputs, outputs[:, -1]
+    def follow(self, read: Tensor, hidden: Tensor) -> Tensor:
+        return gru(self.from_input(read), self.from_hidden(hidden), hidden)

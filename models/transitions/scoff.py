@@ -4,11 +4,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.transitions.blocks import Communication, InputAttention, gru, most_interested
+from models.transitions.blocks import Blocks, Communication, InputAttention, gru
 from models.transitions.modular import StackedLinear
 
 
-class SCOFF(nn.Module):
+class SCOFF(Blocks):
     """x (B, T, inputs), memory (B, units)  ->  (outputs (B, T, units), memory); units are shared out to the files.
 
     Every schema, a GRU, proposes the next state of every file; the file takes the one its old state attends to most: a
@@ -28,11 +28,8 @@ class SCOFF(nn.Module):
         heads: int = 4,
         head_size: int = 32,
     ) -> None:
-        super().__init__()
-        if units % files or not 1 <= active <= files:
-            raise ValueError(f"units={units} must be a multiple of files={files}, and active={active} from 1 to {files}")
-        self.inputs, self.units, self.memory_size = inputs, units, units
-        self.files, self.active, self.schemata, size = files, active, schemata, units // files
+        super().__init__(inputs, units, files, active)
+        self.schemata, size = schemata, units // files
         self.names = nn.Parameter(torch.randn(files, 1, size))
         self.read = InputAttention(nn.Linear(size, key_size), inputs, key_size, value_size)
         self.from_input = StackedLinear(schemata, value_size, 3 * size)
@@ -40,19 +37,10 @@ class SCOFF(nn.Module):
         self.ask, self.propose = nn.Linear(size, key_size), nn.Linear(size, key_size)
         self.talk = Communication(nn.Linear, size, heads, head_size)
 
-    def forward(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        hidden = memory.unflatten(-1, (self.files, -1)).transpose(0, 1)  # (K, B, size)
-        outputs = []
-        for key, value in zip(*self.read.offer(x)):
-            read, interest = self.read(hidden + self.names, key, value)
-            awake = most_interested(interest, self.active)
-            changed = self.talk(torch.where(awake, self._follow_schema(read, hidden), hidden))
-            hidden = torch.where(awake, changed, hidden)
-            outputs.append(hidden)
-        outputs = torch.stack(outputs).permute(2, 0, 1, 3).flatten(2)  # (T, K, B, size) -> (B, T, units)
-        return outputs, outputs[:, -1]
+    def asking(self, hidden: Tensor) -> Tensor:
+        return hidden + self.names
 
-    def _follow_schema(self, read: Tensor, hidden: Tensor) -> Tensor:
+    def follow(self, read: Tensor, hidden: Tensor) -> Tensor:
         """The state each file is led to by the schema it chooses.  read (K, B, value_size), hidden (K, B, size)."""
         shape = (self.schemata, *hidden.shape)
         of_input = self.from_input(read.flatten(0, 1).expand(self.schemata, -1, -1))

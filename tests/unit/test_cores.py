@@ -67,9 +67,9 @@ def test_schemata_are_chosen_hard():
     of_hidden = core.from_hidden(hidden.flatten(0, 1).expand(2, -1, -1))
     proposals = gru(of_input, of_hidden, hidden.flatten(0, 1)).view(2, 3, B, 8)
     for mode in (True, False):
-        led = core.train(mode)._follow_schema(read, hidden)
+        led = core.train(mode).follow(read, hidden)
         assert torch.isclose(led, proposals, atol=1e-5).all(-1).any(0).all()
-    assert torch.equal(core._follow_schema(read, hidden), core._follow_schema(read, hidden))
+    assert torch.equal(core.follow(read, hidden), core.follow(read, hidden))
 
 
 @pytest.mark.parametrize("core", [RIM, SCOFF])
