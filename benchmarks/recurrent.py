@@ -32,6 +32,7 @@ from train.datamodule import EpisodeData, Windows
 from train.memory import keep_freed_memory
 
 THREADS, LENGTH, MODELS = 1, 100, ("lstm", "rim", "scoff", "witness")
+LARGE = 6400  # transitions, for cores whose many small steps want more windows at a time: loss.stages.1.batch_size=6400
 FLOOR = 20  # times the authors' throughput
 
 
@@ -82,11 +83,14 @@ def measure(name: str, file, world) -> dict:
     for bf16 in (False, True):
         speed = transitions_per_s(model, ["transition"], LatentPrediction(), data.train, 6, bf16)
         found[f"memory, {'bf16' if bf16 else 'float32'}"] = speed
+    data.cut(window, LARGE)
+    data.keep_latents(model)
+    found[f"memory, bf16, batches of {LARGE}"] = transitions_per_s(model, ["transition"], LatentPrediction(), data.train, 3, True)
     slowest = found["authors, batches of 5 episodes"]
     times = {key: round(value / slowest, 1) for key, value in found.items()}
     return {
         "transitions_per_s": {key: round(value) for key, value in found.items()}, "times_the_authors": times,
-        "floor": {"asked": f">= {FLOOR}", "met": times["memory, bf16"] >= FLOOR},
+        "floor": {"asked": f">= {FLOOR}", "met": max(times["memory, bf16"], times[f"memory, bf16, batches of {LARGE}"]) >= FLOOR},
     }  # fmt: skip
 
 
@@ -96,7 +100,7 @@ def main(names: list[str]) -> None:
         sys.exit(f"error: no model with memory {', '.join(unknown)}; known: {', '.join(MODELS)}")
     keep_freed_memory()  # as train/fit.py does
     torch.set_num_threads(THREADS)
-    split = {"episodes": 100, "length": LENGTH, "seed": 1, "mode": "train"}
+    split = {"episodes": 300, "length": LENGTH, "seed": 1, "mode": "train"}
     env, world = {"name": "physics5", "drop_invalid": True, "splits": {"train": split}}, PhysicsWorld()
     with tempfile.TemporaryDirectory() as folder:
         file = collect(env, world, "train", folder, quiet=True)

@@ -40,10 +40,11 @@ def most_interested(interest: Tensor, active: int) -> Tensor:
 
 def gru(of_input: Tensor, of_hidden: Tensor, hidden: Tensor) -> Tensor:
     """torch's GRU cell behind its two linear layers; of_input and of_hidden are (..., 3 * size)."""
-    reset, update, new = of_input.chunk(3, -1)
-    reset_h, update_h, new_h = of_hidden.chunk(3, -1)
-    new = (new + (reset + reset_h).sigmoid() * new_h).tanh()
-    return new + (update + update_h).sigmoid() * (hidden - new)
+    size = hidden.shape[-1]
+    gates, gates_h = of_input[..., : 2 * size], of_hidden[..., : 2 * size]
+    reset, update = (gates + gates_h).sigmoid().chunk(2, -1)
+    new = (of_input[..., 2 * size :] + reset * of_hidden[..., 2 * size :]).tanh()
+    return new + update * (hidden - new)
 
 
 class Communication(nn.Module):
@@ -60,9 +61,10 @@ class Communication(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         blocks, batch, _ = hidden.shape
-        asked = self.ask(hidden).view(blocks, batch, 3, self.heads, -1).permute(2, 1, 3, 0, 4)  # (3, B, heads, K, d)
-        heard = F.scaled_dot_product_attention(*asked.unbind(0))
-        return hidden + self.out(heard.permute(2, 0, 1, 3).reshape(blocks, batch, -1))
+        asked = self.ask(hidden).float().view(blocks, batch, 3, self.heads, -1).permute(2, 1, 3, 0, 4)  # (3, B, heads, K, d)
+        with torch.autocast(hidden.device.type, enabled=False):  # among a few blocks twice as fast in single precision
+            heard = F.scaled_dot_product_attention(*asked.unbind(0))
+        return hidden + self.out(heard.permute(2, 0, 1, 3).reshape(blocks, batch, -1)).to(hidden.dtype)
 
 
 class Blocks(nn.Module):
@@ -89,13 +91,14 @@ class Blocks(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        hidden = memory.unflatten(-1, (self.blocks, -1)).transpose(0, 1)  # (K, B, size)
+        keys, values = self.read.offer(x)
+        hidden = memory.to(keys.dtype).unflatten(-1, (self.blocks, -1)).transpose(0, 1)  # (K, B, size)
         outputs = []
-        for key, value in zip(*self.read.offer(x)):
+        for key, value in zip(keys, values):
             read, interest = self.read(self.asking(hidden), key, value)
             awake = most_interested(interest, self.active)
             changed = self.talk(torch.where(awake, self.follow(read, hidden), hidden))
             hidden = torch.where(awake, changed, hidden)
             outputs.append(hidden)
         outputs = torch.stack(outputs).permute(2, 0, 1, 3).flatten(2)  # (T, K, B, size) -> (B, T, units)
-        return outputs, outputs[:, -1]
+        return outputs, outputs[:, -1].to(memory.dtype)

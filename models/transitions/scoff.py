@@ -5,7 +5,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.transitions.blocks import Blocks, Communication, InputAttention, gru
-from models.transitions.modular import StackedLinear
 
 
 class SCOFF(Blocks):
@@ -32,8 +31,8 @@ class SCOFF(Blocks):
         self.schemata, size = schemata, units // files
         self.names = nn.Parameter(torch.randn(files, 1, size))
         self.read = InputAttention(nn.Linear(size, key_size), inputs, key_size, value_size)
-        self.from_input = StackedLinear(schemata, value_size, 3 * size)
-        self.from_hidden = StackedLinear(schemata, size, 3 * size)
+        self.from_input = nn.Linear(value_size, schemata * 3 * size)
+        self.from_hidden = nn.Linear(size, schemata * 3 * size)
         self.ask, self.propose = nn.Linear(size, key_size), nn.Linear(size, key_size)
         self.talk = Communication(nn.Linear, size, heads, head_size)
 
@@ -42,13 +41,11 @@ class SCOFF(Blocks):
 
     def follow(self, read: Tensor, hidden: Tensor) -> Tensor:
         """The state each file is led to by the schema it chooses.  read (K, B, value_size), hidden (K, B, size)."""
-        shape = (self.schemata, *hidden.shape)
-        of_input = self.from_input(read.flatten(0, 1).expand(self.schemata, -1, -1))
-        of_hidden = self.from_hidden(hidden.flatten(0, 1).expand(self.schemata, -1, -1))
-        proposals = gru(of_input, of_hidden, hidden.flatten(0, 1)).view(shape)  # (S, K, B, size)
-        scores = (self.ask(hidden) * self.propose(proposals)).sum(-1) * self.ask.out_features**-0.5
+        of_input, of_hidden = (x.unflatten(-1, (self.schemata, -1)) for x in (self.from_input(read), self.from_hidden(hidden)))
+        proposals = gru(of_input, of_hidden, hidden[:, :, None])  # (K, B, S, size)
+        scores = (self.ask(hidden)[:, :, None] * self.propose(proposals)).sum(-1) * self.ask.out_features**-0.5
         if self.training:
-            choice = F.gumbel_softmax(scores.float(), hard=True, dim=0)
+            choice = F.gumbel_softmax(scores.float(), hard=True)
         else:
-            choice = F.one_hot(scores.argmax(0), self.schemata).movedim(-1, 0)
-        return (choice[..., None] * proposals).sum(0)
+            choice = F.one_hot(scores.argmax(-1), self.schemata)
+        return (choice[..., None].to(proposals.dtype) * proposals).sum(2)

@@ -63,12 +63,11 @@ def test_schemata_are_chosen_hard():
     torch.manual_seed(0)
     core = SCOFF(24, 24, files=3, active=2, schemata=2, key_size=8, value_size=8, heads=2, head_size=4)
     read, hidden = torch.randn(3, B, 8), torch.randn(3, B, 8)
-    of_input = core.from_input(read.flatten(0, 1).expand(2, -1, -1))
-    of_hidden = core.from_hidden(hidden.flatten(0, 1).expand(2, -1, -1))
-    proposals = gru(of_input, of_hidden, hidden.flatten(0, 1)).view(2, 3, B, 8)
+    of_input, of_hidden = core.from_input(read).unflatten(-1, (2, -1)), core.from_hidden(hidden).unflatten(-1, (2, -1))
+    proposals = gru(of_input, of_hidden, hidden[:, :, None])  # (3, B, 2, 8)
     for mode in (True, False):
         led = core.train(mode).follow(read, hidden)
-        assert torch.isclose(led, proposals, atol=1e-5).all(-1).any(0).all()
+        assert torch.isclose(led[:, :, None], proposals, atol=1e-5).all(-1).any(-1).all()
     assert torch.equal(core.follow(read, hidden), core.follow(read, hidden))
 
 
