@@ -23,8 +23,9 @@ class CausalTransition(nn.Module):
     Mechanism v reads: slot v as it was, the block of the action that belongs to v, which object is acted on (K), and its
     parents as they were and as they have become.
     graph: learned, a Bernoulli for each edge (`edges`), sampled anew for every row in training with a straight-through
-    gradient, so that any loss teaches it (biased: true edges keep their sign, useless ones need the sparsity); given, `parents` [child][parent]; none; full, every slot with a smaller index,
-    and the whole action: an autoregressive model of all slots together, without a claim about causes.
+    gradient, so that any loss teaches it (biased: true edges keep their sign, useless ones need the sparsity); given,
+    `parents` [child][parent]; none; full, every slot with a smaller index, and the whole action: an autoregressive model of
+    all slots together, without a claim about causes.
     Learned edges lead only from slots whose actions move the child: running means of responses tell which.
     codes: the first `codes` numbers of a slot are a belief over codes; `windows` gives logits for them, `forward` their
     probabilities, given the likeliest codes of the parents and averaged over the slot's own belief. The rest of the slot is

@@ -179,3 +179,16 @@ def test_memory_solves_what_one_frame_cannot():
         loss.backward()
         optimizer.step()
     assert loss < 0.1  # without memory it is 1
+
+
+@torch.no_grad()
+def test_a_witness_remembers_outcomes_only():
+    """Before anything happened there is nothing to remember, whatever stands there; what came of the first step counts."""
+    torch.manual_seed(0)
+    witness = WitnessTransition(2, A, WIDTH, hidden=16, units=6).eval()
+    (latent, action), (elsewhere, _) = history(), history(seed=2)
+    after_one, after_other = (witness.step(z[:, 0], action[:, 0], witness.start(z[:, 0]))[1] for z in (latent, elsewhere))
+    pairs = witness.sizes[0]
+    assert torch.equal(after_one[:, :pairs], after_other[:, :pairs])
+    yielded, stayed = (witness.step(z, action[:, 1], after_one)[1][:, :pairs] for z in (latent[:, 1], latent[:, 0]))
+    assert (yielded - stayed).abs().max(1).values.min() > 1e-4
