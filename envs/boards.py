@@ -64,18 +64,25 @@ def random_cells(batch: int, count: int, rng: np.random.Generator) -> np.ndarray
     return np.stack(np.divmod(cells, GRID), -1).astype(np.int8)
 
 
-def draw_goal(world: World, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False) -> Boards:
-    """Boards reached by `num_steps` random actions; goals that equal the start are drawn anew unless allowed."""
+def walk_to_goal(world: World, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False):
+    """(boards reached by `num_steps` random actions, those actions (B, num_steps)); goals that equal the start are drawn
+    anew unless allowed."""
     if num_steps < 1 and not may_equal_start:
         raise Problem(f"a goal needs at least 1 step away from the start, got num_steps={num_steps}")
     goal, open_ = boards.take(np.arange(len(boards))), np.arange(len(boards))
+    actions = np.empty((len(boards), num_steps), np.int64)
     while len(open_):
         walk = boards.take(open_)
-        for _ in range(num_steps):
-            action = rng.integers(0, world.spec.action_size, len(walk))
+        for t in range(num_steps):
+            actions[open_, t] = action = rng.integers(0, world.spec.action_size, len(walk))
             walk, _ = world.step(walk, action, world.noise(len(walk), rng))
         goal.put(open_, walk)
         if may_equal_start:
             break
         open_ = open_[world.distance(walk, boards.take(open_)) == 0]
-    return goal
+    return goal, actions
+
+
+def draw_goal(world: World, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False) -> Boards:
+    """The goal of `walk_to_goal` alone."""
+    return walk_to_goal(world, boards, rng, num_steps, may_equal_start)[0]

@@ -12,6 +12,7 @@ import torch
 
 from envs.frames import frame_ids
 from eval.page import write_whole
+from eval.planning import greedy
 from eval.ranking import hits_at_k, mrr, ranks
 from eval.rollouts import rank_outcomes, what_if
 from eval.same_board import alternatives, score_alternatives
@@ -126,7 +127,7 @@ def _plans(world, state, action, horizon: int) -> dict[str, float]:
             if policy == "replay":
                 choice = action[:, t]
             elif policy == "greedy":
-                choice = _greedy(world, boards, goal, rng)
+                choice = greedy(world, boards, goal, rng, GREEDY_SAMPLES)
             else:
                 choice = rng.integers(0, world.spec.action_size, len(boards))
             boards, _ = world.step(boards, choice, world.noise(len(boards), rng))
@@ -134,15 +135,3 @@ def _plans(world, state, action, horizon: int) -> dict[str, float]:
 
     nothing = float(100 * (world.distance(start, goal) == 0).mean())
     return {"noop": nothing, **{policy: success(policy) for policy in ("random", "replay", "greedy")}}
-
-
-def _greedy(world, boards, goal, rng) -> np.ndarray:
-    """The action after which the true model expects the smallest distance to the goal, (B,)."""
-    count, choices = len(boards), world.spec.action_size
-    every, aim = boards.take(np.repeat(np.arange(count), choices)), goal.take(np.repeat(np.arange(count), choices))
-    expected = np.zeros(count * choices)
-    for _ in range(GREEDY_SAMPLES):
-        noise = np.repeat(world.noise(count, rng), choices, 0)
-        after, _ = world.step(every, np.tile(np.arange(choices), count), noise)
-        expected += world.distance(after, aim)
-    return expected.reshape(count, choices).argmin(1)

@@ -1,0 +1,54 @@
+"""Training a distance predictor: pairs of frames of one episode, latents computed once, the world's own distance as target."""
+
+import numpy as np
+import torch
+
+from envs.observe import recorded
+from eval.rollouts import encode_frames
+from models.reward import FlatDistance, SiameseDistance
+
+HEADS = {"siamese": SiameseDistance, "flat": FlatDistance}
+BATCH = 1024
+
+
+class Pairs:
+    """Frames of the same episodes, at most `reach` steps apart, with their true distance.
+
+    ahead: the goal is always `reach` steps later, or the last frame, as in the authors' data; else any two frames.
+    """
+
+    def __init__(self, model, world, file, reach: int, ahead: bool) -> None:
+        obs, state = recorded(world, file, "state")
+        self.world, self.rows, self.reach, self.ahead = world, int(file.ep_len.min()), reach, ahead
+        self.episodes = len(file)
+        self.latent, self.boards = encode_frames(model, obs), world.unpack(state)
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """latents (count, K, D) of states and of goals, and their distances (count,)."""
+        first = rng.integers(0, self.rows, count)
+        offset = self.reach if self.ahead else rng.integers(-self.reach, self.reach + 1, count)
+        second = np.clip(first + offset, 0, self.rows - 1)
+        base = rng.integers(0, self.episodes, count) * self.rows
+        a, b = base + first, base + second
+        far = self.world.distance(self.boards.take(a), self.boards.take(b))
+        return self.latent[a], self.latent[b], torch.as_tensor(far, dtype=torch.float32)
+
+
+def fit_distance(kind: str, train: Pairs, valid: Pairs, steps: int, learning_rate: float, seed: int):
+    """-> (predictor in eval mode, its mean absolute error on held-out pairs, in the world's distance)."""
+    torch.manual_seed(seed)
+    head = HEADS[kind](train.latent[0].numel())
+    optimizer = torch.optim.Adam(head.parameters(), learning_rate)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps, pct_start=0.05)
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        latent, goal, far = train.draw(BATCH, rng)
+        loss = (head(latent, goal) - far).abs().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    with torch.no_grad():
+        latent, goal, far = valid.draw(8 * BATCH, np.random.default_rng(seed))
+        error = (head(latent, goal) - far).abs().mean().item()
+    return head.eval().requires_grad_(False), error

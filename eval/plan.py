@@ -1,0 +1,156 @@
+"""Does a model reach goals? A distance predictor on its frozen encoder, planners of several kinds, floors and bounds.
+
+    python eval/plan.py run=runs/edge-infonce-physics5-quick-s0
+    python eval/plan.py run=runs/<name> reward=flat reach=10 ahead=true planners=[model_open,simulator]   the published way
+    python eval/plan.py run=runs/<name> planners=[beam] beam.width=50
+
+Goals lie exactly T random actions away and differ from the start; after exactly T actions every object must be where (or
+coloured as) the goal has it. Adds plan/... to the run's results.json: success of each planner, percent.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+
+import json
+import time
+
+import torch
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from rich.console import Console
+from rich.table import Table
+
+from envs.collect import collect
+from envs.problem import Problem, nearest
+from eval.ceilings import has_ceiling
+from eval.distances import HEADS, Pairs, fit_distance
+from eval.page import write_whole
+from eval.planning import LatentSearch, Random, Replay, Simulator, TrueGreedy, draw_tasks, reach
+from eval.runs import load_run
+from models.reward import LatentDistance
+
+PLANNERS = {
+    "model_closed": "learned model, greedy, true frame every step",
+    "model_open": "learned model, greedy, open loop",
+    "simulator": "true next frames, no transition",
+    "beam": "learned model, beam search, true frame every step",
+    "untrained": "true next frames, untrained encoder",
+}
+BASELINES = {
+    "ceiling/greedy": "bound: greedy, true world and distance",
+    "ceiling/replay": "bound: replay of the actions that made the goal",
+    "floor/random": "floor: random actions",
+    "floor/noop": "floor: doing nothing",
+}
+
+
+def _distance(model, world, cfg, env, data_dir, asked):
+    """(predictor, held-out error or none, seconds)."""
+    start = time.monotonic()
+    if asked["reward"] == "latent":
+        return LatentDistance(), None, 0.0
+    pairs = [
+        Pairs(model, world, collect(env, world, split, data_dir or cfg.data_dir), asked["reach"], asked["ahead"])
+        for split in ("train", "valid")
+    ]
+    head, error = fit_distance(asked["reward"], *pairs, asked["reward_steps"], asked["reward_learning_rate"], asked["seed"])
+    return head, error, time.monotonic() - start
+
+
+def _policies(names, model, world, distance, blank, asked) -> dict:
+    """Planner -> policy.  blank: (untrained model, world, its distance), where it is asked for."""
+    seed = asked["seed"]
+    made = {
+        "model_closed": lambda: LatentSearch(model, world, distance),
+        "model_open": lambda: LatentSearch(model, world, distance, closed=False),
+        "simulator": lambda: Simulator(model, world, distance, seed),
+        "beam": lambda: LatentSearch(model, world, distance, width=asked["beam"]["width"], depth=asked["beam"]["depth"]),
+        "untrained": lambda: Simulator(*blank, seed),
+    }
+    return {name: made[name]() for name in names}
+
+
+def plan_run(folder, data_dir=None, **asked) -> dict:
+    """Plan with a run folder's model and add what was reached to its results.json; `asked` as in configs/plan.yaml."""
+    folder, names = Path(folder), list(asked["planners"])
+    for name in names:
+        if name not in PLANNERS:
+            raise Problem(f"there is no planner '{name}': {nearest(name, PLANNERS)}")
+    if asked["reward"] not in (*HEADS, "latent"):
+        raise Problem(f"there is no reward '{asked['reward']}': {nearest(asked['reward'], (*HEADS, 'latent'))}")
+    model, cfg = load_run(folder)
+    path = folder / "results.json"
+    if not path.exists():
+        raise Problem(f"{folder} has no results.json to add to; finish the run with: python train/fit.py resume={folder}")
+    results = json.loads(path.read_text())
+    world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
+    metrics, timing, errors = {}, {}, {}
+    distance, errors["reward"], timing["reward_s"] = _distance(model, world, cfg, env, data_dir, asked)
+    blank = None
+    if "untrained" in names:
+        torch.manual_seed(asked["seed"])
+        fresh = instantiate(cfg.model.module).eval()
+        head, errors["untrained"], _ = _distance(fresh, world, cfg, env, data_dir, asked)
+        blank = fresh, world, head
+    for h in asked["horizons"]:
+        tasks = draw_tasks(world, asked["episodes"], h, asked["seed"], asked["mode"], asked["goal_may_equal_start"])
+        policies = {f"success/{n}": p for n, p in _policies(names, model, world, distance, blank, asked).items()}
+        policies |= {"ceiling/greedy": TrueGreedy(world, asked["seed"]), "floor/random": Random(world, asked["seed"])}
+        if has_ceiling(world):  # elsewhere it never fails
+            policies["ceiling/replay"] = Replay()
+        for name, policy in policies.items():
+            start = time.monotonic()
+            metrics[f"plan/{name}/h{h}"] = 100 * reach(world, tasks, policy, asked["seed"]).mean()
+            timing[f"{name.split('/')[1]}_s/h{h}"] = time.monotonic() - start
+        metrics[f"plan/floor/noop/h{h}"] = 100 * (world.distance(tasks.start, tasks.goal) == 0).mean()
+        if "model_closed" in names:
+            metrics[f"plan/success/h{h}"] = metrics[f"plan/success/model_closed/h{h}"]
+    for name, error in errors.items():
+        if error is not None:
+            metrics[f"plan/{name}_error"] = error
+    kept = {k: v for k, v in results["metrics"].items() if not k.startswith("plan/")}
+    results["metrics"] = kept | {k: round(float(v), 4) for k, v in metrics.items()}
+    results["plan"] = {**asked, "timing": {k: round(v, 2) for k, v in timing.items()}}
+    write_whole(path, json.dumps(results, indent=2))
+    return results
+
+
+def caption(results: dict) -> str:
+    """The protocol in one line."""
+    p = results["plan"]
+    goals = "goals may equal the start" if p["goal_may_equal_start"] else "goals differ from the start"
+    error = results["metrics"].get("plan/reward_error")
+    told = "" if error is None else f", held-out error {error:.3f}"
+    return (
+        f"success, percent, after exactly as many actions as made the goal; {results['model']} + {results['loss']} on "
+        f"{results['env']} ({p['mode']}), seed {results['seed']}; {p['episodes']} fresh episodes, {goals}; reward "
+        f"{p['reward']}{told}; beam of {p['beam']['width']}, depth {p['beam']['depth']}"
+    )
+
+
+def print_plans(results: dict) -> None:
+    """The table on the terminal."""
+    m, horizons = results["metrics"], results["plan"]["horizons"]
+    table = Table("", *(f"{h} step{'s' if h > 1 else ''}" for h in horizons), caption=caption(results))
+    for name, label in ({f"success/{n}": label for n, label in PLANNERS.items()} | BASELINES).items():
+        keys = [f"plan/{name}/h{h}" for h in horizons]
+        if any(key in m for key in keys):
+            table.add_row(label, *(f"{m[key]:.1f}" for key in keys))
+    Console(width=None if sys.stdout.isatty() else 100).print(table)
+
+
+def run(cfg) -> None:
+    """The command."""
+    if OmegaConf.is_missing(cfg, "run"):
+        raise Problem("no run given; name a run folder: python eval/plan.py run=runs/<name>")
+    asked = OmegaConf.to_container(cfg)
+    print_plans(plan_run(asked.pop("run"), **asked))
+
+
+if __name__ == "__main__":
+    from configs.command import main
+
+    main("plan", run, __doc__)

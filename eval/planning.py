@@ -1,0 +1,185 @@
+"""Reaching goals: policies that choose one action for every board at once, from the true world or from a learned one.
+
+A policy is told the goals once (`begin`), then at every step the boards and the steps that remain (`act`).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from envs.boards import Boards, walk_to_goal
+from envs.observe import show
+from eval.rollouts import actions_of, encode_frames
+
+ROWS = 16384  # latents that are stepped at a time
+SAMPLES = 16  # of chance, where the true world plans
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """start and goal, E boards each, and the actions (E, T) that made the goals."""
+
+    start: Boards
+    goal: Boards
+    actions: np.ndarray
+
+    @property
+    def horizon(self) -> int:
+        return self.actions.shape[1]
+
+
+def draw_tasks(world, episodes: int, horizon: int, seed: int, mode: str = "train", may_equal_start: bool = False) -> Tasks:
+    """Fresh boards with goals `horizon` random actions away; the same for every model."""
+    rng = np.random.default_rng([seed, horizon])
+    start = world.reset(episodes, rng, mode)
+    return Tasks(start, *walk_to_goal(world, start, rng, horizon, may_equal_start))
+
+
+class Policy(Protocol):
+    """Chooses an action for every board."""
+
+    def begin(self, tasks: Tasks) -> None: ...
+    def act(self, boards: Boards, remaining: int) -> np.ndarray: ...
+
+
+def reach(world, tasks: Tasks, policy: Policy, seed: int) -> np.ndarray:
+    """Which goals stand after exactly as many steps as made them, (E,) bool. Chance is the same for every policy."""
+    rng, boards = np.random.default_rng([seed, tasks.horizon, 1]), tasks.start
+    policy.begin(tasks)
+    for t in range(tasks.horizon):
+        noise = world.noise(len(boards), rng)
+        boards, _ = world.step(boards, policy.act(boards, tasks.horizon - t), noise)
+    return world.distance(boards, tasks.goal) == 0
+
+
+def after_every_action(world, boards: Boards, noise) -> Boards:
+    """The boards after every action in turn, E * A of them; chance (E, ...) is shared by the actions of a board."""
+    count, choices = len(boards), world.spec.action_size
+    noise = None if noise is None else np.repeat(noise, choices, 0)
+    return world.step(boards.take(np.repeat(np.arange(count), choices)), np.tile(np.arange(choices), count), noise)[0]
+
+
+def greedy(world, boards: Boards, goal: Boards, rng: np.random.Generator, samples: int = SAMPLES) -> np.ndarray:
+    """The action after which the true world expects the smallest distance to the goal, (E,)."""
+    count, choices = len(boards), world.spec.action_size
+    aim, expected = goal.take(np.repeat(np.arange(count), choices)), np.zeros(count * choices)
+    for _ in range(samples):
+        noise = world.noise(count, rng)
+        expected += world.distance(after_every_action(world, boards, noise), aim)
+        if noise is None:
+            break
+    return expected.reshape(count, choices).argmin(1)
+
+
+class Random:
+    """Floor."""
+
+    def __init__(self, world, seed: int) -> None:
+        self.choices, self.rng = world.spec.action_size, np.random.default_rng([seed, 2])
+
+    def begin(self, tasks: Tasks) -> None: ...
+
+    def act(self, boards: Boards, remaining: int) -> np.ndarray:
+        return self.rng.integers(0, self.choices, len(boards))
+
+
+class Replay:
+    """The actions that made the goal: certain where there is no chance, a bound of open loops where there is."""
+
+    def begin(self, tasks: Tasks) -> None:
+        self.actions = tasks.actions
+
+    def act(self, boards: Boards, remaining: int) -> np.ndarray:
+        return self.actions[:, -remaining]
+
+
+class TrueGreedy:
+    """One step ahead with the true world and the true distance."""
+
+    def __init__(self, world, seed: int) -> None:
+        self.world, self.rng = world, np.random.default_rng([seed, 3])
+
+    def begin(self, tasks: Tasks) -> None:
+        self.goal = tasks.goal
+
+    def act(self, boards: Boards, remaining: int) -> np.ndarray:
+        return greedy(self.world, boards, self.goal, self.rng)
+
+
+class Simulator:
+    """The true world says what every action would show; encoder and distance choose. No transition has a part in it."""
+
+    def __init__(self, model, world, distance, seed: int) -> None:
+        self.model, self.world, self.distance, self.rng = model, world, distance, np.random.default_rng([seed, 4])
+
+    def begin(self, tasks: Tasks) -> None:
+        self.goal = encode_frames(self.model, show(self.world, tasks.goal))
+
+    @torch.no_grad()
+    def act(self, boards: Boards, remaining: int) -> np.ndarray:
+        after = after_every_action(self.world, boards, self.world.noise(len(boards), self.rng))
+        state = self.world.pack(after).reshape(len(after), -1)
+        _, first, which = np.unique(state, axis=0, return_index=True, return_inverse=True)  # many actions do the same
+        latent = encode_frames(self.model, show(self.world, after.take(first)))[which.ravel()]
+        far = self.distance(latent, self.goal.repeat_interleave(self.world.spec.action_size, 0))
+        return far.view(len(boards), -1).argmin(1).numpy()
+
+
+class LatentSearch:
+    """Beam search with the learned transition; width 1 and depth 1 is the greedy planner of the paper.
+
+    closed: every step begins at the encoded true frame; else the start is encoded once and the predicted latent of the
+    chosen action is carried on (the authors' planner). What a model remembers is carried either way.
+    The best board at the end of the search decides; the first of equals is taken.
+    """
+
+    def __init__(self, model, world, distance, closed: bool = True, width: int = 1, depth: int = 1) -> None:
+        self.model, self.world, self.distance = model, world, distance
+        self.closed, self.width, self.depth = closed, width, depth
+        self.actions = actions_of(np.arange(world.spec.action_size), world.spec)
+
+    def begin(self, tasks: Tasks) -> None:
+        self.goal = encode_frames(self.model, show(self.world, tasks.goal))
+        self.latent = self.memory = self.action = None
+
+    @torch.no_grad()
+    def act(self, boards: Boards, remaining: int) -> np.ndarray:
+        if self.latent is None:
+            self.latent = encode_frames(self.model, show(self.world, boards))
+        else:
+            predicted, self.memory = self._step(self.latent, self.actions[self.action], self.memory)
+            self.latent = encode_frames(self.model, show(self.world, boards)) if self.closed else predicted
+        self.action = self._search(min(self.depth, remaining))
+        return self.action.numpy()
+
+    def _search(self, depth: int) -> torch.Tensor:
+        """The first action (E,) of the best sequence of `depth`."""
+        episodes, choices = len(self.latent), len(self.actions)
+        row = torch.arange(episodes)[:, None]
+        latent, memory = self.latent[:, None], None if self.memory is None else self.memory[:, None]
+        first = None  # (E, W): what each beam began with
+        for level in range(depth):
+            beams = latent.shape[1]
+            latent = latent.flatten(0, 1).repeat_interleave(choices, 0)
+            memory = None if memory is None else memory.flatten(0, 1).repeat_interleave(choices, 0)
+            latent, memory = self._step(latent, self.actions.repeat(episodes * beams, 1), memory)
+            far = self.distance(latent, self.goal.repeat_interleave(beams * choices, 0)).view(episodes, -1)
+            if level == depth - 1:
+                best = far.argmin(1)
+                return best if first is None else first[row[:, 0], best // choices]
+            kept = far.topk(min(self.width, beams * choices), 1, largest=False, sorted=True).indices  # (E, W)
+            first = kept if first is None else first[row, kept // choices]
+            latent = latent.unflatten(0, (episodes, -1))[row, kept]
+            memory = None if memory is None else memory.unflatten(0, (episodes, -1))[row, kept]
+
+    def _step(self, latent, action, memory):
+        """One step of any number of latents, in parts."""
+        parts = []
+        for rows in torch.arange(len(latent)).split(ROWS):
+            before = None if memory is None else memory[rows].to(self.model.device)
+            predicted, after = self.model.step(latent[rows].to(self.model.device), action[rows].to(self.model.device), before)
+            parts.append((predicted.cpu(), None if after is None else after.cpu()))
+        latents, memories = zip(*parts)
+        return torch.cat(latents), None if memories[0] is None else torch.cat(memories)
