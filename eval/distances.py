@@ -39,7 +39,7 @@ def fit_distance(kind: str, train: Pairs, valid: Pairs, steps: int, learning_rat
     torch.manual_seed(seed)
     head = HEADS[kind](train.latent[0].numel())
     optimizer = torch.optim.Adam(head.parameters(), learning_rate)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, learning_rate, total_steps=steps, pct_start=0.05)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     rng = np.random.default_rng(seed)
     for _ in range(steps):
         latent, goal, far = train.draw(BATCH, rng)

@@ -88,6 +88,10 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
     results = json.loads(path.read_text())
     world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
     metrics, timing, errors = {}, {}, {}
+    every = [
+        draw_tasks(world, asked["episodes"], h, asked["seed"], asked["mode"], asked["goal_may_equal_start"])
+        for h in asked["horizons"]
+    ]
     distance, errors["reward"], timing["reward_s"] = _distance(model, world, cfg, env, data_dir, asked)
     blank = None
     if "untrained" in names:
@@ -95,8 +99,7 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
         fresh = instantiate(cfg.model.module).eval()
         head, errors["untrained"], _ = _distance(fresh, world, cfg, env, data_dir, asked)
         blank = fresh, world, head
-    for h in asked["horizons"]:
-        tasks = draw_tasks(world, asked["episodes"], h, asked["seed"], asked["mode"], asked["goal_may_equal_start"])
+    for h, tasks in zip(asked["horizons"], every):
         policies = {f"success/{n}": p for n, p in _policies(names, model, world, distance, blank, asked).items()}
         policies |= {"ceiling/greedy": TrueGreedy(world, asked["seed"]), "floor/random": Random(world, asked["seed"])}
         if has_ceiling(world):  # elsewhere it never fails

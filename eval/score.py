@@ -67,11 +67,12 @@ def _file_name(asked: dict, own) -> str:
     return "-".join(parts) + ".json"
 
 
-def _timing_before(path: Path) -> dict:
-    """What training took, from an earlier results file; a damaged one is about to be replaced."""
+def _before(path: Path) -> dict:
+    """An earlier results file: what training took and what eval/plan.py added stay; a damaged one is about to be replaced."""
     try:
-        return json.loads(path.read_text())["timing"]
-    except (FileNotFoundError, json.JSONDecodeError, KeyError):
+        found = json.loads(path.read_text())
+        return found if isinstance(found, dict) else {}
+    except (FileNotFoundError, json.JSONDecodeError):
         return {}
 
 
@@ -195,8 +196,11 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
         found, structure = measure_structure(model, world, file)
         metrics |= found
     path = folder / _file_name(asked, own)
+    before = _before(path)
     if timing is None:
-        timing = _timing_before(path)
+        timing = before.get("timing", {})
+    if "plan" in before:
+        metrics |= {name: value for name, value in before["metrics"].items() if name.startswith("plan/")}
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()}
     results = {
         "run": cfg.name,
@@ -205,6 +209,7 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
         "protocol": {**protocol, "seeds": [cfg.seed], "budget": cfg.trainer.budget,
                      "epochs": [stage.epochs for stage in cfg.loss.stages]},
         "structure": structure,
+        **({"plan": before["plan"]} if "plan" in before else {}),
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
         "parameters": count,
         "config_hash": config_hash(cfg),

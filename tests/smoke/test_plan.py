@@ -1,0 +1,87 @@
+"""From a finished run to the share of goals it reaches, as a user types it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from envs.collect import collect
+from envs.physics import PhysicsWorld
+from eval.distances import Pairs, fit_distance
+
+FEW = ["episodes=20", "horizons=[1,2]", "reward_steps=20", "beam.width=2", "beam.depth=2"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, command, small):
+    """A finished small run on chemistry, where everything plan.py prints has a row."""
+    here = tmp_path_factory.mktemp("elsewhere")
+    done = command(
+        "train/fit.py", *small, "model=lstm", "model.size=cells", "loss=memory", "env=chemistry_chain5", "name=first",
+        "data_dir=d", "runs_dir=r", "score.structure=false", cwd=here,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return here
+
+
+def read(run):
+    return json.loads((run / "r" / "first" / "results.json").read_text())
+
+
+def test_plan_adds_to_the_results_and_scoring_keeps_it(run, command_here):
+    """Every planner, floor and bound has its row; the scores of before stay; scoring again keeps the plans."""
+    before = read(run)
+    done = command_here("eval/plan.py", "run=r/first", *FEW, cwd=run)
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = " ".join(done.stdout.split())
+    for words in ("open loop", "beam search", "untrained encoder", "replay", "doing nothing", "20 fresh episodes", "held-out error"):
+        assert words in said
+    after = read(run)
+    assert before["metrics"].items() <= after["metrics"].items()
+    plans = {name: value for name, value in after["metrics"].items() if name.startswith("plan/")}
+    for name in ("success", "success/model_open", "success/beam", "success/simulator", "success/untrained", "ceiling/greedy",
+                 "ceiling/replay", "floor/random", "floor/noop"):  # fmt: skip
+        assert all(0 <= plans[f"plan/{name}/{h}"] <= 100 for h in ("h1", "h2"))
+    assert plans["plan/floor/noop/h1"] == 0  # goals differ from the start
+    assert command_here("eval/score.py", "run=r/first", cwd=run).returncode == 0
+    again = read(run)
+    assert plans.items() <= again["metrics"].items() and again["plan"] == after["plan"]
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [
+        ("planners=[bean]", "there is no planner 'bean': did you mean 'beam'"),
+        ("reward=flut", "there is no reward 'flut': did you mean 'flat'"),
+        ("beam.width=0", "beam.width must be a whole number >= 1, got 0"),
+        ("mode=test-v9", "chemistry has no mode 'test-v9'"),
+    ],
+)
+def test_refused_in_one_sentence(asked, said, run, command_here):
+    """And the results stay as they were."""
+    before = read(run)
+    done = command_here("eval/plan.py", "run=r/first", *FEW, asked, cwd=run)
+    assert done.returncode == 1 and said in " ".join(done.stderr.split())
+    assert read(run) == before
+
+
+def test_distances_are_learned(tmp_path):
+    """On factors both predictors come far below the best constant, on episodes they never saw."""
+
+    class Mirror:
+        device = "cpu"
+
+        def encode(self, obs):
+            return obs.float()
+
+    world = PhysicsWorld(3, observation="state")
+    splits = {name: {"episodes": 200, "length": 20, "seed": seed, "mode": "train"} for name, seed in (("train", 1), ("valid", 2))}
+    env = {"name": "physics3", "drop_invalid": True, "splits": splits}
+    train, valid = (Pairs(Mirror(), world, collect(env, world, s, tmp_path, quiet=True), 12, False) for s in splits)
+    far = valid.draw(4096, np.random.default_rng(0))[2]
+    constant = (far - far.median()).abs().mean().item()
+    for kind in ("siamese", "flat"):
+        head, error = fit_distance(kind, train, valid, 250, 3e-3, seed=0)
+        assert error < 0.5 * constant and not any(p.requires_grad for p in head.parameters())
+    latent, goal, distance = Pairs.draw(train, 64, np.random.default_rng(1))
+    np.testing.assert_array_equal((latent == goal).all((1, 2)).numpy(), (distance == 0).numpy())

@@ -1,0 +1,135 @@
+"""Planning: with a perfect model it must do what the true world allows; policies see what they claim to see, no more."""
+
+import numpy as np
+import pytest
+import torch
+
+from envs.chemistry import ChemistryWorld
+from envs.physics import PhysicsWorld
+from eval.planning import LatentSearch, Random, Replay, Simulator, TrueGreedy, draw_tasks, reach
+from models.reward import FlatDistance, LatentDistance, SiameseDistance
+from models.transitions.lstm import LSTM
+from models.transitions.recurrent import RecurrentTransition
+from models.world_model import WorldModel
+
+PHYSICS = PhysicsWorld(3, observation="state")
+CHEMISTRY = ChemistryWorld(num_objects=3, graph="chain3", observation="state")
+
+
+class PerfectModel:
+    """Latents are factors, steps are the world's: what a flawless world model of a deterministic world would be."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, world):
+        self.world = world
+
+    def encode(self, obs):
+        return obs.float()
+
+    def step(self, latent, action, memory=None):
+        cells, rank = latent[..., :25].argmax(-1).numpy(), latent[..., 25:].argmax(-1).numpy()
+        state = np.zeros((*cells.shape, 7), np.float32)
+        state[..., 0], state[..., 1] = np.divmod(cells, 5)
+        state[..., 2] = rank
+        after, _ = self.world.step(self.world.unpack(state), action.argmax(-1).numpy())
+        return torch.from_numpy(self.world.factors(after)).float(), None
+
+
+class CellDistance(torch.nn.Module):
+    """The true distance, read off one-hot cells."""
+
+    def forward(self, latent, goal):
+        at, to = (torch.stack([z[..., :25].argmax(-1) // 5, z[..., :25].argmax(-1) % 5], -1) for z in (latent, goal))
+        return (at - to).abs().sum((-1, -2)).float()
+
+
+@pytest.mark.parametrize("closed", [True, False])
+@pytest.mark.parametrize("horizon", [1, 4])
+def test_a_perfect_model_plans_as_the_true_world(closed, horizon):
+    """Open or closed, greedy with a perfect model and the true distance takes the very actions of the true greedy policy;
+    so does the simulator, which has no model at all."""
+    tasks = draw_tasks(PHYSICS, 60, horizon, seed=1)
+    model, distance = PerfectModel(PHYSICS), CellDistance()
+    wanted = reach(PHYSICS, tasks, TrueGreedy(PHYSICS, 0), 0)
+    assert 0 < wanted.sum() <= 60 and (horizon > 1 or wanted.all())
+    for policy in (LatentSearch(model, PHYSICS, distance, closed), Simulator(model, PHYSICS, distance, 0)):
+        np.testing.assert_array_equal(reach(PHYSICS, tasks, policy, 0), wanted)
+
+
+def test_deep_search_with_a_perfect_model_reaches_everything():
+    """A beam that never drops a board is exhaustive: every goal two steps away is reached, greedy reaches fewer."""
+    tasks = draw_tasks(PHYSICS, 300, 2, seed=2)
+    model = PerfectModel(PHYSICS)
+    shallow = reach(PHYSICS, tasks, LatentSearch(model, PHYSICS, LatentDistance()), 0)
+    deep = reach(PHYSICS, tasks, LatentSearch(model, PHYSICS, LatentDistance(), width=15, depth=2), 0)
+    assert deep.all() and shallow.mean() < 1
+
+
+def test_depth_never_looks_past_the_last_step():
+    """With one step left a deep search is a greedy one."""
+    tasks, model = draw_tasks(PHYSICS, 20, 1, seed=3), PerfectModel(PHYSICS)
+    deep = LatentSearch(model, PHYSICS, CellDistance(), width=4, depth=5)
+    flat = LatentSearch(model, PHYSICS, CellDistance())
+    for policy in (deep, flat):
+        policy.begin(tasks)
+    np.testing.assert_array_equal(deep.act(tasks.start, 1), flat.act(tasks.start, 1))
+
+
+@pytest.mark.parametrize("world", [PHYSICS, CHEMISTRY], ids=["physics", "chemistry"])
+def test_tasks(world):
+    """Goals differ from their start, are the same for every model, and another seed draws others; replay tells the goal."""
+    tasks, again, other = (draw_tasks(world, 50, 3, seed) for seed in (5, 5, 6))
+    assert (world.distance(tasks.start, tasks.goal) > 0).all()
+    np.testing.assert_array_equal(world.pack(tasks.goal), world.pack(again.goal))
+    assert (world.pack(tasks.start) != world.pack(other.start)).any()
+    assert tasks.actions.shape == (50, 3) and tasks.horizon == 3
+    replayed = reach(world, tasks, Replay(), 0)
+    assert replayed.all() if world is PHYSICS else 0 < replayed.mean() < 1
+    assert reach(world, tasks, Random(world, 0), 0).mean() < 0.5
+
+
+def test_chance_is_the_same_for_every_policy_and_hidden_from_it():
+    """The same policy twice reaches the same goals; the simulator's picture of what would happen is a draw of its own."""
+    tasks = draw_tasks(CHEMISTRY, 200, 1, seed=7)
+    first, second = (reach(CHEMISTRY, tasks, Replay(), 0) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+    class Mirror:
+        device = torch.device("cpu")
+
+        def encode(self, obs):
+            return obs.float()
+
+    seen = reach(CHEMISTRY, tasks, Simulator(Mirror(), CHEMISTRY, LatentDistance(), 0), 0).mean()
+    assert seen < 0.95  # a peek at the dice would reach nearly all
+
+
+def test_memory_is_carried_along_the_path_taken():
+    """Closed loop: what is remembered at a step is what watching the true frames and the chosen actions leaves behind."""
+    torch.manual_seed(0)
+    model = WorldModel(torch.nn.Flatten(1), RecurrentTransition(LSTM(24, 20), 1, 15, 84)).eval()
+    model.encode = lambda obs: obs.float().flatten(1)[:, None]
+    tasks = draw_tasks(PHYSICS, 8, 4, seed=8)
+    policy = LatentSearch(model, PHYSICS, LatentDistance(), width=2, depth=2)
+    frames, chosen, boards = [], [], tasks.start
+    policy.begin(tasks)
+    for t in range(4):
+        frames.append(torch.from_numpy(PHYSICS.factors(boards)).float().flatten(1)[:, None])
+        chosen.append(policy.act(boards, 4 - t))
+        boards, _ = PHYSICS.step(boards, chosen[-1])
+    actions = torch.nn.functional.one_hot(torch.from_numpy(np.stack(chosen, 1)), 15).float()
+    with torch.no_grad():
+        wanted = model.remember(torch.stack(frames, 1), actions)
+    torch.testing.assert_close(policy.memory, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_distances():
+    """Siamese: a metric whatever its weights; the published one is no such thing; latent: a plain squared distance."""
+    torch.manual_seed(0)
+    a, b, c = torch.randn(3, 6, 2, 4)
+    siamese = SiameseDistance(8)
+    assert not siamese(a, a).any() and torch.equal(siamese(a, b), siamese(b, a)) and (siamese(a, b) > 0).all()
+    assert (siamese(a, c) <= siamese(a, b) + siamese(b, c) + 1e-6).all()
+    assert FlatDistance(8)(a, b).shape == (6,) and FlatDistance(8)(a, a).any()
+    torch.testing.assert_close(LatentDistance()(a, b), ((a - b) ** 2).sum((1, 2)))
