@@ -37,7 +37,7 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
-    package_data={"configs": ["**/*.yaml", "*.yaml"]},
+    package_data={"configs": ["**/*.yaml", "*.yaml"], "eval": ["*.yaml"]},
     install_requires=CORE,
     extras_require={"dev": DEV},
 )

@@ -1,0 +1,149 @@
+"""Tables: they declare runs that exist, run what is missing and nothing else, and show what the runs say, seed by seed."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import eval.sweep
+from envs.problem import Problem
+from eval.sweep import Job, missing, run_jobs
+from eval.tables import book, caption, expected_minutes, fill, jobs_of, latex, lines, long_csv, panels, run_name
+
+PAGES = book()
+
+
+@pytest.fixture
+def cfg(tmp_path):
+    return {"budget": "2min", "seeds": 2, "runs_dir": str(tmp_path / "runs"), "data_dir": "data", "jobs": 2}
+
+
+@pytest.fixture
+def scripts(tmp_path, monkeypatch):
+    """Stand-ins for fit.py and plan.py: they write the results their arguments name, and note every start."""
+    for name, body in {
+        "train/fit.py": "m = {'test/hits@1/h1': 50.0 + float(told['seed'])}; out = {'metrics': m}",
+        "eval/plan.py": "out = json.loads(path.read_text()); out['plan'] = {}",
+    }.items():
+        script = tmp_path / name
+        script.parent.mkdir()
+        script.write_text(
+            "import json, sys, pathlib, time\n"
+            "told = dict(a.split('=', 1) for a in sys.argv[1:])\n"
+            f"folder = pathlib.Path(told['run'] if 'run' in told else told['runs_dir'] + '/' + told['name'])\n"
+            "folder.mkdir(parents=True, exist_ok=True); path = folder / 'results.json'\n"
+            f"open(folder / 'starts', 'a').write(sys.argv[0][-7:] + '\\n'); time.sleep(.2)\n{body}\n"
+            "path.write_text(json.dumps(out))\n"
+        )
+    monkeypatch.setattr(eval.sweep, "ROOT", tmp_path)
+
+
+def test_every_declared_run_composes(compose, root):
+    """Every row of every table is a command that train/fit.py understands; every row has its epochs in every budget."""
+    every = panels(PAGES, "all", "all", None)
+    assert {p.key for p in every} >= {*(f"table{n}" for n in range(3, 15)), "figure23-1", "figure25-3"}
+    for panel in every:
+        assert (root / "configs" / "env" / f"{panel.env}.yaml").exists()
+    for panel in {p.rows: p for p in every}.values():
+        for row in panel.rows:
+            config = compose("fit", *PAGES["rows"][row], f"env={panel.env}", "loss.epochs.quick=1")
+            assert config.loss.name in str(PAGES["rows"][row])
+    for budget in PAGES["budgets"].values():
+        assert "epochs" not in budget or set(budget["epochs"]) == set(PAGES["rows"])
+
+
+def test_names_are_apart():
+    """No two rows, settings, budgets or seeds share a run folder."""
+    names = [run_name(row, env, b, s) for row in PAGES["rows"] for env in ("physics3", "physics5") for b in ("2min", "paper") for s in (0, 1)]
+    assert len(set(names)) == len(names) and all(set(n) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_") for n in names)
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [((40, None, None), "no table '40'"), ((None, 5, None), "no figure '5'"), ((None, None, None), "nothing asked for"),
+     ((4, None, ["GNN + NL"]), "no row 'GNN . NL': did you mean 'GNN . NLL'")],
+)  # fmt: skip
+def test_unknown_names_are_refused(asked, said):
+    with pytest.raises(Problem, match=said):
+        panels(PAGES, *asked)
+
+
+def test_one_run_serves_ranking_and_success(cfg):
+    """A run that two tables ask for is one job; it plans if one of them wants success; time is told beforehand."""
+    jobs = jobs_of(panels(PAGES, [4, 10], None, ["GNN + NLL"]), PAGES, cfg)
+    assert len(jobs) == 2 and all([s[0] for s in job.steps] == ["train/fit.py", "eval/plan.py"] for job in jobs)
+    assert expected_minutes(jobs, 2, workers=1) == pytest.approx(2 * (120 + 75 + 90) / 60)
+    assert expected_minutes(jobs, 2, workers=8) == pytest.approx((120 + 75 + 90) / 60)
+
+
+def test_what_is_done_is_skipped(cfg, scripts, tmp_path):
+    """Trains once, plans when success is asked for later, and never starts a finished job again."""
+    ranking, success = (panels(PAGES, n, None, ["GNN + NLL"]) for n in (4, 10))
+    folder = tmp_path / "runs" / run_name("GNN + NLL", "physics5", "2min", 1)
+    for asked, starts in ((ranking, ["/fit.py"]), (ranking, ["/fit.py"]), (success, ["/fit.py", "plan.py"]), (success, ["/fit.py", "plan.py"])):
+        todo = missing(jobs_of(asked, PAGES, cfg))
+        assert not run_jobs(todo, 2, tmp_path / "logs", lambda _: None)
+        assert (folder / "starts").read_text().split() == starts
+    cells = fill(ranking[0], PAGES, cfg)
+    cell = cells["GNN + NLL", "H@1", 1]
+    assert cell.values == {0: 50.0, 1: 51.0} and str(cell) == "50.50 ± 0.71"
+    assert str(cells["GNN + NLL", "MRR", 10]) == "-"
+
+
+def test_two_sweeps_share_the_work(cfg, scripts, tmp_path):
+    """Started at once for the same table, every run is trained once."""
+    asked = panels(PAGES, 4, None, ["GNN + NLL", "AE + NLL"])
+    todo = jobs_of(asked, PAGES, cfg)
+    both = [threading.Thread(target=run_jobs, args=(todo, 2, tmp_path / "logs", lambda _: None)) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert not missing(todo)
+    assert all(path.read_text().split() == ["/fit.py"] for path in (tmp_path / "runs").glob("*/starts"))
+
+
+def test_failures_are_told_and_do_not_stop_the_rest(tmp_path, monkeypatch):
+    """The last line of a failed job comes back; the others are done."""
+    monkeypatch.setattr(eval.sweep, "ROOT", tmp_path)
+    (tmp_path / "bad.py").write_text("import sys; print('so far'); sys.exit('error: no such thing')")
+    (tmp_path / "good.py").write_text("import pathlib, sys; pathlib.Path(sys.argv[1]).touch()")
+    target = tmp_path / "done"
+    jobs = [Job("bad", (("bad.py",), ("good.py", str(tmp_path / "never"))), lambda: False), Job("good", (("good.py", str(target)),), target.exists)]
+    assert run_jobs(jobs, 1, tmp_path / "logs", lambda _: None) == {"bad": "error: no such thing"}
+    assert target.exists() and not (tmp_path / "never").exists()
+
+
+def test_an_interrupt_stops_the_children(tmp_path):
+    """Ctrl-C ends the sweep and what it started, within a moment."""
+    (tmp_path / "slow.py").write_text(f"import time, pathlib; pathlib.Path({str(tmp_path / 'on')!r}).touch(); time.sleep(60)")
+    code = (
+        "import eval.sweep, pathlib; from eval.sweep import *\n"
+        f"eval.sweep.ROOT = pathlib.Path({str(tmp_path)!r})\n"
+        f"run_jobs([Job(str(i), (('slow.py',),), lambda: False) for i in range(4)], 2, pathlib.Path({str(tmp_path / 'logs')!r}))"
+    )
+    sweep = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    for _ in range(200):
+        if (tmp_path / "on").exists():
+            break
+        time.sleep(0.05)
+    sweep.send_signal(2)
+    start = time.monotonic()
+    assert sweep.wait(20) != 0 and time.monotonic() - start < 20
+
+
+def test_what_is_written(cfg):
+    """Published cells stand beside ours or say that they are not; LaTeX is escaped; the csv has one line for each number."""
+    panel = panels(PAGES, 4, None, ["GNN + NLL"])[0]
+    pages = {**PAGES, "published": {}}
+    cells = fill(panel, pages, cfg)
+    header, rows = lines(panel, pages, cells)
+    assert header[0] == "" and header[-1] == "published" and rows == [["GNN + NLL", *["-"] * 6, "not published"]]
+    text = caption(panel, pages, cfg)
+    for words in ("budget 2min", "seeds 0, 1", "pool 10000", "ties against us"):
+        assert words in text
+    assert r"50.00 $\pm$ 1" in latex(["a"], [["50.00 ± 1"]], "50 %_")
+    assert long_csv(panel, cells).splitlines() == ["table,env,row,metric,steps,seed,value"]
