@@ -47,9 +47,8 @@ def run_jobs(jobs: list[Job], workers: int, folder: Path, say: Callable[[str], N
             code = 0
             with open(folder / f"{job.name}.log", "w") as log:
                 for step in job.steps:
-                    child = subprocess.Popen(
-                        [sys.executable, str(ROOT / step[0]), *step[1:]], stdout=log, stderr=subprocess.STDOUT, env=_one_thread()
-                    )
+                    command = [sys.executable, str(ROOT / step[0]), *step[1:]]
+                    child = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=_one_thread())
                     running.add(child)
                     code = child.wait()
                     running.discard(child)
