@@ -2,6 +2,8 @@
 
 import base64
 import csv
+import os
+import threading
 from html import escape
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -54,7 +56,7 @@ def page(title: str, body: str, wide: bool = False) -> str:
 
 def write_whole(path: Path, text: str) -> Path:
     """Write a file whole or not at all."""
-    part = path.with_suffix(path.suffix + ".part")
+    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # nobody else's, however many write
     part.write_text(text, encoding="utf-8")
     part.replace(path)
     return path

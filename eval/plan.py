@@ -5,7 +5,8 @@
     python eval/plan.py run=runs/<name> planners=[beam] beam.width=50
 
 Goals lie exactly T random actions away and differ from the start; after exactly T actions every object must be where (or
-coloured as) the goal has it. Adds plan/... to the run's results.json: success of each planner, percent.
+coloured as) the goal has it. Success, percent. Adds plan/... to the run's results.json; under another protocol than configs/plan.yaml's,
+to plan-<what differs>.json beside it.
 """
 
 import sys
@@ -15,9 +16,11 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
 import json
+import math
 import time
 
 import torch
+from filelock import FileLock
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from rich.console import Console
@@ -40,8 +43,8 @@ PLANNERS = {
     "untrained": "true next frames, untrained encoder",
 }
 BASELINES = {
-    "ceiling/greedy": "bound: greedy, true world and distance",
-    "ceiling/replay": "bound: replay of the actions that made the goal",
+    "true/greedy": "for comparison: greedy, true world and distance",
+    "true/replay": "for comparison: replay of the actions that made the goal",
     "floor/random": "floor: random actions",
     "floor/noop": "floor: doing nothing",
 }
@@ -74,8 +77,15 @@ def _policies(names, model, world, distance, blank, asked) -> dict:
 
 
 def plan_run(folder, data_dir=None, **asked) -> dict:
-    """Plan with a run folder's model and add what was reached to its results.json; `asked` as in configs/plan.yaml."""
-    folder, names = Path(folder), list(asked["planners"])
+    """Plan with a run folder's model and add what was reached to its results.json; `asked` as in configs/plan.yaml.
+
+    Planners asked for earlier under the same protocol stay. -> the results.
+    """
+    for key in [key for key, value in asked.items() if value is None]:
+        raise Problem(f"{key} must have a value, got null; leave {key}= out to take the usual one")
+    folder, names = Path(folder), asked["planners"]
+    if not isinstance(names, list):
+        raise Problem(f"planners must be a list, for example [model_closed], got {names!r}")
     for name in names:
         if name not in PLANNERS:
             raise Problem(f"there is no planner '{name}': {nearest(name, PLANNERS)}")
@@ -85,8 +95,9 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
     path = folder / "results.json"
     if not path.exists():
         raise Problem(f"{folder} has no results.json to add to; finish the run with: python train/fit.py resume={folder}")
-    results = json.loads(path.read_text())
     world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
+    if torch.cuda.is_available():
+        model.cuda()
     metrics, timing, errors = {}, {}, {}
     every = [
         draw_tasks(world, asked["episodes"], h, asked["seed"], asked["mode"], asked["goal_may_equal_start"])
@@ -96,14 +107,14 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
     blank = None
     if "untrained" in names:
         torch.manual_seed(asked["seed"])
-        fresh = instantiate(cfg.model.module).eval()
+        fresh = instantiate(cfg.model.module).eval().to(model.device)
         head, errors["untrained"], _ = _distance(fresh, world, cfg, env, data_dir, asked)
         blank = fresh, world, head
     for h, tasks in zip(asked["horizons"], every):
         policies = {f"success/{n}": p for n, p in _policies(names, model, world, distance, blank, asked).items()}
-        policies |= {"ceiling/greedy": TrueGreedy(world, asked["seed"]), "floor/random": Random(world, asked["seed"])}
+        policies |= {"true/greedy": TrueGreedy(world, asked["seed"]), "floor/random": Random(world, asked["seed"])}
         if has_ceiling(world):  # elsewhere it never fails
-            policies["ceiling/replay"] = Replay()
+            policies["true/replay"] = Replay()
         for name, policy in policies.items():
             start = time.monotonic()
             metrics[f"plan/{name}/h{h}"] = 100 * reach(world, tasks, policy, asked["seed"]).mean()
@@ -112,12 +123,34 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
         if "model_closed" in names:
             metrics[f"plan/success/h{h}"] = metrics[f"plan/success/model_closed/h{h}"]
     for name, error in errors.items():
+        if error is not None and not math.isfinite(error):
+            raise Problem(f"the distance predictor diverged (held-out error {error}); lower reward_learning_rate=")
         if error is not None:
             metrics[f"plan/{name}_error"] = error
-    kept = {k: v for k, v in results["metrics"].items() if not k.startswith("plan/")}
-    results["metrics"] = kept | {k: round(float(v), 4) for k, v in metrics.items()}
-    results["plan"] = {**asked, "timing": {k: round(v, 2) for k, v in timing.items()}}
-    write_whole(path, json.dumps(results, indent=2))
+    return _keep(folder, asked, metrics, timing)
+
+
+def _file_name(asked: dict) -> str:
+    """results.json for the usual protocol; another gets a name of its own and never takes that place."""
+    usual = OmegaConf.load(Path(__file__).parents[1] / "configs" / "plan.yaml")
+    parts = [f"{k}{asked[k]}" for k in asked if k != "planners" and asked[k] != OmegaConf.to_container(usual)[k]]
+    parts = ["".join(c if c.isalnum() or c in ".-_" else "" for c in part) for part in parts]
+    return f"plan-{'-'.join(parts)}.json" if parts else "results.json"
+
+
+def _keep(folder: Path, asked: dict, metrics: dict, timing: dict) -> dict:
+    """Add what was reached to the file of its protocol, read again now: planning takes minutes."""
+    with FileLock(folder / ".results.lock"):
+        results, path = json.loads((folder / "results.json").read_text()), folder / _file_name(asked)
+        if path.name != "results.json":
+            named = ("run", "model", "loss", "env", "seed", "config_hash", "versions")
+            results = {key: results[key] for key in named} | {"metrics": {}}
+            results = json.loads(path.read_text()) if path.exists() else results
+        plan = results.get("plan", {"planners": [], "timing": {}})
+        planners = [name for name in PLANNERS if name in {*plan["planners"], *asked["planners"]}]
+        results["metrics"] |= {k: round(float(v), 4) for k, v in metrics.items()}
+        results["plan"] = {**asked, "planners": planners, "timing": plan["timing"] | {k: round(v, 2) for k, v in timing.items()}}
+        write_whole(path, json.dumps(results, indent=2))
     return results
 
 
@@ -140,7 +173,7 @@ def print_plans(results: dict) -> None:
     table = Table("", *(f"{h} step{'s' if h > 1 else ''}" for h in horizons), caption=caption(results))
     for name, label in ({f"success/{n}": label for n, label in PLANNERS.items()} | BASELINES).items():
         keys = [f"plan/{name}/h{h}" for h in horizons]
-        if any(key in m for key in keys):
+        if all(key in m for key in keys):
             table.add_row(label, *(f"{m[key]:.1f}" for key in keys))
     Console(width=None if sys.stdout.isatty() else 100).print(table)
 
@@ -150,7 +183,7 @@ def run(cfg) -> None:
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/plan.py run=runs/<name>")
     asked = OmegaConf.to_container(cfg)
-    print_plans(plan_run(asked.pop("run"), **asked))
+    print_plans(plan_run(asked.pop("run"), asked.pop("data_dir"), **asked))
 
 
 if __name__ == "__main__":

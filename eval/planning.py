@@ -11,10 +11,12 @@ import torch
 
 from envs.boards import Boards, walk_to_goal
 from envs.observe import show
+from envs.problem import Problem
 from eval.rollouts import actions_of, encode_frames
 
 ROWS = 16384  # latents that are stepped at a time
 SAMPLES = 16  # of chance, where the true world plans
+TASKS, CHANCE, RANDOM, GREEDY, SIMULATOR = range(7001, 7006)  # streams of random numbers, apart from each other and from data's
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Tasks:
 
 def draw_tasks(world, episodes: int, horizon: int, seed: int, mode: str = "train", may_equal_start: bool = False) -> Tasks:
     """Fresh boards with goals `horizon` random actions away; the same for every model."""
-    rng = np.random.default_rng([seed, horizon])
+    rng = np.random.default_rng([TASKS, seed, horizon])
     start = world.reset(episodes, rng, mode)
     return Tasks(start, *walk_to_goal(world, start, rng, horizon, may_equal_start))
 
@@ -46,7 +48,7 @@ class Policy(Protocol):
 
 def reach(world, tasks: Tasks, policy: Policy, seed: int) -> np.ndarray:
     """Which goals stand after exactly as many steps as made them, (E,) bool. Chance is the same for every policy."""
-    rng, boards = np.random.default_rng([seed, tasks.horizon, 1]), tasks.start
+    rng, boards = np.random.default_rng([CHANCE, seed, tasks.horizon]), tasks.start
     policy.begin(tasks)
     for t in range(tasks.horizon):
         noise = world.noise(len(boards), rng)
@@ -73,11 +75,18 @@ def greedy(world, boards: Boards, goal: Boards, rng: np.random.Generator, sample
     return expected.reshape(count, choices).argmin(1)
 
 
+def _finite(far: torch.Tensor) -> torch.Tensor:
+    """The same; the smallest of NaNs would be some action, and a diverged model look like a weak one."""
+    if not far.isfinite().all():
+        raise Problem("distances to the goal hold NaN or infinity: the model or its reward diverged; train it again")
+    return far
+
+
 class Random:
     """Floor."""
 
     def __init__(self, world, seed: int) -> None:
-        self.choices, self.rng = world.spec.action_size, np.random.default_rng([seed, 2])
+        self.choices, self.rng = world.spec.action_size, np.random.default_rng([RANDOM, seed])
 
     def begin(self, tasks: Tasks) -> None: ...
 
@@ -86,7 +95,7 @@ class Random:
 
 
 class Replay:
-    """The actions that made the goal: certain where there is no chance, a bound of open loops where there is."""
+    """The actions that made the goal: certain where there is no chance; where there is, often far below the best plan."""
 
     def begin(self, tasks: Tasks) -> None:
         self.actions = tasks.actions
@@ -99,7 +108,7 @@ class TrueGreedy:
     """One step ahead with the true world and the true distance."""
 
     def __init__(self, world, seed: int) -> None:
-        self.world, self.rng = world, np.random.default_rng([seed, 3])
+        self.world, self.rng = world, np.random.default_rng([GREEDY, seed])
 
     def begin(self, tasks: Tasks) -> None:
         self.goal = tasks.goal
@@ -112,7 +121,7 @@ class Simulator:
     """The true world says what every action would show; encoder and distance choose. No transition has a part in it."""
 
     def __init__(self, model, world, distance, seed: int) -> None:
-        self.model, self.world, self.distance, self.rng = model, world, distance, np.random.default_rng([seed, 4])
+        self.model, self.world, self.distance, self.rng = model, world, distance, np.random.default_rng([SIMULATOR, seed])
 
     def begin(self, tasks: Tasks) -> None:
         self.goal = encode_frames(self.model, show(self.world, tasks.goal))
@@ -123,7 +132,7 @@ class Simulator:
         state = self.world.pack(after).reshape(len(after), -1)
         _, first, which = np.unique(state, axis=0, return_index=True, return_inverse=True)  # many actions do the same
         latent = encode_frames(self.model, show(self.world, after.take(first)))[which.ravel()]
-        far = self.distance(latent, self.goal.repeat_interleave(self.world.spec.action_size, 0))
+        far = _finite(self.distance(latent, self.goal.repeat_interleave(self.world.spec.action_size, 0)))
         return far.view(len(boards), -1).argmin(1).numpy()
 
 
@@ -151,25 +160,27 @@ class LatentSearch:
         else:
             predicted, self.memory = self._step(self.latent, self.actions[self.action], self.memory)
             self.latent = encode_frames(self.model, show(self.world, boards)) if self.closed else predicted
-        self.action = self._search(min(self.depth, remaining))
+        at_once = max(1, ROWS // (self.width * len(self.actions)))
+        parts = torch.arange(len(boards)).split(at_once)
+        self.action = torch.cat([self._search(rows, min(self.depth, remaining)) for rows in parts])
         return self.action.numpy()
 
-    def _search(self, depth: int) -> torch.Tensor:
-        """The first action (E,) of the best sequence of `depth`."""
-        episodes, choices = len(self.latent), len(self.actions)
+    def _search(self, rows: torch.Tensor, depth: int) -> torch.Tensor:
+        """The first action (E,) of the best sequence of `depth`, for the episodes `rows` (E,)."""
+        episodes, choices, goal = len(rows), len(self.actions), self.goal[rows]
         row = torch.arange(episodes)[:, None]
-        latent, memory = self.latent[:, None], None if self.memory is None else self.memory[:, None]
+        latent, memory = self.latent[rows, None], None if self.memory is None else self.memory[rows, None]
         first = None  # (E, W): what each beam began with
         for level in range(depth):
             beams = latent.shape[1]
             latent = latent.flatten(0, 1).repeat_interleave(choices, 0)
             memory = None if memory is None else memory.flatten(0, 1).repeat_interleave(choices, 0)
             latent, memory = self._step(latent, self.actions.repeat(episodes * beams, 1), memory)
-            far = self.distance(latent, self.goal.repeat_interleave(beams * choices, 0)).view(episodes, -1)
+            far = _finite(self.distance(latent, goal.repeat_interleave(beams * choices, 0))).view(episodes, -1)
             if level == depth - 1:
                 best = far.argmin(1)
                 return best if first is None else first[row[:, 0], best // choices]
-            kept = far.topk(min(self.width, beams * choices), 1, largest=False, sorted=True).indices  # (E, W)
+            kept = far.argsort(dim=1, stable=True)[:, : self.width]  # (E, W), of equals the first
             first = kept if first is None else first[row, kept // choices]
             latent = latent.unflatten(0, (episodes, -1))[row, kept]
             memory = None if memory is None else memory.unflatten(0, (episodes, -1))[row, kept]

@@ -67,7 +67,7 @@ def write_report(folder: str | Path) -> Path:
 
 def _scores(results: dict) -> str:
     header, rows = table_rows(results)
-    bounds = [label.strip().startswith(("floor", "ceiling", "bound")) for label, *_ in rows]
+    bounds = [label.strip().startswith(("floor", "ceiling", "comparison")) for label, *_ in rows]
     classes = ["bound" if bound else "" for bound in bounds]
     classes[0] = "first"
     rows = [[escape(cell) for cell in row] for row in rows]

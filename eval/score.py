@@ -21,6 +21,7 @@ import time
 
 import numpy as np
 import torch
+from filelock import FileLock
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from torch.nn import functional as F
@@ -31,6 +32,7 @@ from envs.observe import recorded, show
 from envs.problem import Problem
 from eval.ceilings import ceilings, has_ceiling
 from eval.gaps import one_object_gaps
+from eval.page import write_whole
 from eval.ranking import hits_at_k, mrr, ranks
 from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, true_frames, what_if_ranks
 from eval.runs import config_hash, load_run
@@ -196,11 +198,8 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
         found, structure = measure_structure(model, world, file)
         metrics |= found
     path = folder / _file_name(asked, own)
-    before = _before(path)
     if timing is None:
-        timing = before.get("timing", {})
-    if "plan" in before:
-        metrics |= {name: value for name, value in before["metrics"].items() if name.startswith("plan/")}
+        timing = _before(path).get("timing", {})
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()}
     results = {
         "run": cfg.name,
@@ -209,16 +208,18 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
         "protocol": {**protocol, "seeds": [cfg.seed], "budget": cfg.trainer.budget,
                      "epochs": [stage.epochs for stage in cfg.loss.stages]},
         "structure": structure,
-        **({"plan": before["plan"]} if "plan" in before else {}),
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
         "parameters": count,
         "config_hash": config_hash(cfg),
         "setting_hash": config_hash(cfg, seed=False),
         "versions": _versions(),
     }  # fmt: skip
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(results, indent=2))
-    part.replace(path)
+    with FileLock(folder / ".results.lock"):  # eval/plan.py adds to the same file
+        before = _before(path)
+        if "plan" in before:
+            results["plan"] = before["plan"]
+            results["metrics"] |= {k: v for k, v in before["metrics"].items() if k.startswith("plan/")}
+        write_whole(path, json.dumps(results, indent=2))
     return results
 
 

@@ -23,8 +23,8 @@ def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
         ("  floor: copy the start", "floor/copy/cf_hits@1/"), ("counterfactual MRR", "test/cf_mrr/"),
         ("reconstruction (nats)", "test/reconstruction/"),
         ("authors' rule H@1 (ties win)", "test/reference/hits@1/"), ("authors' rule MRR", "test/reference/mrr/"),
-        ("bound: success of replaying the actions", "ceiling/success/replay/"),
-        ("bound: success of greedy, true model", "ceiling/success/greedy/"),
+        ("comparison: success of replaying the actions", "ceiling/success/replay/"),
+        ("comparison: success of greedy, true model", "ceiling/success/greedy/"),
         ("floor: success of doing nothing", "ceiling/success/noop/"),
         ("floor: success of random actions", "ceiling/success/random/"),
     ]  # fmt: skip

@@ -1,76 +1,119 @@
 """Many runs of other commands: what is done is skipped, what is missing runs side by side, one thread each.
 
-A job holds a lock while it runs, so two sweeps that want the same run share the work; a killed sweep goes on where it was.
+Whoever works on a run holds its lock, the children too: a killed sweep's orphan still has it until it ends. So two sweeps
+that want the same runs share them, and a run is never written by two.
 """
 
+import fcntl
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
 ROOT = Path(__file__).resolve().parents[1]
+POLL_S = 1.0  # between looks at runs that somebody else is at
 
 
 @dataclass(frozen=True)
 class Job:
-    """name: of the run folder; steps: command lines of our scripts, one after the other; done: whether nothing is left."""
+    """name: of the run; left: the command lines of our scripts that are still to be run, one after the other."""
 
     name: str
-    steps: tuple[tuple[str, ...], ...]
-    done: Callable[[], bool]
+    left: Callable[[], list[tuple[str, ...]]]
 
 
 def missing(jobs: Iterable[Job]) -> list[Job]:
     """The jobs that are not done."""
-    return [job for job in jobs if not job.done()]
+    return [job for job in jobs if job.left()]
 
 
 def run_jobs(jobs: list[Job], workers: int, folder: Path, say: Callable[[str], None] = print) -> dict[str, str]:
-    """Run jobs, `workers` at a time; what they print goes to <folder>/<name>.log.  -> name of each failed job: its last line.
+    """Run jobs, `workers` at a time; what they print goes to <folder>/<name>.log.  -> name of each failed job: why.
 
-    Interrupted, all children are stopped first.
+    Interrupted or terminated, all children are stopped first.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    running: set[subprocess.Popen] = set()
-    stopping, failed, start = [], {}, time.monotonic()
+    sweep = _Sweep(deque(jobs), len(jobs), folder, say)
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    else:
+        before = None
+    try:
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for future in [pool.submit(sweep.work) for _ in range(workers)]:
+                    future.result()
+            except BaseException:
+                sweep.stop()
+                raise
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+    return sweep.failed
 
-    def work(job: Job) -> None:
-        with FileLock(folder / f".{job.name}.lock"):  # another sweep's job: wait, and find it done
-            if stopping or job.done():
+
+class _Sweep:
+    """What the workers of one sweep share."""
+
+    def __init__(self, queue: deque, count: int, folder: Path, say: Callable[[str], None]) -> None:
+        self.queue, self.count, self.folder, self.say = queue, count, folder, say
+        self.running: set[subprocess.Popen] = set()
+        self.failed: dict[str, str] = {}
+        self.stopping, self.finished, self.start = False, 0, time.monotonic()
+
+    def work(self) -> None:
+        """Take jobs until there are none; one that somebody else is at goes to the end of the queue."""
+        while not self.stopping:
+            try:
+                job = self.queue.popleft()
+            except IndexError:
                 return
-            code = 0
-            with open(folder / f"{job.name}.log", "w") as log:
-                for step in job.steps:
-                    command = [sys.executable, str(ROOT / step[0]), *step[1:]]
-                    child = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=_one_thread())
-                    running.add(child)
-                    code = child.wait()
-                    running.discard(child)
-                    if code:
-                        break
-        if code and not stopping:
-            said = (folder / f"{job.name}.log").read_text().strip().splitlines()
-            failed[job.name] = said[-1] if said else f"exit code {code}"
-        finished.append(job)
-        say(f"{len(finished)}/{len(jobs)}  {job.name}  {'failed' if code else 'done'}  {time.monotonic() - start:.0f} s")
+            with open(self.folder / f".{job.name}.lock", "w") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    self.queue.append(job)
+                    time.sleep(POLL_S)
+                    continue
+                why = self._run(job, lock.fileno())
+            if self.stopping:
+                return
+            if why:
+                self.failed[job.name] = why
+            self.finished += 1
+            seconds = time.monotonic() - self.start
+            self.say(f"{self.finished}/{self.count}  {job.name}  {'failed' if why else 'done'}  {seconds:.0f} s")
 
-    finished: list[Job] = []
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            for future in [pool.submit(work, job) for job in jobs]:
-                future.result()
-        except BaseException:
-            stopping.append(True)
-            for child in list(running):
-                child.terminate()
-            raise
-    return failed
+    def _run(self, job: Job, lock: int) -> str | None:
+        """Why a job failed, or none."""
+        path = self.folder / f"{job.name}.log"
+        with open(path, "w") as log:
+            for step in job.left():
+                if self.stopping:
+                    return None
+                command = [sys.executable, str(ROOT / step[0]), *step[1:]]
+                child = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=_one_thread(), pass_fds=[lock])
+                self.running.add(child)
+                if self.stopping:  # between the look above and now
+                    child.terminate()
+                code = child.wait()
+                self.running.discard(child)
+                if code:
+                    said = path.read_text().strip().splitlines()
+                    return said[-1] if said else f"exit code {code}"
+        return "it ended without its results" if job.left() else None
+
+    def stop(self) -> None:
+        self.stopping = True
+        for child in list(self.running):
+            child.terminate()
 
 
 def _one_thread() -> dict[str, str]:

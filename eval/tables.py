@@ -47,15 +47,17 @@ class Panel:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one row shows of one metric at one horizon: the values of the seeds that are there."""
+    """What one row shows of one metric at one horizon: the values of the seeds that are there, of so many asked for."""
 
     values: dict[int, float]
+    asked: int = 1
 
     def __str__(self) -> str:
         values = list(self.values.values())
         if not values:
             return "-"
-        return f"{mean(values):.2f} ± {stdev(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}"
+        short = f" ({len(values)} of {self.asked})" if len(values) < self.asked else ""
+        return (f"{mean(values):.2f} ± {stdev(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}") + short
 
 
 def book() -> dict:
@@ -63,7 +65,7 @@ def book() -> dict:
     return OmegaConf.to_container(OmegaConf.load(Path(__file__).parent / "paper_tables.yaml"))
 
 
-def panels(book: dict, table, figure, only: list[str] | None) -> list[Panel]:
+def panels(book: dict, table, figure, only: list[str] | str | None) -> list[Panel]:
     """The panels asked for; unknown tables, figures and rows are refused."""
     found = []
 
@@ -72,6 +74,7 @@ def panels(book: dict, table, figure, only: list[str] | None) -> list[Panel]:
         if rows:
             found.append(Panel(key, spec["title"], spec["env"], spec["metrics"], rows))
 
+    only = [only] if isinstance(only, str) else only
     for row in only or []:
         if row not in book["rows"]:
             raise Problem(f"there is no row '{row}': {nearest(row, book['rows'])}")
@@ -86,6 +89,8 @@ def panels(book: dict, table, figure, only: list[str] | None) -> list[Panel]:
                 name = f"{kind}{number}" + (f"-{part}" if isinstance(spec, list) and len(spec) > 1 else "")
                 add(name, one if isinstance(one, dict) else book["tables"][one])
     if not found:
+        if only and (table or figure):
+            raise Problem(f"no table asked for has the rows {', '.join(only)}; leave out rows=")
         raise Problem("nothing asked for; name a table or a figure: python eval/tables.py table=4")
     return found
 
@@ -117,22 +122,28 @@ def jobs_of(asked: list[Panel], book: dict, cfg) -> list[Job]:
 
 
 def _job(name: str, row: str, env: str, seed: int, plans: bool, book: dict, cfg) -> Job:
-    folder, epochs = Path(cfg["runs_dir"]) / name, book["budgets"][cfg["budget"]].get("epochs")
-    budget = ["trainer=paper"] if epochs is None else ["trainer=quick", f"loss.epochs.quick={epochs[row]}"]
-    fit = ("train/fit.py", *book["rows"][row], f"env={env}", f"seed={seed}", f"name={name}", *budget, "logger=csv",
-           f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}")  # fmt: skip
-    plan = ("eval/plan.py", f"run={folder}", "planners=[model_closed,model_open,simulator]")
+    folder = Path(cfg["runs_dir"]) / name
+    fit = ("train/fit.py", *book["rows"][row], *book["budgets"][cfg["budget"]]["rows"][row], f"env={env}", f"seed={seed}",
+           f"name={name}", "logger=csv", f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}")  # fmt: skip
+    planned = {key.format(h): key.split("/")[2] for key in book["metrics"]["success"].values() for h in HORIZONS} if plans else {}
 
-    def done() -> bool:
+    def left() -> list[tuple[str, ...]]:
         results = read(folder)
-        return results is not None and (not plans or "plan" in results)
+        if results is None:
+            return [fit, _plan(folder, dict.fromkeys(planned.values()))] if plans else [fit]
+        lacking = dict.fromkeys(planner for key, planner in planned.items() if key not in results["metrics"])
+        return [_plan(folder, lacking)] if lacking else []
 
-    return Job(name, (*(() if read(folder) else (fit,)), *((plan,) if plans else ())), done)
+    return Job(name, left)
+
+
+def _plan(folder: Path, planners) -> tuple[str, ...]:
+    return "eval/plan.py", f"run={folder}", f"planners=[{','.join(planners)}]"
 
 
 def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
     """Of all jobs side by side."""
-    seconds = [60 * minutes + SCORE_S if step[0].startswith("train") else PLAN_S for job in todo for step in job.steps]
+    seconds = [60 * minutes + SCORE_S if step[0].startswith("train") else PLAN_S for job in todo for step in job.left()]
     return sum(seconds) / 60 / min(workers, max(1, len(todo)))
 
 
@@ -146,7 +157,8 @@ def fill(panel: Panel, book: dict, cfg) -> dict[tuple[str, str, int], Cell]:
     for h in HORIZONS:
         for metric, key in book["metrics"][panel.metrics].items():
             for row, of_row in found.items():
-                cells[row, metric, h] = Cell({seed: m[key.format(h)] for seed, m in of_row.items() if key.format(h) in m})
+                values = {seed: m[key.format(h)] for seed, m in of_row.items() if key.format(h) in m}
+                cells[row, metric, h] = Cell(values, cfg["seeds"])
             for bound, pattern in book["bounds"][panel.metrics].items():
                 name = pattern.format(h) if "h{}" in pattern else pattern.format(key.format(h).removeprefix("test/"))
                 values = [m[name] for of_row in found.values() for m in of_row.values() if name in m]
@@ -163,21 +175,21 @@ def lines(panel: Panel, book: dict, cells: dict) -> tuple[list[str], list[list[s
     for row in [*panel.rows, *book["bounds"][panel.metrics]]:
         shown = [str(cells[row, metric, h]) for metric in metrics for h in HORIZONS]
         ours = row.startswith("ours") or row not in panel.rows
+        published = "; ".join(f"{metric} {' / '.join(map(str, values))}" for metric, values in told.get(row, {}).items())
         if row in panel.rows or any(text != "-" for text in shown):
-            rows.append([row, *shown, "" if ours else told.get(row, "not published")])
+            rows.append([row, *shown, "" if ours else published or "not published"])
     return header, rows
 
 
 def caption(panel: Panel, book: dict, cfg) -> str:
     """The protocol in one line."""
     budget = book["budgets"][cfg["budget"]]
-    trained = "the published epochs" if "epochs" not in budget else f"about {budget['minutes']} minutes on one CPU thread"
     seeds = ", ".join(map(str, range(cfg["seeds"])))
     what = {
         "ranking": "test split, pool 10000, rule grouped, ties against us",
         "success": "1000 fresh episodes, goals differ from the start, exactly T actions, siamese reward",
     }[panel.metrics]
-    return f"{panel.title}. {panel.env}; {trained} of training for every row (budget {cfg['budget']}), seeds {seeds}; {what}; percent"
+    return f"{panel.title}. {panel.env}; {budget['told']} (budget {cfg['budget']}), seeds {seeds}; {what}; percent"
 
 
 def markdown(panel: Panel, header, rows, text: str) -> str:
@@ -218,7 +230,8 @@ def run(cfg) -> None:
     todo = missing(jobs_of(asked, pages, cfg))
     failed = {}
     if todo and cfg["run_missing"]:
-        workers = cfg["jobs"] or (1 if torch.cuda.is_available() else os.cpu_count() or 1)
+        alone = cfg["budget"] == "paper" and torch.cuda.is_available()  # the others train on the CPU
+        workers = cfg["jobs"] or (1 if alone else os.cpu_count() or 1)
         minutes = expected_minutes(todo, pages["budgets"][cfg["budget"]]["minutes"], workers)
         print(f"{len(todo)} runs are missing; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
         failed = run_jobs(todo, workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))

@@ -32,6 +32,8 @@ class WitnessTransition(WithMemory):
         noise: float = 0.3,
     ) -> None:
         super().__init__()
+        if num_objects < 2:
+            raise ValueError(f"a witness remembers pairs and needs 2 objects or more, got num_objects={num_objects}")
         k, pairs, self.noise = num_objects, num_objects * (num_objects - 1), noise
         self.register_buffer("senders", senders(k), persistent=False)
         self.pairs, self.core = pairs, LSTM(hidden, units)

@@ -85,6 +85,8 @@ def unread(text, group, everything):
         full, last = re.escape(".".join((group, *path) if group else path)), re.escape(path[-1])
         ways = [rf"(cfg|config)\.{full}\b", rf"\$\{{{full}\}}", rf"for key in \([^)]*\"{last}\""]
         ways.append(rf"(cfg|config)\.{group}\.get\(\"{last}\"\)")
+        if not group:  # a command that looks its keys up by name
+            ways.append(r"\b(cfg|asked)" + "".join(rf"\[\"{re.escape(part)}\"\]" for part in path))
         if len(path) > 1 or group == "env":  # a part that is handed on under a name of its own
             ways += [rf"\b(stage|plan|env|own)(\.|\.get\(\"|\[\"){last}\b"]
         if path[0].endswith("epochs"):

@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
 from envs.collect import collect
 from envs.physics import PhysicsWorld
 from eval.distances import Pairs, fit_distance
+from eval.plan import _keep
 
 FEW = ["episodes=20", "horizons=[1,2]", "reward_steps=20", "beam.width=2", "beam.depth=2"]
 
@@ -28,24 +30,37 @@ def read(run):
     return json.loads((run / "r" / "first" / "results.json").read_text())
 
 
-def test_plan_adds_to_the_results_and_scoring_keeps_it(run, command_here):
-    """Every planner, floor and bound has its row; the scores of before stay; scoring again keeps the plans."""
+def test_another_protocol_gets_another_file(run, command_here):
+    """Every planner and floor has its row; the run's own results stay as they were."""
     before = read(run)
     done = command_here("eval/plan.py", "run=r/first", *FEW, cwd=run)
     assert done.returncode == 0, done.stderr[-2000:]
     said = " ".join(done.stdout.split())
     for words in ("open loop", "beam search", "untrained encoder", "replay", "doing nothing", "20 fresh episodes", "held-out error"):
         assert words in said
-    after = read(run)
-    assert before["metrics"].items() <= after["metrics"].items()
-    plans = {name: value for name, value in after["metrics"].items() if name.startswith("plan/")}
-    for name in ("success", "success/model_open", "success/beam", "success/simulator", "success/untrained", "ceiling/greedy",
-                 "ceiling/replay", "floor/random", "floor/noop"):  # fmt: skip
+    assert read(run) == before
+    (path,) = (run / "r" / "first").glob("plan-*.json")
+    plans = json.loads(path.read_text())["metrics"]
+    for name in ("success", "success/model_open", "success/beam", "success/simulator", "success/untrained", "true/greedy",
+                 "true/replay", "floor/random", "floor/noop"):  # fmt: skip
         assert all(0 <= plans[f"plan/{name}/{h}"] <= 100 for h in ("h1", "h2"))
     assert plans["plan/floor/noop/h1"] == 0  # goals differ from the start
+
+
+def test_plans_add_up_and_survive_scoring(run, command_here, compose):
+    """The usual protocol goes into results.json: planner by planner, nothing else touched, kept when scored again."""
+    folder, before = run / "r" / "first", read(run)
+    usual = OmegaConf.to_container(compose("plan"))
+    for key in ("run", "data_dir"):
+        usual.pop(key)
+    _keep(folder, {**usual, "planners": ["beam"]}, {"plan/success/beam/h1": 50.0}, {"beam_s/h1": 1.0})
+    _keep(folder, {**usual, "planners": ["model_open"]}, {"plan/success/model_open/h1": 25.0}, {})
+    after = read(run)
+    assert before["metrics"].items() <= after["metrics"].items()
+    assert after["plan"]["planners"] == ["model_open", "beam"] and after["plan"]["timing"] == {"beam_s/h1": 1.0}
     assert command_here("eval/score.py", "run=r/first", cwd=run).returncode == 0
     again = read(run)
-    assert plans.items() <= again["metrics"].items() and again["plan"] == after["plan"]
+    assert again["plan"] == after["plan"] and again["metrics"]["plan/success/beam/h1"] == 50.0
 
 
 @pytest.mark.parametrize(
@@ -54,6 +69,8 @@ def test_plan_adds_to_the_results_and_scoring_keeps_it(run, command_here):
         ("planners=[bean]", "there is no planner 'bean': did you mean 'beam'"),
         ("reward=flut", "there is no reward 'flut': did you mean 'flat'"),
         ("beam.width=0", "beam.width must be a whole number >= 1, got 0"),
+        ("planners=beam", "planners must be a list"),
+        ("episodes=null", "episodes must have a value"),
         ("mode=test-v9", "chemistry has no mode 'test-v9'"),
     ],
 )

@@ -192,3 +192,8 @@ def test_a_witness_remembers_outcomes_only():
     assert torch.equal(after_one[:, :pairs], after_other[:, :pairs])
     yielded, stayed = (witness.step(z, action[:, 1], after_one)[1][:, :pairs] for z in (latent[:, 1], latent[:, 0]))
     assert (yielded - stayed).abs().max(1).values.min() > 1e-4
+
+
+def test_a_witness_needs_a_pair():
+    with pytest.raises(ValueError, match="needs 2 objects or more, got num_objects=1"):
+        WitnessTransition(1, A, WIDTH)

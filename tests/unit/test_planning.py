@@ -6,7 +6,8 @@ import torch
 
 from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
-from eval.planning import LatentSearch, Random, Replay, Simulator, TrueGreedy, draw_tasks, reach
+from envs.problem import Problem
+from eval.planning import LatentSearch, Random, Replay, Simulator, TrueGreedy, after_every_action, draw_tasks, reach
 from models.reward import FlatDistance, LatentDistance, SiameseDistance
 from models.transitions.lstm import LSTM
 from models.transitions.recurrent import RecurrentTransition
@@ -122,6 +123,45 @@ def test_memory_is_carried_along_the_path_taken():
     with torch.no_grad():
         wanted = model.remember(torch.stack(frames, 1), actions)
     torch.testing.assert_close(policy.memory, wanted, rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_search_is_exhaustive_where_nothing_is_dropped():
+    """Against every sequence of three actions rolled out by hand, with a model that remembers."""
+    torch.manual_seed(0)
+    world = PhysicsWorld(2, observation="state")
+    model = WorldModel(torch.nn.Identity(), RecurrentTransition(LSTM(24, 20), 2, 10, 27)).eval()
+    model.encode = lambda obs: obs.float()
+    tasks = draw_tasks(world, 6, 3, seed=9)
+    policy = LatentSearch(model, world, LatentDistance(), width=100, depth=3)
+    policy.begin(tasks)
+    chosen = policy.act(tasks.start, 3)
+    every = torch.cartesian_prod(*[torch.arange(10)] * 3)
+    for episode in range(6):
+        start = torch.from_numpy(world.factors(tasks.start.take([episode]))).float()
+        goal = torch.from_numpy(world.factors(tasks.goal.take([episode]))).float()
+        ends = model.rollout(start.expand(1000, -1, -1), torch.nn.functional.one_hot(every, 10).float())[:, -1]
+        assert chosen[episode] == every[LatentDistance()(ends, goal.expand(1000, -1, -1)).argmin(), 0]
+
+
+def test_every_action_of_every_board():
+    """Boards first, then actions; each board keeps its own chance whatever is done to it."""
+    rng = np.random.default_rng(0)
+    boards = CHEMISTRY.reset(4, rng)
+    noise, choices = CHEMISTRY.noise(4, rng), CHEMISTRY.spec.action_size
+    every = after_every_action(CHEMISTRY, boards, noise)
+    for board in range(4):
+        for action in range(choices):
+            alone, _ = CHEMISTRY.step(boards.take([board]), np.array([action]), noise[[board]])
+            np.testing.assert_array_equal(CHEMISTRY.pack(alone)[0], CHEMISTRY.pack(every)[board * choices + action])
+
+
+def test_a_diverged_model_is_refused():
+    """NaN would choose some action, and zeros look like a weak model."""
+    tasks, model = draw_tasks(PHYSICS, 3, 1, seed=1), PerfectModel(PHYSICS)
+    model.step = lambda latent, action, memory=None: (latent * torch.nan, None)
+    with pytest.raises(Problem, match="diverged"):
+        reach(PHYSICS, tasks, LatentSearch(model, PHYSICS, LatentDistance()), 0)
 
 
 def test_distances():

@@ -1,17 +1,19 @@
 """Tables: they declare runs that exist, run what is missing and nothing else, and show what the runs say, seed by seed."""
 
-import json
+import fcntl
+import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 import eval.sweep
 from envs.problem import Problem
 from eval.sweep import Job, missing, run_jobs
-from eval.tables import book, caption, expected_minutes, fill, jobs_of, latex, lines, long_csv, panels, run_name
+from eval.tables import Cell, book, caption, expected_minutes, fill, jobs_of, latex, lines, long_csv, panels, run_name
 
 PAGES = book()
 
@@ -26,7 +28,8 @@ def scripts(tmp_path, monkeypatch):
     """Stand-ins for fit.py and plan.py: they write the results their arguments name, and note every start."""
     for name, body in {
         "train/fit.py": "m = {'test/hits@1/h1': 50.0 + float(told['seed'])}; out = {'metrics': m}",
-        "eval/plan.py": "out = json.loads(path.read_text()); out['plan'] = {}",
+        "eval/plan.py": "out = json.loads(path.read_text()); ps = told['planners'].strip('[]').split(',')\n"
+        "out['metrics'] |= {f'plan/success/{p}/h{h}': 1.0 for p in ps for h in (1, 5, 10)}",
     }.items():
         script = tmp_path / name
         script.parent.mkdir()
@@ -49,10 +52,12 @@ def test_every_declared_run_composes(compose, root):
         assert (root / "configs" / "env" / f"{panel.env}.yaml").exists()
     for panel in {p.rows: p for p in every}.values():
         for row in panel.rows:
-            config = compose("fit", *PAGES["rows"][row], f"env={panel.env}", "loss.epochs.quick=1")
-            assert config.loss.name in str(PAGES["rows"][row])
-    for budget in PAGES["budgets"].values():
-        assert "epochs" not in budget or set(budget["epochs"]) == set(PAGES["rows"])
+            for name, budget in PAGES["budgets"].items():
+                config = compose("fit", *PAGES["rows"][row], *budget["rows"][row], f"env={panel.env}")
+                assert f"loss={config.loss.name}" in PAGES["rows"][row] and f"model={config.model.name}" in PAGES["rows"][row]
+                if name == "paper" and not row.startswith("ours"):
+                    assert (config.model.size, config.model.width, config.loss.window) == ("medium", 128, 1)
+    assert all(set(budget["rows"]) == set(PAGES["rows"]) for budget in PAGES["budgets"].values())
 
 
 def test_names_are_apart():
@@ -74,7 +79,7 @@ def test_unknown_names_are_refused(asked, said):
 def test_one_run_serves_ranking_and_success(cfg):
     """A run that two tables ask for is one job; it plans if one of them wants success; time is told beforehand."""
     jobs = jobs_of(panels(PAGES, [4, 10], None, ["GNN + NLL"]), PAGES, cfg)
-    assert len(jobs) == 2 and all([s[0] for s in job.steps] == ["train/fit.py", "eval/plan.py"] for job in jobs)
+    assert len(jobs) == 2 and all([s[0] for s in job.left()] == ["train/fit.py", "eval/plan.py"] for job in jobs)
     assert expected_minutes(jobs, 2, workers=1) == pytest.approx(2 * (120 + 75 + 90) / 60)
     assert expected_minutes(jobs, 2, workers=8) == pytest.approx((120 + 75 + 90) / 60)
 
@@ -112,36 +117,55 @@ def test_failures_are_told_and_do_not_stop_the_rest(tmp_path, monkeypatch):
     (tmp_path / "bad.py").write_text("import sys; print('so far'); sys.exit('error: no such thing')")
     (tmp_path / "good.py").write_text("import pathlib, sys; pathlib.Path(sys.argv[1]).touch()")
     target = tmp_path / "done"
-    jobs = [Job("bad", (("bad.py",), ("good.py", str(tmp_path / "never"))), lambda: False), Job("good", (("good.py", str(target)),), target.exists)]
-    assert run_jobs(jobs, 1, tmp_path / "logs", lambda _: None) == {"bad": "error: no such thing"}
+    jobs = [
+        Job("bad", lambda: [("bad.py",), ("good.py", str(tmp_path / "never"))]),
+        Job("idle", lambda: [("good.py", str(tmp_path / "other"))]),
+        Job("good", lambda: [] if target.exists() else [("good.py", str(target))]),
+    ]
+    failed = run_jobs(jobs, 1, tmp_path / "logs", lambda _: None)
+    assert failed == {"bad": "error: no such thing", "idle": "it ended without its results"}
     assert target.exists() and not (tmp_path / "never").exists()
 
 
-def test_an_interrupt_stops_the_children(tmp_path):
-    """Ctrl-C ends the sweep and what it started, within a moment."""
-    (tmp_path / "slow.py").write_text(f"import time, pathlib; pathlib.Path({str(tmp_path / 'on')!r}).touch(); time.sleep(60)")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_sweep(ending, tmp_path):
+    """Told to end, it ends its children; killed outright, its orphan keeps the lock until it is through: never two at once."""
+    (tmp_path / "slow.py").write_text(
+        f"import time, pathlib, os; pathlib.Path({str(tmp_path)!r}, f'on-{{os.getpid()}}').touch(); time.sleep(3)\n"
+        f"pathlib.Path({str(tmp_path / 'through')!r}).touch()"
+    )
     code = (
         "import eval.sweep, pathlib; from eval.sweep import *\n"
         f"eval.sweep.ROOT = pathlib.Path({str(tmp_path)!r})\n"
-        f"run_jobs([Job(str(i), (('slow.py',),), lambda: False) for i in range(4)], 2, pathlib.Path({str(tmp_path / 'logs')!r}))"
+        f"run_jobs([Job('one', lambda: [('slow.py',)])], 2, pathlib.Path({str(tmp_path / 'logs')!r}))"
     )
     sweep = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-    for _ in range(200):
-        if (tmp_path / "on").exists():
-            break
-        time.sleep(0.05)
-    sweep.send_signal(2)
-    start = time.monotonic()
-    assert sweep.wait(20) != 0 and time.monotonic() - start < 20
+    while not list(tmp_path.glob("on-*")):
+        time.sleep(0.02)
+    sweep.send_signal(ending)
+    assert sweep.wait(20) != 0
+    (child,) = (int(path.name[3:]) for path in tmp_path.glob("on-*"))
+    lock = open(tmp_path / "logs" / ".one.lock", "w")
+    if ending is signal.SIGKILL:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX)  # free as soon as the orphan ends
+        assert (tmp_path / "through").exists()
+    else:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert not Path(f"/proc/{child}").exists() and not (tmp_path / "through").exists()
 
 
 def test_what_is_written(cfg):
     """Published cells stand beside ours or say that they are not; LaTeX is escaped; the csv has one line for each number."""
     panel = panels(PAGES, 4, None, ["GNN + NLL"])[0]
-    pages = {**PAGES, "published": {}}
+    pages = {**PAGES, "published": {"table4": {"AE + NLL": {"H@1": [1, 2, 3]}}}}
     cells = fill(panel, pages, cfg)
     header, rows = lines(panel, pages, cells)
     assert header[0] == "" and header[-1] == "published" and rows == [["GNN + NLL", *["-"] * 6, "not published"]]
+    both = panels(PAGES, 4, None, ["AE + NLL"])[0]
+    assert lines(both, pages, fill(both, pages, cfg))[1] == [["AE + NLL", *["-"] * 6, "H@1 1 / 2 / 3"]]
+    assert str(Cell({0: 50.0, 2: 52.0}, asked=3)) == "51.00 ± 1.41 (2 of 3)"
     text = caption(panel, pages, cfg)
     for words in ("budget 2min", "seeds 0, 1", "pool 10000", "ties against us"):
         assert words in text
