@@ -135,7 +135,8 @@ def test_a_killed_sweep(ending, tmp_path):
         f"pathlib.Path({str(tmp_path / 'through')!r}).touch()"
     )
     code = (
-        "import eval.sweep, pathlib; from eval.sweep import *\n"
+        "import eval.sweep, pathlib, signal; from eval.sweep import *\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a suite started in the background ignores it
         f"eval.sweep.ROOT = pathlib.Path({str(tmp_path)!r})\n"
         f"run_jobs([Job('one', lambda: [('slow.py',)])], 2, pathlib.Path({str(tmp_path / 'logs')!r}))"
     )
