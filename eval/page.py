@@ -126,9 +126,9 @@ def line_chart(x: list[float], lines: dict, bounds: dict, x_label: str, y_label:
     """Lines over common points x, named in a legend, and dashed bounds, as inline SVG."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
     axes = figure.subplots()
-    colors = ("#2f6f9f", "#d6903f", "#4a9b7f", "#8a5a9c", "#d6603f")
+    colors = ("#2f6f9f", "#d6903f", "#4a9b7f", "#8a5a9c", "#d6603f", "#7d6b4f", "#b0487a", "#5f9ea8")
     for (label, y), color in zip(lines.items(), colors * len(lines)):
         axes.plot(x, y, color=color, label=label, marker="o", ms=4, lw=1.8)
     for (label, y), dashes in zip(bounds.items(), ("--", ":") * len(bounds)):
@@ -145,7 +145,7 @@ def _calm_svg(figure, axes, salt: str) -> str:
     axes.tick_params(colors="#6b7a87", labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color("#c9d2d9")
-    axes.legend(frameon=False, labelcolor="#23303b", fontsize=9)
+    axes.legend(frameon=False, labelcolor="#23303b", fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))  # off the lines
     text = StringIO()
     with rc_context({"svg.hashsalt": salt}):
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
