@@ -66,6 +66,7 @@ LIMITS = {
     "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
     "env.splits.*.length": ("a whole number >= 1", whole(1)),
     "env.splits.*.seed": ("a whole number >= 0", whole(0)),
+    "env.board": ("a whole number from 5 to 9", whole(5, 9)),
     "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
     "model.graph": ("learned, given, full or none", one_of("learned", "given", "full", "none")),
     "model.sparsity": ("a number >= 0", number(at_least=0)),

@@ -130,6 +130,8 @@ def register() -> None:
         presets[f"Physics{n}Unobserved"] = {"num_objects": n, "setting": "unobserved", "colormap": "sets"}
         presets[f"Physics{n}FixedUnobserved"] = {"num_objects": n, "setting": "fixed_unobserved", "colormap": "sets"}
         presets[f"Physics{n}Hidden"] = {"num_objects": n, "hidden_weights": True}
+    for n in (7, 9):
+        presets[f"Physics{n}Board7"] = {"num_objects": n, "board": 7}
     for n in (5, 10):
         for family in ("chain", "collider", "full", "jungle", "tree", "bidiag"):
             rules = {"world": "chemistry", "num_objects": n, "graph": f"{family}{n}"}

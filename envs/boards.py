@@ -57,11 +57,11 @@ class World(Protocol):
     def target(self, goal: Boards) -> np.ndarray: ...
 
 
-def random_cells(batch: int, count: int, rng: np.random.Generator) -> np.ndarray:
+def random_cells(batch: int, count: int, rng: np.random.Generator, board: int = GRID) -> np.ndarray:
     """`count` distinct cells for each board, (batch, count, 2) int8 (row, column), in random order."""
-    cells = rng.random((batch, GRID * GRID)).argpartition(count - 1, axis=1)[:, :count]
+    cells = rng.random((batch, board * board)).argpartition(count - 1, axis=1)[:, :count]
     cells = rng.permuted(cells, axis=1)  # argpartition leaves an order; the objects must not inherit it
-    return np.stack(np.divmod(cells, GRID), -1).astype(np.int8)
+    return np.stack(np.divmod(cells, board), -1).astype(np.int8)
 
 
 def walk_to_goal(world: World, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False):

@@ -1,4 +1,4 @@
-"""The 5x5 board: sprites on 10-pixel cells, colour maps, and the batched renderer to uint8 frames.
+"""The board, 5x5 where nothing else is said: sprites on 10-pixel cells, colour maps, and the batched renderer to uint8 frames.
 
 Shared by the grid worlds. Pixels follow reference section 1: polygons are filled including their border, so they are
 11x11 and spill one pixel row and column into the next cells; later objects cover earlier ones.
@@ -28,7 +28,6 @@ _CORNERS = {
     SCALENE: [(0, 5), (10, 0), (5, 10)],
     HOURGLASS: [(0, 0), (0, 10), (10, 0), (10, 10)],
 }
-_WIDTH = FRAME + 1  # the canvas keeps the row and column that sprites spill into, and drops them at the end
 
 
 def _inside(row: int, column: int, corners: list[tuple[int, int]]) -> bool:
@@ -52,38 +51,41 @@ def sprite(shape: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=None)
-def _pixels(shape: int) -> np.ndarray:
-    """Flat canvas indices of a shape's pixels when its cell is the upper left one."""
+def _pixels(shape: int, width: int) -> np.ndarray:
+    """Flat indices of a shape's pixels on a canvas `width` wide when its cell is the upper left one."""
     rows, columns = np.nonzero(sprite(shape))
-    return rows * _WIDTH + columns
+    return rows * width + columns
 
 
-def render(positions: np.ndarray, shapes: np.ndarray, colors: np.ndarray) -> np.ndarray:
-    """Draw boards.
+def render(positions: np.ndarray, shapes: np.ndarray, colors: np.ndarray, board: int = GRID) -> np.ndarray:
+    """Draw boards of `board` x `board` cells.
 
-    positions (B, N, 2) int (row, column); shapes (B, N) int; colors (B, N, 3) in [0, 1]  ->  (B, 50, 50, 3) uint8.
+    positions (B, N, 2) int (row, column); shapes (B, N) int; colors (B, N, 3) in [0, 1]
+    ->  (B, 10 board, 10 board, 3) uint8.
     """
+    size = board * CELL
+    width = size + 1  # the canvas keeps the row and column that sprites spill into, and drops them at the end
     positions, shapes = np.asarray(positions, np.int64), np.asarray(shapes)
     rgb = np.rint(np.asarray(colors) * 255).astype(np.uint32)
     paint = rgb[..., 0] | rgb[..., 1] << 8 | rgb[..., 2] << 16  # one 32-bit store per pixel
     batch, num_objects = shapes.shape
     chunk = min(256, max(batch, 1))  # boards per pass: the canvas stays in the cache
-    corner = (positions[..., 0] * _WIDTH + positions[..., 1]) * CELL
-    corner += (np.arange(batch) % chunk * _WIDTH**2)[:, None]
-    frames = np.empty((batch, FRAME, FRAME, 3), np.uint8)
-    canvas = np.empty((chunk, _WIDTH, _WIDTH), np.uint32)
+    corner = (positions[..., 0] * width + positions[..., 1]) * CELL
+    corner += (np.arange(batch) % chunk * width**2)[:, None]
+    frames = np.empty((batch, size, size, 3), np.uint8)
+    canvas = np.empty((chunk, width, width), np.uint32)
     flat = canvas.reshape(-1)
     for start in range(0, batch, chunk):
         part = slice(start, min(start + chunk, batch))
-        board = canvas[: part.stop - start]
-        board[:] = 0
+        drawn = canvas[: part.stop - start]
+        drawn[:] = 0
         for i in range(num_objects):
             for shape in np.unique(shapes[part, i]):
                 k = np.flatnonzero(shapes[part, i] == shape)[:, None]
-                flat[corner[part, i][k] + _pixels(int(shape))] = paint[part, i][k]
-        board = board[:, :FRAME, :FRAME]
+                flat[corner[part, i][k] + _pixels(int(shape), width)] = paint[part, i][k]
+        drawn = drawn[:, :size, :size]
         for channel in range(3):
-            frames[part, ..., channel] = board >> np.uint32(8 * channel) & np.uint32(255)
+            frames[part, ..., channel] = drawn >> np.uint32(8 * channel) & np.uint32(255)
     return frames
 
 

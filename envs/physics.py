@@ -1,4 +1,4 @@
-"""Weighted blocks on a 5x5 board: a heavier block pushes a lighter one, one cell at a time (reference section 1).
+"""Weighted blocks on a board of 5x5 cells or more: a heavier block pushes a lighter one, one cell at a time (reference section 1).
 
 The core is batched numpy: thousands of boards per call. `envs/board_env.py` puts Gymnasium on top.
 """
@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from envs.boards import Boards, random_cells
-from envs.grid import FRAME, GRID, color_table, render
+from envs.grid import CELL, GRID, color_table, render
 from envs.observe import OBSERVATIONS
 from envs.problem import Problem, nearest
 from envs.spec import EnvSpec
@@ -18,8 +18,8 @@ DIRECTIONS = np.array([(0, 0), (-1, 0), (0, 1), (1, 0), (0, -1)], np.int8)  # st
 NUM_DIRECTIONS = len(DIRECTIONS)
 
 SETTINGS = {
-    "observed": ("train", "test-v1", "test-v2", "test-v3", "zero-shot", "zero-shot-shape"),
-    "unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3", "zero-shot-shape"),
+    "observed": ("train", "test-v1", "test-v2", "test-v3", "zero-shot", "zero-shot-shape", "unseen-shape"),
+    "unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3", "zero-shot-shape", "unseen-shape"),
     "fixed_unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3"),
 }
 COLORMAPS = {
@@ -29,10 +29,11 @@ COLORMAPS = {
 }
 _GRADIENT = {"blues": "Blues", "reds": "Reds", "greens": "Greens"}
 _PALETTE = {"sets": ("Set1", "Set3"), "pastels": ("Pastel1", "Pastel2")}  # base colours, colours new in few-shot
-_JITTER = {"train": 8, "test-v1": 4, "test-v2": 3, "test-v3": 2, "zero-shot-shape": 8}  # the gap divided by this
+_JITTER = {"train": 8, "test-v1": 4, "test-v2": 3, "test-v3": 2, "zero-shot-shape": 8, "unseen-shape": 8}  # the gap divided by this
+_SHAPES = {"zero-shot-shape": (0, 6), "unseen-shape": (3, 6)}  # of the others the first three
 
 
-def _move(positions, weights, action):
+def _move(positions, weights, action, board):
     """The one statement of the rule; returns (positions, invalid (B,), contact (B,), pushed (B,)).
 
     contact: a block stands in the way and there is room behind it, so that the weights alone decide what happens.
@@ -43,8 +44,8 @@ def _move(positions, weights, action):
     mover, delta = action // NUM_DIRECTIONS, DIRECTIONS[action % NUM_DIRECTIONS]
     goal = positions[row, mover] + delta
     beyond = goal + delta
-    on_board = ((goal >= 0) & (goal < GRID)).all(-1)
-    beyond_on_board = ((beyond >= 0) & (beyond < GRID)).all(-1)
+    on_board = ((goal >= 0) & (goal < board)).all(-1)
+    beyond_on_board = ((beyond >= 0) & (beyond < board)).all(-1)
     moving = (delta != 0).any(-1)
 
     at_goal = (positions == goal[:, None]).all(-1)  # (B, N)
@@ -64,14 +65,16 @@ def _move(positions, weights, action):
     return after, invalid, contact, pushed
 
 
-def push(positions: np.ndarray, weights: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """One step of B boards.
+def push(
+    positions: np.ndarray, weights: np.ndarray, action: np.ndarray, board: int = GRID
+) -> tuple[np.ndarray, np.ndarray]:
+    """One step of B boards of `board` x `board` cells.
 
     positions (B, N, 2) int (row, column); weights (B, N); action (B,) = object * 5 + direction, directions stay, north
     (-1, 0), east (0, +1), south (+1, 0), west (0, -1)  ->  (positions (B, N, 2), invalid_push (B,) bool).
     A push that would need a second push is invalid and moves nothing; so does any other move that cannot be made.
     """
-    after, invalid, _, _ = _move(positions, weights, action)
+    after, invalid, _, _ = _move(positions, weights, action, board)
     return after, invalid
 
 
@@ -88,7 +91,7 @@ class PhysicsBoards(Boards):
 class PhysicsWorld:
     """The rules for drawing and stepping boards.
 
-    num_objects: 2..9.  setting: observed (darker = heavier) | unobserved (weight named by a palette colour) |
+    num_objects: 2..9.  board: cells along a side, 5..9.  setting: observed (darker = heavier) | unobserved (weight named by a palette colour) |
     fixed_unobserved (the same, and object i has shape i).
     object_order: by_weight is parity with the published environments, where the object index gives away the weight
     rank; shuffled draws the order anew in every episode, and object i has shape i: an action names an object by its
@@ -101,6 +104,7 @@ class PhysicsWorld:
     num_objects: int = 5
     setting: str = "observed"
     colormap: str = "blues"
+    board: int = GRID
     object_order: str = "by_weight"
     hidden_weights: bool = False
     palette_seed: int = 0
@@ -121,8 +125,10 @@ class PhysicsWorld:
         most = 6 if self._shape_is_index else 9
         if not 2 <= self.num_objects <= most:
             raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}")
-        n = self.num_objects
-        object.__setattr__(self, "spec", EnvSpec((FRAME, FRAME, 3), "object", n * NUM_DIRECTIONS, n))
+        if not GRID <= self.board <= 9:
+            raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.board=")
+        n, side = self.num_objects, self.board * CELL
+        object.__setattr__(self, "spec", EnvSpec((side, side, 3), "object", n * NUM_DIRECTIONS, n))
 
     @property
     def _shape_is_index(self) -> bool:
@@ -134,15 +140,15 @@ class PhysicsWorld:
         """Draw `batch` independent boards; no two objects share a cell."""
         if mode not in SETTINGS[self.setting]:
             raise Problem(f"physics {self.setting} has no mode '{mode}': {nearest(mode, SETTINGS[self.setting])}")
-        if mode == "zero-shot-shape" and self._shape_is_index:
-            raise Problem("physics shuffled tells objects apart by shape and has no mode 'zero-shot-shape'; use by_weight")
+        if mode in _SHAPES and self._shape_is_index:
+            raise Problem(f"physics shuffled tells objects apart by shape and has no mode '{mode}'; use by_weight")
         n = self.num_objects
         colors, weights = self._colors_and_weights(batch, rng, mode)
         if self._shape_is_index:
             shapes = np.tile(np.arange(n, dtype=np.int8), (batch, 1))
         else:
-            shapes = rng.integers(0, 6 if mode == "zero-shot-shape" else 3, (batch, n)).astype(np.int8)
-        positions = random_cells(batch, n, rng)
+            shapes = rng.integers(*_SHAPES.get(mode, (0, 3)), (batch, n)).astype(np.int8)
+        positions = random_cells(batch, n, rng, self.board)
         if self.hidden_weights:
             weights = rng.permuted(np.tile(np.arange(1, n + 1, dtype=np.float32), (batch, 1)), axis=1)
         boards = PhysicsBoards(positions, weights, shapes, np.rint(colors * 255).astype(np.uint8))
@@ -185,7 +191,7 @@ class PhysicsWorld:
 
     def step(self, boards: PhysicsBoards, action: np.ndarray, noise: None = None) -> tuple[PhysicsBoards, np.ndarray]:
         """-> (boards after the action, invalid_push (B,) bool)."""
-        positions, invalid = push(boards.positions, boards.weights, action)
+        positions, invalid = push(boards.positions, boards.weights, action, self.board)
         return replace(boards, positions=positions), invalid
 
     def events(self, boards: PhysicsBoards, action: np.ndarray) -> dict[str, np.ndarray]:
@@ -193,21 +199,21 @@ class PhysicsWorld:
 
         contact: the mover meets a block that could be moved, so the weights decide the outcome; push: it is moved.
         """
-        _, _, contact, pushed = _move(boards.positions, boards.weights, action)
+        _, _, contact, pushed = _move(boards.positions, boards.weights, action, self.board)
         return {"contact": contact, "push": pushed}
 
     def render(self, boards: PhysicsBoards) -> np.ndarray:
-        """-> frames (B, 50, 50, 3) uint8."""
-        return render(boards.positions, boards.shapes, boards.colors / np.float32(255))
+        """-> frames (B, 10 board, 10 board, 3) uint8."""
+        return render(boards.positions, boards.shapes, boards.colors / np.float32(255), self.board)
 
     @property
     def factor_width(self) -> int:
-        return GRID**2 + (0 if self.hidden_weights else self.num_objects)
+        return self.board**2 + (0 if self.hidden_weights else self.num_objects)
 
     def factors(self, boards: PhysicsBoards) -> np.ndarray:
-        """One-hot factors of every object, uint8: its cell (25) and, where the frame tells it, its weight rank (N)."""
-        cells = boards.positions[..., 0].astype(int) * GRID + boards.positions[..., 1]
-        cells = np.eye(GRID**2, dtype=np.uint8)[cells]
+        """One-hot factors of every object, uint8: its cell (board squared) and, where the frame tells it, its weight rank (N)."""
+        cells = boards.positions[..., 0].astype(int) * self.board + boards.positions[..., 1]
+        cells = np.eye(self.board**2, dtype=np.uint8)[cells]
         if self.hidden_weights:
             return cells
         rank = boards.weights.argsort(1).argsort(1)
@@ -216,19 +222,20 @@ class PhysicsWorld:
     def alter(self, boards: PhysicsBoards, index: int, rng: np.random.Generator) -> PhysicsBoards:
         """The same boards with one object, `index`, on another free cell."""
         after = boards.take(np.arange(len(boards)))
-        cells = np.stack(np.divmod(rng.permuted(np.tile(np.arange(GRID**2), (len(boards), 1)), axis=1), GRID), -1)
+        free = rng.permuted(np.tile(np.arange(self.board**2), (len(boards), 1)), axis=1)
+        cells = np.stack(np.divmod(free, self.board), -1)
         taken = (cells[:, :, None] == boards.positions[:, None]).all(-1).any(-1)
         after.positions[:, index] = cells[np.arange(len(boards)), taken.argmin(1)]
         return after
 
     @staticmethod
     def distance(boards: PhysicsBoards, goal: PhysicsBoards) -> np.ndarray:
-        """Mean over objects of the L1 distance in cells, (B,) in [0, 8]; minus this is the dense reward, 0 is solved."""
+        """Mean over objects of the L1 distance in cells, (B,) in [0, 2 board - 2]; minus this is the dense reward, 0 is solved."""
         gap = np.abs(boards.positions.astype(int) - goal.positions)
         return gap.sum(-1).mean(-1)
 
     def reward(self, boards: PhysicsBoards, goal: PhysicsBoards) -> np.ndarray:
-        """Minus the distance, (B,) in [-8, 0]."""
+        """Minus the distance, (B,) <= 0: 0 is solved."""
         return -self.distance(boards, goal)
 
     # -- the state column of an episode file ------------------------------------------------------------------------

@@ -1,5 +1,6 @@
-"""Decoders: latents to frame logits (reference section 6).  (B, K, D) -> (B, 3, 50, 50).
+"""Decoders: latents to frame logits (reference section 6).  (B, K, D) -> (B, 3, 10 board, 10 board).
 
+board: cells along a side.
 factors > 0: to the logits of F numbers of each object, (B, num_objects, F), which take the place of the maps.
 """
 
@@ -8,16 +9,16 @@ from math import prod
 from torch import Tensor, nn
 
 from models.encoders import mlp
-from models.extractors import MAP_SIZE
+from models.extractors import map_shape
 from models.patches import PatchConvTranspose2d
 
 
-def _map_shape(size: str, factors: int) -> tuple[int, ...]:
-    return (factors,) if factors else MAP_SIZE[size]
+def _map_shape(size: str, factors: int, board: int) -> tuple[int, ...]:
+    return (factors,) if factors else map_shape(size, board)
 
 
 def painter(size: str, num_objects: int, width: int) -> nn.Sequential:
-    """Maps to frames, (B, num_objects, h, w) -> logits (B, 3, 50, 50)."""
+    """Maps to frames, (B, num_objects, h, w) -> logits (B, 3, 10 board, 10 board)."""
     if size in ("small", "cells"):
         return nn.Sequential(
             PatchConvTranspose2d(num_objects, width, 1), nn.ReLU(), PatchConvTranspose2d(width, 3, 10)
@@ -39,10 +40,10 @@ class SlotDecoder(nn.Module):
     """One slot, one map; the perceptron is shared by the slots."""
 
     def __init__(
-        self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256, factors: int = 0
+        self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256, factors: int = 0, board: int = 5
     ):
         super().__init__()
-        self.map_size = _map_shape(size, factors)
+        self.map_size = _map_shape(size, factors, board)
         self.mlp = mlp(width, hidden, prod(self.map_size))
         self.paint = nn.Identity() if factors else painter(size, num_objects, hidden)
 
@@ -54,10 +55,10 @@ class FlatDecoder(nn.Module):
     """One vector to all maps."""
 
     def __init__(
-        self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256, factors: int = 0
+        self, num_objects: int, width: int = 128, size: str = "medium", hidden: int = 256, factors: int = 0, board: int = 5
     ):
         super().__init__()
-        self.shape = (num_objects, *_map_shape(size, factors))
+        self.shape = (num_objects, *_map_shape(size, factors, board))
         self.mlp = mlp(num_objects * width, hidden, prod(self.shape))
         self.paint = nn.Identity() if factors else painter(size, num_objects, hidden)
 

@@ -1,5 +1,6 @@
 """Encoders: frames to latents, by slots (K = objects), flat (K = 1) or variational (reference section 6).
 
+board: cells along a side of the board that frames show, (B, 3, 10 board, 10 board).
 factors > 0: the world shows no frame but F numbers of each object, (B, num_objects, F); they take the place of the maps.
 """
 
@@ -8,7 +9,7 @@ from math import prod
 import torch
 from torch import Tensor, nn
 
-from models.extractors import MAP_SIZE, extractor
+from models.extractors import extractor, map_shape
 from models.interfaces import Latent
 
 
@@ -24,11 +25,11 @@ def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     )
 
 
-def _maps(size: str, num_objects: int, channels: int, factors: int) -> tuple[nn.Module, int]:
+def _maps(size: str, num_objects: int, channels: int, factors: int, board: int) -> tuple[nn.Module, int]:
     """What turns an observation into one map for each object, and how many numbers a map has."""
     if factors:
         return nn.Identity(), factors
-    return extractor(size, num_objects, channels), prod(MAP_SIZE[size])
+    return extractor(size, num_objects, channels), prod(map_shape(size, board))
 
 
 class Numbered(nn.Module):
@@ -41,7 +42,7 @@ class Numbered(nn.Module):
 
 
 class SlotEncoder(nn.Module):
-    """One map, one slot; the perceptron is shared by the slots.  (B, 3, 50, 50) -> K = num_objects, D = width.
+    """One map, one slot; the perceptron is shared by the slots.  (B, 3, H, W) -> K = num_objects, D = width.
 
     looks: features of the picture read where the map points and given to the perceptron beside the map, so that a slot
     can tell what its object looks like and not only where it is (`cells` alone); 0 is the published encoder.
@@ -58,6 +59,7 @@ class SlotEncoder(nn.Module):
         channels: int = 32,
         looks: int = 0,
         factors: int = 0,
+        board: int = 5,
     ):
         super().__init__()
         if looks and factors:
@@ -67,7 +69,7 @@ class SlotEncoder(nn.Module):
         if factors:
             self.maps, numbers = Numbered(), num_objects + factors
         else:
-            self.maps, numbers = extractor(size, num_objects, channels), prod(MAP_SIZE[size])
+            self.maps, numbers = extractor(size, num_objects, channels), prod(map_shape(size, board))
         self.look = nn.Linear(2 * channels, looks) if looks else None
         self.mlp = mlp(numbers + looks, hidden, width)
 
@@ -81,7 +83,7 @@ class SlotEncoder(nn.Module):
 
 
 class FlatEncoder(nn.Module):
-    """All maps into one vector.  (B, 3, 50, 50) -> K = 1, D = num_objects * width."""
+    """All maps into one vector.  (B, 3, H, W) -> K = 1, D = num_objects * width."""
 
     takes_bytes = True
 
@@ -93,9 +95,10 @@ class FlatEncoder(nn.Module):
         hidden: int = 512,
         channels: int = 32,
         factors: int = 0,
+        board: int = 5,
     ):
         super().__init__()
-        self.maps, numbers = _maps(size, num_objects, channels, factors)
+        self.maps, numbers = _maps(size, num_objects, channels, factors, board)
         self.mlp = mlp(num_objects * numbers, hidden, num_objects * width)
 
     def forward(self, obs: Tensor) -> Latent:
@@ -115,9 +118,10 @@ class VariationalEncoder(nn.Module):
         hidden: int = 512,
         channels: int = 32,
         factors: int = 0,
+        board: int = 5,
     ):
         super().__init__()
-        self.maps, numbers = _maps(size, num_objects, channels, factors)
+        self.maps, numbers = _maps(size, num_objects, channels, factors, board)
         self.mlp = mlp(num_objects * numbers, hidden, 2 * num_objects * width)
 
     def forward(self, obs: Tensor) -> Latent:

@@ -1,4 +1,7 @@
-"""Object extractors: frames, uint8 or float in [0, 1], to one map per object, (B, 3, 50, 50) -> (B, num_objects, h, w)."""
+"""Object extractors: frames, uint8 or float in [0, 1], to one map per object.
+
+(B, 3, 10 board, 10 board) -> (B, num_objects, h, w) on a board of board x board cells.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +10,12 @@ from torch.nn import functional as F
 from models.patches import PatchConv2d
 from models.pixels import PixelConv2d, to_float
 
-MAP_SIZE = {"cells": (5, 5), "small": (5, 5), "medium": (10, 10), "large": (50, 50)}
+PER_CELL = {"cells": 1, "small": 1, "medium": 2, "large": 10}  # points of a map along one side of a cell
+
+
+def map_shape(size: str, board: int) -> tuple[int, int]:
+    """(h, w) of the maps."""
+    return (PER_CELL[size] * board,) * 2
 
 
 def _xavier(module: nn.Module) -> None:
@@ -87,7 +95,7 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
             layers += [conv(inputs, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU()]
         layers += [nn.Conv2d(channels, num_objects, 3, padding=1), nn.Sigmoid()]
     else:
-        raise ValueError(f"no extractor of size '{size}'; known: {', '.join(MAP_SIZE)}")
+        raise ValueError(f"no extractor of size '{size}'; known: {', '.join(PER_CELL)}")
     maps = nn.Sequential(*layers).apply(_xavier)
     if size == "cells":
         with torch.no_grad():

@@ -18,6 +18,7 @@ if __name__ == "__main__" and not __package__:
 import shutil
 import time
 
+from envs.grid import CELL
 from envs.problem import Problem
 
 
@@ -123,6 +124,11 @@ def _check_world(cfg, world) -> None:
             f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
             f"{world.spec.num_objects} and {world.spec.action_size}; set env.num_objects={world.spec.num_objects} "
             f"env.action_size={world.spec.action_size}"
+        )
+    if world.spec.obs_shape[0] != CELL * cfg.env.board:
+        raise Problem(
+            f"env '{cfg.env.name}' says boards of {cfg.env.board} cells a side, its world draws frames of "
+            f"{world.spec.obs_shape[0]} pixels; set env.board={world.spec.obs_shape[0] // CELL}"
         )
     if world.observation != cfg.env.observation:
         raise Problem(

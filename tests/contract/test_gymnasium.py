@@ -13,8 +13,8 @@ PLAYED = [name for name in IDS if "Physics" in name or "Chain5" in name or name 
 
 
 def test_ids():
-    """Physics: three sizes of five presets. Chemistry: two sizes of six graphs, each static, dynamic and delayed."""
-    assert len(IDS) == 15 + 36 and {"causalwm/Physics5Shuffled-v0", "causalwm/ChemistryChain5Dynamic-v0"} <= set(IDS)
+    """Physics: three sizes of five presets, and two on a larger board. Chemistry: two sizes of six graphs, each static, dynamic and delayed."""
+    assert len(IDS) == 15 + 2 + 36 and {"causalwm/Physics5Shuffled-v0", "causalwm/ChemistryChain5Dynamic-v0"} <= set(IDS)
 
 
 @pytest.mark.parametrize("name", PLAYED)

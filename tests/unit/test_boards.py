@@ -5,7 +5,7 @@ import pytest
 
 from envs.boards import draw_goal
 from envs.grid import color_table
-from envs.physics import COLORMAPS, SETTINGS, PhysicsWorld
+from envs.physics import COLORMAPS, SETTINGS, PhysicsWorld, push
 from envs.problem import Problem
 
 RNG = np.random.default_rng
@@ -173,3 +173,25 @@ def test_wrong_mode_is_refused():
     """Modes belong to settings."""
     with pytest.raises(Problem, match="did you mean 'zero-shot'"):
         PhysicsWorld(3).reset(1, RNG(0), "zero-sho")
+
+
+def test_a_larger_board_has_more_room_and_the_same_rules():
+    """7x7: cells up to 6, walls there, frames of 70 pixels; a block in the last corner does not leave it."""
+    world = PhysicsWorld(num_objects=9, board=7)
+    boards = world.reset(500, RNG(0))
+    assert boards.positions.max() == 6 and world.render(boards).shape == (500, 70, 70, 3)
+    assert world.factors(boards).shape == (500, 9, 49 + 9) and (world.factors(boards).sum(-1) == 2).all()
+    corner = np.array([[[6, 6], [0, 0]]])
+    for direction in (2, 3):  # east, south
+        after, invalid = push(corner, np.array([[2, 1]]), np.array([direction]), 7)
+        assert (after == corner).all() and not invalid.any()
+    after, _ = push(np.array([[[4, 4], [0, 0]]]), np.array([[2, 1]]), np.array([2]), 7)
+    assert after[0, 0].tolist() == [4, 5]
+    with pytest.raises(Problem, match="5 to 9 cells"):
+        PhysicsWorld(board=4)
+
+
+def test_unseen_shapes_are_none_of_the_three_trained_ones():
+    for setting in ("observed", "unobserved"):
+        world = PhysicsWorld(setting=setting, colormap="blues" if setting == "observed" else "sets")
+        assert set(np.unique(world.reset(500, RNG(0), "unseen-shape").shapes)) == {3, 4, 5}
