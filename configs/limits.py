@@ -62,6 +62,7 @@ LIMITS = {
     "loss.stages.*.weight_decay": ("a number >= 0", number(at_least=0)),
     "loss.stages.*.schedule": ("constant or cosine", one_of("constant", "cosine")),
     "loss.stages.*.trains": (f"parts of the model: {', '.join(PARTS)}", list_of(one_of(*PARTS))),
+    "loss.own_window": ("true or false", lambda v: isinstance(v, bool)),
     "loss.open_loop": ("true or false", lambda v: isinstance(v, bool)),
     "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
     "env.splits.*.length": ("a whole number >= 1", whole(1)),

@@ -29,7 +29,7 @@ from rich.table import Table
 from envs.collect import collect
 from envs.problem import Problem, nearest
 from eval.ceilings import has_ceiling
-from eval.distances import HEADS, Pairs, fit_distance
+from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_distance
 from eval.page import write_whole
 from eval.planning import LatentSearch, Random, Replay, Simulator, TrueGreedy, draw_tasks, reach
 from eval.runs import load_run
@@ -50,16 +50,22 @@ BASELINES = {
 }
 
 
-def _distance(model, world, cfg, env, data_dir, asked):
-    """(predictor, held-out error or none, seconds)."""
+def _distance(model, world, cfg, env, data_dir, asked, kept: Path | None = None):
+    """(predictor, held-out error or none, seconds).  kept: the folder where predictors stay, so that one is trained once."""
     start = time.monotonic()
     if asked["reward"] == "latent":
         return LatentDistance(), None, 0.0
+    name = "-".join(str(asked[key]) for key in ("reward", "reach", "ahead", "reward_steps", "reward_learning_rate", "seed"))
+    path = None if kept is None else kept / f"distance-{name}.pt"
+    if path is not None and path.exists():
+        return *load_distance(path, model), time.monotonic() - start
     pairs = [
         Pairs(model, world, collect(env, world, split, data_dir or cfg.data_dir), asked["reach"], asked["ahead"])
         for split in ("train", "valid")
     ]
     head, error = fit_distance(asked["reward"], *pairs, asked["reward_steps"], asked["reward_learning_rate"], asked["seed"])
+    if path is not None:
+        save_distance(path, asked["reward"], head, error, model)
     return head, error, time.monotonic() - start
 
 
@@ -103,7 +109,7 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
         draw_tasks(world, asked["episodes"], h, asked["seed"], asked["mode"], asked["goal_may_equal_start"])
         for h in asked["horizons"]
     ]
-    distance, errors["reward"], timing["reward_s"] = _distance(model, world, cfg, env, data_dir, asked)
+    distance, errors["reward"], timing["reward_s"] = _distance(model, world, cfg, env, data_dir, asked, folder / "checkpoints")
     blank = None
     if "untrained" in names:
         torch.manual_seed(asked["seed"])

@@ -158,7 +158,9 @@ class LatentSearch:
         if self.latent is None:
             self.latent = encode_frames(self.model, show(self.world, boards))
         else:
-            predicted, self.memory = self._step(self.latent, self.actions[self.action], self.memory)
+            memory = None if self.memory is None else self.memory.to(self.model.device)
+            step = self.latent.to(self.model.device), self.actions[self.action].to(self.model.device), memory
+            predicted, self.memory = (None if made is None else made.cpu() for made in self.model.step(*step))
             self.latent = encode_frames(self.model, show(self.world, boards)) if self.closed else predicted
         at_once = max(1, ROWS // (self.width * len(self.actions)))
         parts = torch.arange(len(boards)).split(at_once)
@@ -173,9 +175,7 @@ class LatentSearch:
         first = None  # (E, W): what each beam began with
         for level in range(depth):
             beams = latent.shape[1]
-            latent = latent.flatten(0, 1).repeat_interleave(choices, 0)
-            memory = None if memory is None else memory.flatten(0, 1).repeat_interleave(choices, 0)
-            latent, memory = self._step(latent, self.actions.repeat(episodes * beams, 1), memory)
+            latent, memory = self._step_every(latent.flatten(0, 1), None if memory is None else memory.flatten(0, 1))
             far = _finite(self.distance(latent, goal.repeat_interleave(beams * choices, 0))).view(episodes, -1)
             if level == depth - 1:
                 best = far.argmin(1)
@@ -185,12 +185,12 @@ class LatentSearch:
             latent = latent.unflatten(0, (episodes, -1))[row, kept]
             memory = None if memory is None else memory.unflatten(0, (episodes, -1))[row, kept]
 
-    def _step(self, latent, action, memory):
-        """One step of any number of latents, in parts."""
-        parts = []
-        for rows in torch.arange(len(latent)).split(ROWS):
+    def _step_every(self, latent, memory):
+        """Every action from any number of latents, in parts."""
+        parts, actions = [], self.actions.to(self.model.device)
+        for rows in torch.arange(len(latent)).split(max(1, ROWS // len(actions))):
             before = None if memory is None else memory[rows].to(self.model.device)
-            predicted, after = self.model.step(latent[rows].to(self.model.device), action[rows].to(self.model.device), before)
+            predicted, after = self.model.step_every(latent[rows].to(self.model.device), actions, before)
             parts.append((predicted.cpu(), None if after is None else after.cpu()))
         latents, memories = zip(*parts)
         return torch.cat(latents), None if memories[0] is None else torch.cat(memories)

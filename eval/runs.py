@@ -91,18 +91,18 @@ def load_config(folder: str | Path) -> DictConfig:
     return config
 
 
-def _digest(state: dict) -> str:
+def digest(state: dict) -> str:
     """Of names and bytes of all weights: a flipped bit would otherwise be scored without complaint."""
-    digest = hashlib.sha256()
+    sha = hashlib.sha256()
     for name, weights in state.items():
-        digest.update(name.encode() + weights.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()
+        sha.update(name.encode() + weights.detach().cpu().contiguous().numpy().tobytes())
+    return sha.hexdigest()
 
 
 def save_weights(model: WorldModel, path: Path) -> None:
     """Weights and their digest, written whole or not at all."""
     part, state = path.with_suffix(".part"), model.state_dict()
-    torch.save({"state_dict": state, "digest": _digest(state)}, part)
+    torch.save({"state_dict": state, "digest": digest(state)}, part)
     part.replace(path)
 
 
@@ -114,7 +114,7 @@ def read_checkpoint(path: Path) -> dict:
     stage = "" if path.parent.name == "checkpoints" else f" (the whole folder {path.parent})"
     try:
         found = torch.load(path, map_location="cpu", weights_only=False)
-        whole = found.get("digest", None) in (None, _digest(found["state_dict"]))
+        whole = found.get("digest", None) in (None, digest(found["state_dict"]))
     except Exception as error:  # a damaged pickle can raise nearly anything
         kind = type(error).__name__
         raise Problem(f"{path} is not a readable checkpoint ({kind}); remove it{stage} and train again") from error

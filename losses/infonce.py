@@ -24,11 +24,13 @@ class InfoNCE:
     forward: each prediction must find its true next frame among all frames of the batch; backward: each true next frame
     must find its prediction among all predictions; squared: |prediction - next|^2, summed over the latent. Candidates
     whose picture equals the true one are left out (a false negative otherwise). Means over the batch's transitions.
+    own_window: false leaves the frames of a prediction's own window out of its candidates, the true one kept (an ablation:
+    only other episodes are negatives then).
     open_loop: inside a window the model is fed its own predictions.
     """
 
-    def __init__(self, squared_weight: float = 1.0, open_loop: bool = False) -> None:
-        self.squared_weight, self.open_loop = squared_weight, open_loop
+    def __init__(self, squared_weight: float = 1.0, own_window: bool = True, open_loop: bool = False) -> None:
+        self.squared_weight, self.own_window, self.open_loop = squared_weight, own_window, open_loop
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         latent = encode_windows(model, batch)
@@ -39,6 +41,9 @@ class InfoNCE:
             predicted = predicted.float().flatten(2).flatten(0, 1)  # (B T, F)
             logits = -squared_distances(predicted, frames.flatten(0, 1))
             twin = batch.frame[:, 1:].flatten()[:, None] == batch.frame.flatten()[None]
+            if not self.own_window:
+                window = torch.arange(windows, device=latent.device)
+                twin |= window.repeat_interleave(frames_each - 1)[:, None] == window.repeat_interleave(frames_each)[None]
             rows = torch.arange(len(predicted), device=latent.device)
             true = torch.arange(windows * frames_each, device=latent.device).view(windows, frames_each)[:, 1:].flatten()
             twin[rows, true] = False

@@ -12,6 +12,7 @@ class SiameseDistance(nn.Module):
 
     def __init__(self, size: int, hidden: int = 256, features: int = 20) -> None:
         super().__init__()
+        self.size = size  # of a flattened latent
         self.f = nn.Sequential(
             nn.Linear(size, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, features)
         )
@@ -28,6 +29,7 @@ class FlatDistance(nn.Module):
 
     def __init__(self, size: int, hidden: int = 512) -> None:
         super().__init__()
+        self.size = size  # of a flattened latent
         self.layers = nn.Sequential(nn.Linear(2 * size, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
     def forward(self, latent: Tensor, goal: Tensor) -> Tensor:

@@ -46,6 +46,14 @@ class WorldModel(LightningModule):
             return self.transition(latent, action), None
         return self.transition.step(latent, action, self.transition.start(latent) if memory is None else memory)
 
+    def step_every(self, latent: Tensor, actions: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """`step` under each of some actions.  latent (B, K, D), actions (N, A)  ->  (B N, K, D) and memory (B N, M)."""
+        if hasattr(self.transition, "every"):
+            return self.transition.every(latent, actions).flatten(0, 1), None
+        count = len(actions)
+        memory = None if memory is None else memory.repeat_interleave(count, 0)
+        return self.step(latent.repeat_interleave(count, 0), actions.repeat(len(latent), 1), memory)
+
     def rollout(self, latent: Tensor, actions: Tensor, memory: Tensor | None = None) -> Tensor:
         """latent (B, K, D), actions (B, T, A)  ->  predicted latents (B, T, K, D), open loop.
 

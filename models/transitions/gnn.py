@@ -33,12 +33,28 @@ class GNNTransition(nn.Module):
         self.register_buffer("senders", senders(num_objects), persistent=False)
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
+        blocks = action.view(len(action), self.num_slots, -1)
+        return latent + self.node(torch.cat([latent, blocks, self._incoming(latent)], -1))
+
+    def every(self, latent: Tensor, actions: Tensor) -> Tensor:
+        """One step under each of some actions: latent (B, K, D), actions (N, A)  ->  (B, N, K, D).
+
+        Messages do not see the action and are sent once; nodes that are told the same block move alike and are asked once.
+        """
+        k = self.num_slots
+        blocks, told = actions.view(len(actions) * k, -1).unique(dim=0, return_inverse=True)
+        count = len(blocks)
+        own, incoming = (part[:, :, None].expand(-1, -1, count, -1) for part in (latent, self._incoming(latent)))
+        moves = self.node(torch.cat([own, blocks.expand(len(latent), k, -1, -1), incoming], -1))  # (B, K, count, D)
+        slot = torch.arange(k, device=latent.device)
+        return latent[:, None] + moves[:, slot, told.view(-1, k)]
+
+    def _incoming(self, latent: Tensor) -> Tensor:
+        """The sum of the messages to every slot, (B, K, hidden)."""
         batch, k, _ = latent.shape
         # A linear layer on [s_i, s_j] is the sum of two linear layers: K products where pairs would need K (K - 1).
         own, other = self.edge_in.weight.chunk(2, 1)
         own, other = F.linear(latent, own, self.edge_in.bias), F.linear(latent, other)
         edges = self.edge(own[:, :, None] + other.index_select(1, self.senders).view(batch, k, k - 1, -1))
         # The last edge layer is linear too, so it is applied once to the sum: sum_j (W h_ij + b) = W sum_j h_ij + (K-1) b
-        incoming = F.linear(edges.sum(2), self.edge_out.weight) + (k - 1) * self.edge_out.bias
-        blocks = action.view(batch, k, -1)
-        return latent + self.node(torch.cat([latent, blocks, incoming], -1))
+        return F.linear(edges.sum(2), self.edge_out.weight) + (k - 1) * self.edge_out.bias

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from losses.contrastive import Contrastive, contrastive, energy
+from losses.hinge import AllPairsHinge
 from losses.infonce import InfoNCE, squared_distances
 from losses.nll import JointNLL, LatentPrediction, Reconstruction, bce, squared_error
 from losses.objective import encode_windows, infer_steps_apart
@@ -126,7 +127,29 @@ def test_infonce_masks_twins_of_other_windows():
     assert apart["forward"].item() == pytest.approx(math.log(2 + 2 * math.exp(-1)), rel=1e-5)
 
 
-@pytest.mark.parametrize("objective", [Contrastive(), InfoNCE()])
+def test_infonce_without_its_own_window():
+    """Only other windows' frames are negatives then: the window 0 -> 1 alone has none, the second window's frames stay."""
+    alone = windows([[[[0.0]], [[1.0]]]], [[[0.5]]])
+    assert InfoNCE(own_window=False)(Table(), alone)["forward"].item() == pytest.approx(0.0)
+    assert InfoNCE()(Table(), alone)["forward"].item() == pytest.approx(math.log(2))
+    both = windows([[[[0.0]], [[1.0]]], [[[5.0]], [[1.0]]]], [[[1.0]], [[-4.0]]])
+    # predictions 1 and 1; candidates of the first: its true 1, and 5, 1 of the other window; of the second: its 1, and 0, 1
+    first = math.log(2 + math.exp(-16))
+    second = math.log(2 + math.exp(-1))
+    assert InfoNCE(own_window=False)(Table(), both)["forward"].item() == pytest.approx((first + second) / 2, rel=1e-5)
+
+
+def test_all_pairs_hinge_by_hand():
+    """States 0 and 3 against the frames 0, .2, 3, 4 (2 d^2 each): pairs inside the hinge are (0, .2) alone."""
+    batch = windows([[[[0.0]], [[0.2]]], [[[3.0]], [[4.0]]]], [[[0.5]], [[1.0]]])
+    terms = AllPairsHinge()(Table(), batch)
+    assert terms["positive"].item() == pytest.approx((2 * 0.3**2 + 0) / 2, rel=1e-4)
+    assert terms["negative"].item() == pytest.approx(1 - 2 * 0.2**2, rel=1e-4)
+    same = windows([[[[0.0]], [[0.2]]], [[[3.0]], [[4.0]]]], [[[0.5]], [[1.0]]], [[7, 7], [8, 9]])
+    assert AllPairsHinge()(Table(), same)["negative"].item() == 0.0
+
+
+@pytest.mark.parametrize("objective", [Contrastive(), InfoNCE(), AllPairsHinge()])
 def test_every_frame_is_encoded_once(objective):
     """A window of T steps costs T + 1 encodings, not 2 T."""
     model = Table()

@@ -239,3 +239,15 @@ def test_maps_begin_on_blocks(seed):
     cell = torch.from_numpy(boards.positions[..., 0] * 5 + boards.positions[..., 1]).long()
     mass = maps.gather(2, cell[:, None].expand(-1, 5, -1)).sum(-1).mean(0)  # of each map on the five blocks
     assert (mass > 2 * 5 / 25).all()
+
+
+def test_gnn_under_every_action_at_once():
+    """Messages sent once and equal nodes asked once give what one pass for each action gives."""
+    torch.manual_seed(0)
+    model = WorldModel(torch.nn.Identity(), GNNTransition(3, 15, 8, 32)).eval()
+    latent, actions = torch.randn(4, 3, 8), torch.eye(15)
+    with torch.no_grad():
+        made, memory = model.step_every(latent, actions)
+        one_by_one = torch.stack([model.transition(latent, a.expand(4, -1)) for a in actions], 1)
+    assert memory is None
+    torch.testing.assert_close(made.view(4, 15, 3, 8), one_by_one, rtol=1e-4, atol=1e-5)

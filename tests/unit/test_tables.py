@@ -9,11 +9,15 @@ import time
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
 import eval.sweep
 from envs.problem import Problem
+from eval.panels import Cell, book, fill, panels, run_name
+from eval.plan import _file_name
 from eval.sweep import Job, missing, run_jobs
-from eval.tables import Cell, book, caption, expected_minutes, fill, jobs_of, latex, lines, long_csv, panels, run_name
+from eval.table_text import caption, latex, lines, long_csv
+from eval.tables import expected_minutes, jobs_of
 
 PAGES = book()
 
@@ -27,16 +31,20 @@ def cfg(tmp_path):
 def scripts(tmp_path, monkeypatch):
     """Stand-ins for fit.py and plan.py: they write the results their arguments name, and note every start."""
     for name, body in {
-        "train/fit.py": "m = {'test/hits@1/h1': 50.0 + float(told['seed'])}; out = {'metrics': m}",
-        "eval/plan.py": "out = json.loads(path.read_text()); ps = told['planners'].strip('[]').split(',')\n"
+        "train/fit.py": "m = {f'test/{k}/h{h}': 50.0 + float(told['seed']) for k in ('hits@1', 'mrr', 'cf_hits@1') for h in (1, 5, 10)}\n"
+        "out = {'metrics': m}",
+        "eval/score.py": "path = folder / f'results-{told[\"split\"]}.json'\n"
+        "out = {'metrics': {f'test/{k}/h{h}': 7.0 for k in ('hits@1', 'cf_hits@1') for h in (1, 5, 10)}}",
+        "eval/plan.py": "path = folder / (f'plan-mode{told[\"mode\"]}.json' if 'mode' in told else 'results.json')\n"
+        "out = json.loads(path.read_text()) if path.exists() else {'metrics': {}}; ps = told['planners'].strip('[]').split(',')\n"
         "out['metrics'] |= {f'plan/success/{p}/h{h}': 1.0 for p in ps for h in (1, 5, 10)}",
     }.items():
         script = tmp_path / name
-        script.parent.mkdir()
+        script.parent.mkdir(exist_ok=True)
         script.write_text(
             "import json, sys, pathlib, time\n"
             "told = dict(a.split('=', 1) for a in sys.argv[1:])\n"
-            f"folder = pathlib.Path(told['run'] if 'run' in told else told['runs_dir'] + '/' + told['name'])\n"
+            "folder = pathlib.Path(told['run'] if 'run' in told else told['runs_dir'] + '/' + told['name'])\n"
             "folder.mkdir(parents=True, exist_ok=True); path = folder / 'results.json'\n"
             f"open(folder / 'starts', 'a').write(sys.argv[0][-7:] + '\\n'); time.sleep(.2)\n{body}\n"
             "path.write_text(json.dumps(out))\n"
@@ -46,8 +54,8 @@ def scripts(tmp_path, monkeypatch):
 
 def test_every_declared_run_composes(compose, root):
     """Every row of every table is a command that train/fit.py understands; every row has its epochs in every budget."""
-    every = panels(PAGES, "all", "all", None)
-    assert {p.key for p in every} >= {*(f"table{n}" for n in range(3, 15)), "figure23-1", "figure25-3"}
+    every = panels(PAGES, "all", "all", None) + panels(PAGES, ["few-shot", "ablation"], None, None)
+    assert {p.key for p in every} >= {*(f"table{n}" for n in range(3, 15)), "table16-part3", "figure20-part1", "figure21-part2", "figure25-part3"}
     for panel in every:
         assert (root / "configs" / "env" / f"{panel.env}.yaml").exists()
     for panel in {p.rows: p for p in every}.values():
@@ -55,8 +63,11 @@ def test_every_declared_run_composes(compose, root):
             for name, budget in PAGES["budgets"].items():
                 config = compose("fit", *PAGES["rows"][row], *budget["rows"][row], f"env={panel.env}")
                 assert f"loss={config.loss.name}" in PAGES["rows"][row] and f"model={config.model.name}" in PAGES["rows"][row]
-                if name == "paper" and not row.startswith("ours"):
+                if name == "paper" and row in PAGES["groups"]["paper"]:
                     assert (config.model.size, config.model.width, config.loss.window) == ("medium", 128, 1)
+        for split in {column.split for column in panel.columns} - {None}:
+            assert split in config.env.splits  # and a mode of the same name, where plans are asked for
+            assert config.env.splits[split].mode == split
     assert all(set(budget["rows"]) == set(PAGES["rows"]) for budget in PAGES["budgets"].values())
 
 
@@ -92,10 +103,31 @@ def test_what_is_done_is_skipped(cfg, scripts, tmp_path):
         todo = missing(jobs_of(asked, PAGES, cfg))
         assert not run_jobs(todo, 2, tmp_path / "logs", lambda _: None)
         assert (folder / "starts").read_text().split() == starts
-    cells = fill(ranking[0], PAGES, cfg)
-    cell = cells["GNN + NLL", "H@1", 1]
-    assert cell.values == {0: 50.0, 1: 51.0} and str(cell) == "50.50 ± 0.71"
-    assert str(cells["GNN + NLL", "MRR", 10]) == "-"
+    cell = fill(ranking[0], cfg)["GNN + NLL", "H@1", 1]
+    assert cell.values == {0: 50.0, 1: 51.0} and str(cell) == "50.5 ± 0.7"
+    assert str(fill(success[0], cfg)["comparison: greedy, true world", "closed loop", 10]) == "-"
+
+
+def test_other_splits_are_scored_and_planned_on(cfg, scripts, tmp_path):
+    """Zero-shot: one training, one scoring for each split, one plan for each mode, each once, each in its own column."""
+    asked = panels(PAGES, 16, None, ["GNN + NLL"])
+    cfg["seeds"] = 1
+    assert not run_jobs(missing(jobs_of(asked, PAGES, cfg)), 1, tmp_path / "logs", lambda _: None)
+    assert not missing(jobs_of(asked, PAGES, cfg))
+    folder = tmp_path / "runs" / run_name("GNN + NLL", "physics5", "2min", 0)
+    starts = (folder / "starts").read_text().split()
+    assert (starts[0], starts.count("core.py"), starts.count("plan.py"), len(starts)) == ("/fit.py", 6, 3, 10)
+    ranking, _, success = (fill(panel, cfg) for panel in asked)
+    assert ranking["GNN + NLL", "as trained", 5].values == {0: 50.0} and ranking["GNN + NLL", "any shades", 5].values == {0: 7.0}
+    assert success["GNN + NLL", "unseen shapes", 10].values == {0: 1.0}
+
+
+def test_files_are_those_that_score_and_plan_write(compose):
+    """The file a column reads is the one the commands write."""
+    usual = {k: v for k, v in OmegaConf.to_container(compose("plan")).items() if k not in ("run", "data_dir")}
+    column = panels(PAGES, 16, None, None)[2].columns[1]
+    assert column.split == "zero-shot" and column.file == _file_name({**usual, "mode": "zero-shot"})
+    assert panels(PAGES, 16, None, None)[0].columns[4].file == "results-zero-shot.json"
 
 
 def test_two_sweeps_share_the_work(cfg, scripts, tmp_path):
@@ -161,14 +193,15 @@ def test_what_is_written(cfg):
     """Published cells stand beside ours or say that they are not; LaTeX is escaped; the csv has one line for each number."""
     panel = panels(PAGES, 4, None, ["GNN + NLL"])[0]
     pages = {**PAGES, "published": {"table4": {"AE + NLL": {"H@1": [1, 2, 3]}}}}
-    cells = fill(panel, pages, cfg)
+    cells = fill(panel, cfg)
     header, rows = lines(panel, pages, cells)
-    assert header[0] == "" and header[-1] == "published" and rows == [["GNN + NLL", *["-"] * 6, "not published"]]
+    assert header[0] == "" and header[-1] == "published" and rows == [["GNN + NLL", "-", "-", "-", "not published"]]
     both = panels(PAGES, 4, None, ["AE + NLL"])[0]
-    assert lines(both, pages, fill(both, pages, cfg))[1] == [["AE + NLL", *["-"] * 6, "H@1 1 / 2 / 3"]]
-    assert str(Cell({0: 50.0, 2: 52.0}, asked=3)) == "51.00 ± 1.41 (2 of 3)"
+    assert lines(both, pages, fill(both, cfg))[1] == [["AE + NLL", "-", "-", "-", "H@1 1 / 2 / 3"]]
+    assert header[1:3] == ["H@1 1 / 5 / 10", "MRR 1 / 5 / 10"]
+    assert str(Cell({0: 50.0, 2: 52.0}, asked=3)) == "51.0 ± 1.4 (2 of 3)"
     text = caption(panel, pages, cfg)
-    for words in ("budget 2min", "seeds 0, 1", "pool 10000", "ties against us"):
+    for words in ("budget 2min", "seeds 0, 1", "pool 10000", "ties against us", "modular only 50"):
         assert words in text
     assert r"50.00 $\pm$ 1" in latex(["a"], [["50.00 ± 1"]], "50 %_")
-    assert long_csv(panel, cells).splitlines() == ["table,env,row,metric,steps,seed,value"]
+    assert long_csv([(panel, cells)]).splitlines() == ["table,env,row,metric,steps,seed,value"]

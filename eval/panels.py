@@ -1,0 +1,161 @@
+"""The tables and figures of paper_tables.yaml as values: which rows, of which runs, under which numbers, and what those runs say."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+
+from omegaconf import OmegaConf
+
+from envs.problem import Problem, nearest
+
+HORIZONS = (1, 5, 10)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric of a panel at all horizons.
+
+    key: in `metrics` of a results file, {} for the horizon.  split: none reads the run's own test split; else another
+    split of the env, or for plans the mode of that name.
+    """
+
+    label: str
+    key: str
+    split: str | None = None
+
+    @property
+    def file(self) -> str:
+        """The results file of a run folder that holds it."""
+        if self.split is None:
+            return "results.json"
+        return f"results-{self.split}.json" if self.key.startswith("test/") else f"plan-mode{self.split}.json"
+
+    def at(self, horizon: int) -> str:
+        return self.key.format(horizon)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows of runs on one env, under some columns; a table or figure has one or several.
+
+    bounds: name -> key, {} for the horizon or for the column's own name.  chart: bars | scatter.
+    """
+
+    key: str  # table4, figure23-1
+    title: str
+    env: str
+    rows: tuple[str, ...]
+    columns: tuple[Column, ...]
+    bounds: dict[str, str]
+    told: str  # the protocol of the columns
+    said: str = ""  # what the paper's text says, where it gives figures
+    chart: str = "bars"
+
+    @property
+    def page(self) -> str:
+        """The table it belongs to: table16-2 is part of table16."""
+        return self.key.partition("-part")[0]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one row shows of one column at one horizon: the values of the seeds that are there, of so many asked for."""
+
+    values: dict[int, float]
+    asked: int = 1
+
+    def __str__(self) -> str:
+        values = list(self.values.values())
+        if not values:
+            return "-"
+        short = f" ({len(values)} of {self.asked})" if len(values) < self.asked else ""
+        return (f"{mean(values):.1f} ± {stdev(values):.1f}" if len(values) > 1 else f"{values[0]:.1f}") + short
+
+
+def book() -> dict:
+    """paper_tables.yaml."""
+    return OmegaConf.to_container(OmegaConf.load(Path(__file__).parent / "paper_tables.yaml"))
+
+
+def _column(label: str, place: str) -> Column:
+    """place: key, or split:key."""
+    split, _, key = place.rpartition(":")
+    return Column(label, key, split or None)
+
+
+def _panel(key: str, spec: dict, book: dict, only: list[str] | None) -> Panel:
+    rows = tuple(row for group in spec["rows"] for row in book["groups"].get(group, [group]) if only is None or row in only)
+    metrics = book["metrics"][spec["metrics"]]
+    columns = tuple(_column(label, place) for label, place in metrics["columns"].items())
+    more = {name: spec[name] for name in ("said", "chart") if name in spec}
+    return Panel(key, spec["title"], spec["env"], rows, columns, metrics["bounds"], metrics["told"], **more)
+
+
+def panels(book: dict, table, figure, only: list[str] | str | None) -> list[Panel]:
+    """The panels asked for, those without a row left out; unknown tables, figures and rows are refused."""
+    only = [only] if isinstance(only, str) else only
+    for row in only or []:
+        if row not in book["rows"]:
+            raise Problem(f"there is no row '{row}': {nearest(row, book['rows'])}")
+    found = []
+    for kind, asked in (("table", table), ("figure", figure)):
+        known = book[f"{kind}s"]
+        published = [number for number in known if isinstance(number, int)]
+        numbers = published if asked == "all" else [] if asked is None else asked if isinstance(asked, list) else [asked]
+        for number in numbers:
+            if number not in known:
+                raise Problem(f"there is no {kind} '{number}'; known: {', '.join(map(str, known))}, all")
+            specs = known[number] if isinstance(known[number], list) else [known[number]]
+            specs = [part for s in specs for part in _parts(s, book)]
+            for part, spec in enumerate(specs, 1):
+                name = f"{kind}{number}" if isinstance(number, int) else number
+                found.append(_panel(f"{name}-part{part}" if len(specs) > 1 else name, spec, book, only))
+    if not found:
+        raise Problem("nothing asked for; name a table or a figure: python eval/tables.py table=4")
+    found = [panel for panel in found if panel.rows]
+    if not found:
+        raise Problem(f"no table asked for has the rows {', '.join(only)}; leave out rows=")
+    return found
+
+
+def _parts(spec, book: dict) -> list[dict]:
+    """A spec, or the number of a table whose specs are meant."""
+    if isinstance(spec, dict):
+        return [spec]
+    told = book["tables"][spec]
+    return told if isinstance(told, list) else [told]
+
+
+def run_name(row: str, env: str, budget: str, seed: int) -> str:
+    """The run folder of one row: letters, digits, dashes."""
+    words = "".join(c if c.isalnum() else " " for c in row.lower()).split()
+    return "-".join([*words, env, budget, f"s{seed}"])
+
+
+def read(folder: Path, file: str = "results.json") -> dict[str, float] | None:
+    """The metrics of a finished run, or none."""
+    try:
+        return json.loads((folder / file).read_text())["metrics"]
+    except (FileNotFoundError, json.JSONDecodeError, KeyError):
+        return None
+
+
+def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:
+    """(row, column, horizon) -> what the finished runs say. A bound is the mean over all of them, its seed is -1."""
+    cells = {}
+    for column in panel.columns:
+        found = {}  # row -> seed -> metrics
+        for row in panel.rows:
+            folders = {s: Path(cfg["runs_dir"]) / run_name(row, panel.env, cfg["budget"], s) for s in range(cfg["seeds"])}
+            runs = {seed: read(folder, column.file) for seed, folder in folders.items()}
+            found[row] = {seed: metrics for seed, metrics in runs.items() if metrics}
+        for h in HORIZONS:
+            for row, of_row in found.items():
+                values = {seed: m[column.at(h)] for seed, m in of_row.items() if column.at(h) in m}
+                cells[row, column.label, h] = Cell(values, cfg["seeds"])
+            for bound, pattern in panel.bounds.items():
+                name = pattern.format(h) if "h{}" in pattern else pattern.format(column.at(h).removeprefix("test/"))
+                values = [m[name] for of_row in found.values() for m in of_row.values() if name in m]
+                cells[bound, column.label, h] = Cell({-1: mean(values)} if values else {})
+    return cells

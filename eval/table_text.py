@@ -1,0 +1,64 @@
+"""A filled panel as text: rows and caption, markdown, LaTeX, CSV."""
+
+import csv
+import io
+
+from eval.panels import HORIZONS, Panel
+
+
+def lines(panel: Panel, book: dict, cells: dict) -> tuple[list[str], list[list[str]]]:
+    """Header and rows, a column's horizons side by side, published numbers beside ours."""
+    header = ["", *(f"{column.label} {' / '.join(map(str, HORIZONS))}" for column in panel.columns), "published"]
+    told = book["published"].get(panel.key, {})
+    rows = []
+    for row in [*panel.rows, *panel.bounds]:
+        shown = [_joined([str(cells[row, column.label, h]) for h in HORIZONS]) for column in panel.columns]
+        ours = row.startswith("ours") or row not in panel.rows
+        published = "; ".join(f"{metric} {' / '.join(map(str, values))}" for metric, values in told.get(row, {}).items())
+        if row in panel.rows or any(text != "-" for text in shown):
+            rows.append([row, *shown, "" if ours else published or "not published"])
+    return header, rows
+
+
+def _joined(texts: list[str]) -> str:
+    return "-" if set(texts) == {"-"} else " / ".join(texts)
+
+
+def caption(panel: Panel, book: dict, cfg) -> str:
+    """The protocol in one line: a number without it means nothing."""
+    budget = book["budgets"][cfg["budget"]]
+    seeds = ", ".join(map(str, range(cfg["seeds"])))
+    said = f"; the paper's text: {panel.said}" if panel.said else ""
+    return f"{panel.title}. {panel.env}; {budget['told']} (budget {cfg['budget']}), seeds {seeds}; {panel.told}; percent{said}"
+
+
+def markdown(panel: Panel, header, rows, text: str) -> str:
+    body = "\n".join("| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows])
+    return f"### {panel.key}\n\n{body}\n\n{text}\n"
+
+
+def latex(header, rows, text: str) -> str:
+    def cell(content: str) -> str:
+        return content.replace("±", r"$\pm$").replace("%", r"\%").replace("_", r"\_").replace("&", r"\&")
+
+    body = " \\\\\n".join(" & ".join(map(cell, row)) for row in rows)
+    top = " & ".join(map(cell, header))
+    return (
+        f"\\begin{{table}}\n\\caption{{{cell(text)}}}\n\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n\\hline\n{top} \\\\\n\\hline\n"
+        f"{body} \\\\\n\\hline\n\\end{{tabular}}\n\\end{{table}}\n"
+    )
+
+
+CSV_HEADER = ("table", "env", "row", "metric", "steps", "seed", "value")
+
+
+def long_csv(filled: list[tuple[Panel, dict]]) -> str:
+    """One line for each number of some panels: row, metric, horizon, seed, value."""
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(CSV_HEADER)
+    for panel, cells in filled:
+        for (row, metric, h), cell in cells.items():
+            for seed, value in cell.values.items():
+                out.writerow([panel.key, panel.env, row, metric, h, seed if row in panel.rows else "", value])
+    return text.getvalue()
