@@ -21,8 +21,6 @@ import numpy as np
 import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
-from rich.console import Console
-from rich.table import Table
 
 from envs.collect import collect
 from envs.observe import recorded, show
@@ -31,6 +29,7 @@ from eval.belief import if_heavier, push_belief
 from eval.page import line_chart, page, table, write_whole
 from eval.rollouts import actions_of, encode_frames
 from eval.runs import config_hash, load_run
+from eval.terminal import print_table
 
 BUCKET, AFTER = 10, 20  # steps
 
@@ -151,10 +150,7 @@ def run(cfg) -> None:
     folders = [cfg.run] if isinstance(cfg.run, str) else list(cfg.run)
     results = [adapt(folder, cfg.data_dir, cfg.split, cfg.episodes) for folder in folders]
     header, rows = table_rows(results)
-    shown = Table(*header, caption=caption(results))
-    for row in rows:
-        shown.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 100).print(shown)
+    print_table(header, rows, caption(results))
     print(write_page(results, Path(folders[0]) / "adaptation.html"))
 
 

@@ -1,16 +1,14 @@
 """What Ke et al. say in words (arXiv 2107.00848, section 4), held against our runs: each holds, does not hold, or cannot be told."""
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from rich.console import Console
-from rich.table import Table as RichTable
 from scipy.stats import spearmanr
 
 from eval.panels import read, run_name
+from eval.terminal import print_table
 
 STRUCTURED, MONOLITHIC = ("GNN", "Modular"), "AE"
 SETTINGS = ("", "_fixed_unobserved", "_unobserved")
@@ -19,6 +17,7 @@ PAPER_ROWS = ("AE + contrastive", "GNN + contrastive", "Modular + contrastive", 
 H1, CF1 = "test/hits@1/h10", "test/cf_hits@1/h1"
 SUCCESS, RANDOM = "plan/success/model_closed/h10", "plan/floor/random/h10"
 STRONG = 0.8  # a rank correlation above it is more than "some correlation"
+HEADER = ("", "the paper says", "our runs")
 SLIGHTLY = 5.0  # percentage points above random that are still "only slightly better"
 
 
@@ -158,15 +157,16 @@ def check_claims(cfg) -> list[Verdict]:
     ]
 
 
-def print_claims(verdicts: list[Verdict]) -> None:
+def print_claims(verdicts: list[Verdict], cfg) -> None:
     """On the terminal."""
-    shown = RichTable("", "the paper says", "our runs", title="claims", show_lines=True)
-    for verdict in verdicts:
-        shown.add_row(verdict.word, verdict.claim, verdict.figures)
-    Console(width=None if sys.stdout.isatty() else 160).print(shown)
+    rows = [[verdict.word, verdict.claim, verdict.figures] for verdict in verdicts]
+    print_table(HEADER, rows, claims_caption(cfg), title="claims", width=160, show_lines=True)
+
+
+def claims_caption(cfg) -> str:
+    return f"Runs of budget {cfg['budget']}, means over the seeds that are there (of {cfg['seeds']}); a claim holds if every part does."
 
 
 def claims_markdown(verdicts: list[Verdict], cfg) -> str:
     rows = "\n".join(f"| {v.word} | {v.claim} | {v.figures} |" for v in verdicts)
-    told = f"Runs of budget {cfg['budget']}, means over the seeds that are there (of {cfg['seeds']}); a claim holds if every part does."
-    return f"### claims\n\n| | the paper says | our runs |\n|---|---|---|\n{rows}\n\n{told}\n"
+    return f"### claims\n\n| {' | '.join(HEADER)} |\n|---|---|---|\n{rows}\n\n{claims_caption(cfg)}\n"

@@ -20,8 +20,6 @@ import numpy as np
 import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
-from rich.console import Console
-from rich.table import Table
 
 from envs.collect import collect
 from envs.graphs import ancestors
@@ -31,6 +29,7 @@ from eval.ceilings import SAMPLES
 from eval.page import write_whole
 from eval.rollouts import actions_of, encode_frames, rollout
 from eval.runs import config_hash, load_run
+from eval.terminal import print_table
 
 BOARDS = 256  # whose alternatives are encoded at a time
 
@@ -167,12 +166,10 @@ def caption(results: dict) -> str:
 def print_noisy(results: dict) -> None:
     """The table on the terminal."""
     m, nodes = results["metrics"], results["protocol"]["nodes"]
-    table = Table("", *(f"n={n}" for n in nodes), caption=caption(results))
     lines = {"next colour": "accuracy", "ceiling": "ceiling", "floor: paint": "floor/paint", "asked about": "asked"}
-    for label, name in lines.items():
-        keys = [f"noisy/{name}/n{n}" for n in nodes]
-        table.add_row(label, *(f"{m[key]:.2f}" if key in m else "" for key in keys))
-    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    keys = {label: [f"noisy/{name}/n{n}" for n in nodes] for label, name in lines.items()}
+    rows = [[label, *(f"{m[key]:.2f}" if key in m else "" for key in of_row)] for label, of_row in keys.items()]
+    print_table(["", *(f"n={n}" for n in nodes)], rows, caption(results))
 
 
 def run(cfg) -> None:

@@ -23,8 +23,6 @@ import torch
 from filelock import FileLock
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
-from rich.console import Console
-from rich.table import Table
 
 from envs.collect import collect
 from envs.problem import Problem, nearest
@@ -33,6 +31,7 @@ from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_dista
 from eval.page import write_whole
 from eval.planning import LatentSearch, Random, Replay, Simulator, TrueGreedy, draw_tasks, reach
 from eval.runs import load_run
+from eval.terminal import print_table
 from models.reward import LatentDistance
 
 PLANNERS = {
@@ -176,12 +175,10 @@ def caption(results: dict) -> str:
 def print_plans(results: dict) -> None:
     """The table on the terminal."""
     m, horizons = results["metrics"], results["plan"]["horizons"]
-    table = Table("", *(f"{h} step{'s' if h > 1 else ''}" for h in horizons), caption=caption(results))
-    for name, label in ({f"success/{n}": label for n, label in PLANNERS.items()} | BASELINES).items():
-        keys = [f"plan/{name}/h{h}" for h in horizons]
-        if all(key in m for key in keys):
-            table.add_row(label, *(f"{m[key]:.1f}" for key in keys))
-    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    lines = {f"success/{name}": label for name, label in PLANNERS.items()} | BASELINES
+    keys = {label: [f"plan/{name}/h{h}" for h in horizons] for name, label in lines.items()}
+    rows = [[label, *(f"{m[key]:.1f}" for key in of_row)] for label, of_row in keys.items() if set(of_row) <= m.keys()]
+    print_table(["", *(f"{h} step{'s' if h > 1 else ''}" for h in horizons)], rows, caption(results))
 
 
 def run(cfg) -> None:

@@ -1,9 +1,6 @@
 """A run's scores as a table, for the terminal and the report: every score with its ceiling and floors, and the caption."""
 
-import sys
-
-from rich.console import Console
-from rich.table import Table
+from eval.terminal import print_table
 
 
 def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
@@ -56,8 +53,5 @@ def caption(results: dict) -> str:
 def print_scores(results: dict) -> None:
     """The table on the terminal."""
     header, rows = table_rows(results)
-    table = Table(*header, caption=caption(results))
-    for row in rows:
-        table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    print_table(header, rows, caption(results))
     print("  ".join(f"{name} {value}" for name, value in results["timing"].items()))

@@ -21,8 +21,6 @@ from itertools import groupby
 
 import torch
 from omegaconf import OmegaConf
-from rich.console import Console
-from rich.table import Table as RichTable
 
 from envs.problem import Problem, nearest
 from eval.claims import check_claims, claims_markdown, print_claims
@@ -30,6 +28,7 @@ from eval.page import write_whole
 from eval.panels import HORIZONS, Column, Panel, book, fill, panels, read, run_name
 from eval.sweep import Job, missing, run_jobs
 from eval.table_text import caption, latex, lines, long_csv, markdown
+from eval.terminal import print_table
 
 SCORE_S, PLAN_S = 75, 90  # seconds for scores and for plans of one run on one thread, to tell beforehand
 
@@ -88,17 +87,13 @@ def _show(asked: list[Panel], pages: dict, cfg) -> None:
     """Every table on the terminal and as files, its panels one below the other."""
     out = Path(cfg["out"])
     out.mkdir(parents=True, exist_ok=True)
-    console = Console(width=None if sys.stdout.isatty() else 160)
     for page, of_page in groupby(asked, lambda panel: panel.page):
         filled = [(panel, fill(panel, cfg)) for panel in of_page]
         texts = {"md": [], "tex": []}
         for panel, cells in filled:
             header, rows = lines(panel, pages, cells)
             text = caption(panel, pages, cfg)
-            shown = RichTable(*header, title=panel.key, caption=text)
-            for row in rows:
-                shown.add_row(*row)
-            console.print(shown)
+            print_table(header, rows, text, title=panel.key, width=160)
             texts["md"].append(markdown(panel, header, rows, text))
             texts["tex"].append(latex(header, rows, text))
         for kind, parts in texts.items():
@@ -116,7 +111,7 @@ def run(cfg) -> None:
     failed = _run_missing(asked, pages, cfg) if cfg["run_missing"] else {}
     _show(asked, pages, cfg)
     verdicts = check_claims(cfg)
-    print_claims(verdicts)
+    print_claims(verdicts, cfg)
     write_whole(Path(cfg["out"]) / "claims.md", claims_markdown(verdicts, cfg))
     if failed:
         raise Problem(f"{len(failed)} runs failed, first {next(iter(failed))}: {next(iter(failed.values()))}; "
