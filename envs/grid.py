@@ -60,7 +60,7 @@ def _pixels(shape: int, width: int) -> np.ndarray:
 def render(positions: np.ndarray, shapes: np.ndarray, colors: np.ndarray, board: int = GRID) -> np.ndarray:
     """Draw boards of `board` x `board` cells.
 
-    positions (B, N, 2) int (row, column); shapes (B, N) int; colors (B, N, 3) in [0, 1]
+    positions (B, N, 2) int (row, column), negative for an object that is not there; shapes (B, N) int; colors (B, N, 3) in [0, 1]
     ->  (B, 10 board, 10 board, 3) uint8.
     """
     size = board * CELL
@@ -80,8 +80,9 @@ def render(positions: np.ndarray, shapes: np.ndarray, colors: np.ndarray, board:
         drawn = canvas[: part.stop - start]
         drawn[:] = 0
         for i in range(num_objects):
+            there = positions[part, i, 0] >= 0
             for shape in np.unique(shapes[part, i]):
-                k = np.flatnonzero(shapes[part, i] == shape)[:, None]
+                k = np.flatnonzero((shapes[part, i] == shape) & there)[:, None]
                 flat[corner[part, i][k] + _pixels(int(shape), width)] = paint[part, i][k]
         drawn = drawn[:, :size, :size]
         for channel in range(3):

@@ -17,11 +17,13 @@ from envs.spec import EnvSpec
 DIRECTIONS = np.array([(0, 0), (-1, 0), (0, 1), (1, 0), (0, -1)], np.int8)  # stay, north, east, south, west
 NUM_DIRECTIONS = len(DIRECTIONS)
 
+_FEWER = {"fewer-1": 1, "fewer-2": 2}  # objects that are not on the board
 SETTINGS = {
-    "observed": ("train", "test-v1", "test-v2", "test-v3", "zero-shot", "zero-shot-shape", "unseen-shape"),
-    "unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3", "zero-shot-shape", "unseen-shape"),
-    "fixed_unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3"),
+    "observed": ("train", "test-v1", "test-v2", "test-v3", "zero-shot", "zero-shot-shape", "unseen-shape", *_FEWER),
+    "unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3", "zero-shot-shape", "unseen-shape", *_FEWER),
+    "fixed_unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3", *_FEWER),
 }
+ABSENT = -9  # row and column of an object that is not on the board: far from every cell, so that it moves and blocks nothing
 COLORMAPS = {
     "observed": ("blues", "reds", "greens"),
     "unobserved": ("sets", "pastels"),
@@ -29,7 +31,7 @@ COLORMAPS = {
 }
 _GRADIENT = {"blues": "Blues", "reds": "Reds", "greens": "Greens"}
 _PALETTE = {"sets": ("Set1", "Set3"), "pastels": ("Pastel1", "Pastel2")}  # base colours, colours new in few-shot
-_JITTER = {"train": 8, "test-v1": 4, "test-v2": 3, "test-v3": 2, "zero-shot-shape": 8, "unseen-shape": 8}  # the gap divided by this
+_JITTER = {"train": 8, "test-v1": 4, "test-v2": 3, "test-v3": 2, "zero-shot-shape": 8, "unseen-shape": 8, **dict.fromkeys(_FEWER, 8)}  # the gap divided by this
 _SHAPES = {"zero-shot-shape": (0, 6), "unseen-shape": (3, 6)}  # of the others the first three
 
 
@@ -137,7 +139,10 @@ class PhysicsWorld:
     # -- drawing boards -------------------------------------------------------------------------------------------
 
     def reset(self, batch: int, rng: np.random.Generator, mode: str = "train") -> PhysicsBoards:
-        """Draw `batch` independent boards; no two objects share a cell."""
+        """Draw `batch` independent boards; no two objects share a cell.
+
+        fewer-1, fewer-2: so many objects, drawn at random, are absent: not drawn, and their actions do nothing.
+        """
         if mode not in SETTINGS[self.setting]:
             raise Problem(f"physics {self.setting} has no mode '{mode}': {nearest(mode, SETTINGS[self.setting])}")
         if mode in _SHAPES and self._shape_is_index:
@@ -149,6 +154,9 @@ class PhysicsWorld:
         else:
             shapes = rng.integers(*_SHAPES.get(mode, (0, 3)), (batch, n)).astype(np.int8)
         positions = random_cells(batch, n, rng, self.board)
+        if mode in _FEWER:
+            gone = rng.permuted(np.tile(np.arange(n), (batch, 1)), axis=1)[:, : _FEWER[mode]]
+            positions[np.arange(batch)[:, None], gone] = ABSENT
         if self.hidden_weights:
             weights = rng.permuted(np.tile(np.arange(1, n + 1, dtype=np.float32), (batch, 1)), axis=1)
         boards = PhysicsBoards(positions, weights, shapes, np.rint(colors * 255).astype(np.uint8))
@@ -213,11 +221,12 @@ class PhysicsWorld:
     def factors(self, boards: PhysicsBoards) -> np.ndarray:
         """One-hot factors of every object, uint8: its cell (board squared) and, where the frame tells it, its weight rank (N)."""
         cells = boards.positions[..., 0].astype(int) * self.board + boards.positions[..., 1]
-        cells = np.eye(self.board**2, dtype=np.uint8)[cells]
+        here = (boards.positions[..., :1] != ABSENT).astype(np.uint8)  # an absent object has no factors
+        cells = np.eye(self.board**2, dtype=np.uint8)[cells * here[..., 0]] * here
         if self.hidden_weights:
             return cells
         rank = boards.weights.argsort(1).argsort(1)
-        return np.concatenate([cells, np.eye(self.num_objects, dtype=np.uint8)[rank]], -1)
+        return np.concatenate([cells, np.eye(self.num_objects, dtype=np.uint8)[rank] * here], -1)
 
     def alter(self, boards: PhysicsBoards, index: int, rng: np.random.Generator) -> PhysicsBoards:
         """The same boards with one object, `index`, on another free cell."""

@@ -5,7 +5,7 @@ import pytest
 
 from envs.boards import draw_goal
 from envs.grid import color_table
-from envs.physics import COLORMAPS, SETTINGS, PhysicsWorld, push
+from envs.physics import ABSENT, COLORMAPS, SETTINGS, PhysicsWorld, push
 from envs.problem import Problem
 
 RNG = np.random.default_rng
@@ -195,3 +195,26 @@ def test_unseen_shapes_are_none_of_the_three_trained_ones():
     for setting in ("observed", "unobserved"):
         world = PhysicsWorld(setting=setting, colormap="blues" if setting == "observed" else "sets")
         assert set(np.unique(world.reset(500, RNG(0), "unseen-shape").shapes)) == {3, 4, 5}
+
+
+@pytest.mark.parametrize("setting, mode, gone", [("observed", "fewer-1", 1), ("unobserved", "fewer-2", 2)])
+def test_absent_objects_are_not_there(setting, mode, gone):
+    """Not drawn, never in the way, moved by no action, no factors; goals leave them where they are."""
+    world = PhysicsWorld(3, setting=setting, colormap="blues" if setting == "observed" else "sets")
+    boards = world.reset(200, RNG(0), mode)
+    absent = (boards.positions == ABSENT).all(-1)
+    assert (absent.sum(1) == gone).all() and absent.any(0).all()
+    assert (world.factors(boards).any(-1) == ~absent).all()
+    action = absent.argmax(1) * 5 + RNG(1).integers(0, 5, 200)
+    after, invalid = world.step(boards, action)
+    assert (after.positions == boards.positions).all() and not invalid.any()
+    for t in range(20):
+        boards, _ = world.step(boards, RNG(t).integers(0, 15, 200))
+    assert ((boards.positions == ABSENT).all(-1) == absent).all()
+    assert (boards.positions[~absent] >= 0).all() and (boards.positions[~absent] < 5).all()
+    alone = world.reset(200, RNG(2), mode)
+    alone.colors[(alone.positions == ABSENT).all(-1)] = 255  # an object that is not drawn has no colour to see
+    frames = world.render(alone)
+    alone.colors[(alone.positions == ABSENT).all(-1)] = 7
+    assert (world.render(alone) == frames).all() and frames.any((1, 2, 3)).all()
+    assert (world.unpack(world.pack(alone)).positions == alone.positions).all()
