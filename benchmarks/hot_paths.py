@@ -1,7 +1,7 @@
 """How fast the hot paths are on this machine, beside the floors asked of them: prints JSON.
 
     python benchmarks/hot_paths.py
-    python benchmarks/hot_paths.py ranking training   only some of: worlds, collect, ranking, training
+    python benchmarks/hot_paths.py ranking training   only some of: worlds, collect, ranking, training, planning
 """
 
 import sys
@@ -28,7 +28,7 @@ THREADS = 2
 FLOORS = {
     "transitions_per_s": (">=", 500_000), "frames_per_s": (">=", 50_000), "interventions_per_s_full5": (">=", 200_000),
     "collect_s": ("<=", 15), "collect_mb": ("<=", 30), "ranking_s": ("<=", 3), "ranking_extra_mb": ("<=", 1024),
-    "medium": (">=", 600), "small": (">=", 8000),
+    "medium": (">=", 600), "small": (">=", 8000), "planning_s_edge": ("<=", 20),
 }  # fmt: skip
 STEPS, WARM_UP = 24, 4
 
@@ -163,7 +163,35 @@ def training() -> dict:
     return {**best, "samples_per_s": found}
 
 
-PARTS = {"worlds": worlds, "collect": collecting, "ranking": ranking, "training": training}
+def planning() -> dict:
+    """1000 episodes of 10 steps, 25 actions weighed at each: closed loop, learned distance. What the weights are is no matter."""
+    from eval.planning import LatentSearch, draw_tasks, reach
+    from models.encoders import SlotEncoder
+    from models.reward import SiameseDistance
+    from models.transitions.edge import EdgeTransition
+    from models.transitions.gnn import GNNTransition
+    from models.transitions.modular import ModularTransition
+    from models.world_model import WorldModel
+
+    torch.set_num_threads(THREADS)
+    world, found = PhysicsWorld(), {}
+    tasks = draw_tasks(world, 1000, 10, seed=0)
+    cells = {"size": "cells", "hidden": 256}
+    for name, width, encoder, transition in (
+        ("edge", 16, cells, EdgeTransition(5, 25, 16)),
+        ("modular", 16, cells, ModularTransition(5, 25, 16, multiplier=4)),
+        ("gnn", 32, {"size": "small"}, GNNTransition(5, 25, 32)),
+    ):
+        model = WorldModel(SlotEncoder(5, width, **encoder), transition).eval()
+        policy = LatentSearch(model, world, SiameseDistance(5 * width).requires_grad_(False))
+        start, cpu = time.perf_counter(), time.process_time()
+        reach(world, tasks, policy, seed=0)
+        found[f"planning_s_{name}"] = time.perf_counter() - start
+        found[f"planning_cpu_s_{name}"] = time.process_time() - cpu  # of all threads, hardly moved by the load
+    return found
+
+
+PARTS = {"worlds": worlds, "collect": collecting, "ranking": ranking, "training": training, "planning": planning}
 
 
 def _tidy(value):

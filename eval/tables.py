@@ -31,6 +31,7 @@ from eval.table_text import caption, latex, lines, long_csv, markdown
 from eval.terminal import print_table
 
 SCORE_S, PLAN_S = 75, 90  # seconds for scores and for plans of one run on one thread, to tell beforehand
+GPU_RUN = 6 << 30  # bytes of GPU memory that a run of the published protocol stays below
 
 
 def jobs_of(asked: list[Panel], book: dict, cfg) -> list[Job]:
@@ -71,13 +72,20 @@ def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
     return sum(seconds[step[0]] for job in todo for step in job.left()) / 60 / min(workers, max(1, len(todo)))
 
 
+def _workers(budget: str) -> int:
+    """One run for each core; of those that train on a GPU as many as fit into its free memory."""
+    cores = os.cpu_count() or 1
+    if budget != "paper" or not torch.cuda.is_available():
+        return cores
+    return max(1, min(cores, torch.cuda.mem_get_info()[0] // GPU_RUN))
+
+
 def _run_missing(asked: list[Panel], pages: dict, cfg) -> dict[str, str]:
     """Train, score and plan what the panels lack.  -> name of each failed run: why."""
     todo = missing(jobs_of(asked, pages, cfg))
     if not todo:
         return {}
-    alone = cfg["budget"] == "paper" and torch.cuda.is_available()  # the others train on the CPU
-    workers = cfg["jobs"] or (1 if alone else os.cpu_count() or 1)
+    workers = cfg["jobs"] or _workers(cfg["budget"])
     minutes = expected_minutes(todo, pages["budgets"][cfg["budget"]]["minutes"], workers)
     print(f"{len(todo)} runs are missing; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
     return run_jobs(todo, workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))

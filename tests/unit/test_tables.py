@@ -12,12 +12,13 @@ import pytest
 from omegaconf import OmegaConf
 
 import eval.sweep
+import eval.tables
 from envs.problem import Problem
 from eval.panels import Cell, book, fill, panels, run_name
 from eval.plan import _file_name
 from eval.sweep import Job, missing, run_jobs
 from eval.table_text import caption, latex, lines, long_csv
-from eval.tables import expected_minutes, jobs_of
+from eval.tables import _workers, expected_minutes, jobs_of
 
 PAGES = book()
 
@@ -93,6 +94,16 @@ def test_one_run_serves_ranking_and_success(cfg):
     assert len(jobs) == 2 and all([s[0] for s in job.left()] == ["train/fit.py", "eval/plan.py"] for job in jobs)
     assert expected_minutes(jobs, 2, workers=1) == pytest.approx(2 * (120 + 75 + 90) / 60)
     assert expected_minutes(jobs, 2, workers=8) == pytest.approx((120 + 75 + 90) / 60)
+
+
+def test_as_many_runs_as_fit(monkeypatch):
+    """One for each core; with a GPU and the published budget as many as its free memory holds, one at least."""
+    monkeypatch.setattr(eval.tables.os, "cpu_count", lambda: 8)
+    assert _workers("2min") == 8
+    monkeypatch.setattr(eval.tables.torch.cuda, "is_available", lambda: True)
+    for free, runs in ((1 << 30, 1), (13 << 30, 2), (78 << 30, 8)):
+        monkeypatch.setattr(eval.tables.torch.cuda, "mem_get_info", lambda free=free: (free, 80 << 30))
+        assert _workers("paper") == runs and _workers("2min") == 8
 
 
 def test_what_is_done_is_skipped(cfg, scripts, tmp_path):
