@@ -1,0 +1,149 @@
+"""Charts of many runs: bars with their bounds as in the paper, and ranking against success with its rank correlation."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+
+import numpy as np
+
+from eval.page import calm, inline_svg, svg_text, write_whole
+
+INK, SOFT, GREEN = "#23303b", "#6b7a87", "#4a9b7f"
+MODELS = {"ae": "#9a7b4f", "vae": "#b0487a", "gnn": "#d6903f", "modular": "#2f6f9f", "edge": "#3d8f83", "codes": "#8a5a9c",
+          "causal": "#d6603f", "witness": "#5f9ea8", "random": "#8895a0"}  # fmt: skip
+OTHERS = ("#5b7f3a", "#6a6fb5", "#a8553f", "#4f6d7a")  # of models without a colour of their own, by their order
+HATCHES = {"contrastive": "", "nll": "////", "infonce": "...", "inverse_action": "xxx"}
+OTHER_HATCH = "\\\\\\"
+MARKERS = {"contrastive": "o", "nll": "s", "infonce": "D", "inverse_action": "^", "memory": "P"}
+FEWEST = 3  # points that have a rank correlation
+
+
+def colors_of(models: Iterable[str]) -> dict[str, str]:
+    """Model -> colour, the same on every chart for those that are named above."""
+    unknown = sorted(set(models) - set(MODELS))
+    return MODELS | {model: OTHERS[i % len(OTHERS)] for i, model in enumerate(unknown)}
+
+
+def model_and_loss(row: str) -> tuple[str, str]:
+    """('modular', 'infonce') of a table's row 'ours (modular + InfoNCE)'."""
+    model, _, loss = row.lower().removeprefix("ours (").removesuffix(")").partition(" + ")
+    return model.strip(), loss.strip().replace(" ", "_")
+
+
+def bar_chart(title: str, rows: Iterable[str], bounds: Iterable[str], cells: dict):
+    """Bars of a table, one plot for each metric and number of steps, one group for each model, losses told by hatching.
+
+    cells: (row, metric, steps) -> a cell with the values of its seeds; rows without any are left out. A whisker is the
+    standard deviation over seeds.  -> matplotlib Figure.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    metrics, steps = (list(dict.fromkeys(key[i] for key in cells)) for i in (1, 2))
+    shown = {row: model_and_loss(row) for row in rows if any(cells[row, m, h].values for m in metrics for h in steps)}
+    models = list(dict.fromkeys(model for model, _ in shown.values()))
+    groups = {model: [row for row, (own, _) in shown.items() if own == model] for model in models}
+    colors, wide = colors_of(models), 0.8 / max([len(group) for group in groups.values()], default=1)
+    figure = Figure(figsize=(10.4, 0.9 + 2.3 * len(metrics)), layout="constrained")
+    plots = figure.subplots(len(metrics), len(steps), squeeze=False, sharey=True)
+    for (i, j), axes in np.ndenumerate(plots):
+        metric, h = metrics[i], steps[j]
+        for at, (model, group) in enumerate(groups.items()):
+            for k, row in enumerate(group):
+                values = list(cells[row, metric, h].values.values())
+                if values:
+                    x = at + (k - (len(group) - 1) / 2) * wide
+                    _bar(axes, x, values, 0.9 * wide, colors[model], HATCHES.get(shown[row][1], OTHER_HATCH), row)
+        for n, bound in enumerate(bounds):
+            for value in cells[bound, metric, h].values.values():
+                axes.axhline(value, color=SOFT if bound.startswith("floor") else GREEN, ls=("--", ":", "-.")[n % 3], lw=1.3, label=bound)
+        axes.set_xticks(range(len(models)), models, rotation=25 if len(models) > 5 else 0)
+        axes.set_xlim(-0.6, max(len(models), 3) - 0.4)
+        axes.set_ylim(0, 112)
+        axes.set_yticks(range(0, 101, 25))
+        calm(axes)
+        axes.tick_params(axis="x", length=0, labelcolor=INK)
+        axes.set_title(f"{metric}, {h} step{'s' if h != 1 else ''}", fontsize=10, loc="left", color=INK)
+    losses = dict.fromkeys(loss for _, loss in shown.values())
+    keys = [Patch(facecolor="white", edgecolor=SOFT, hatch=HATCHES.get(loss, OTHER_HATCH), label=loss.replace("_", " ")) for loss in losses]
+    lines = {line.get_label(): line for axes in plots.flat for line in axes.get_lines() if line.get_label() in set(bounds)}
+    figure.legend(handles=[*keys, *lines.values()], loc="outside lower left", ncols=4, frameon=False, labelcolor=INK, fontsize=9)
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
+    return figure
+
+
+def _bar(axes, x: float, values: list[float], width: float, color: str, hatch: str, label: str) -> None:
+    """One bar with its number; a hatched one is light, so that its hatches show."""
+    height, spread = mean(values), stdev(values) if len(values) > 1 else 0.0
+    face = color if not hatch else (color, 0.18)
+    axes.bar(x, height, width, color=face, edgecolor=color, hatch=hatch, lw=1, label=label)
+    if spread:
+        axes.errorbar(x, height, spread, color=INK, lw=1, capsize=2)
+    axes.annotate(f"{height:.0f}", (x, height + spread), (0, 2), textcoords="offset points", ha="center", fontsize=7, color=INK)
+
+
+def write_chart(figure, path: Path) -> None:
+    """<path>.svg and <path>.png."""
+    write_whole(path.with_suffix(".svg"), svg_text(figure, path.name))
+    figure.savefig(path.with_suffix(".png"), dpi=150, facecolor="white", metadata={"Software": None})
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run on a plot of success (y) against ranking (x), both in percent."""
+
+    run: str
+    model: str
+    loss: str
+    x: float
+    y: float
+
+
+def average_ranks(values: Iterable[float]) -> np.ndarray:
+    """Ranks from 1; equal values share the mean of theirs."""
+    _, which, counts = np.unique(np.asarray(list(values), float), return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[which]
+
+
+def rank_correlation(points: list[Point]) -> float | None:
+    """Spearman's, ties by average ranks; none of fewer than three points, or where one side never changes."""
+    x, y = average_ranks(p.x for p in points), average_ranks(p.y for p in points)
+    if len(points) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def correlation_text(points: list[Point]) -> str:
+    """What a title says of it: the number with n, or why there is none."""
+    found = rank_correlation(points)
+    if found is not None:
+        return f"Spearman {found:.2f}, n = {len(points)}"
+    return f"n = {len(points)}, " + ("too few for a correlation" if len(points) < FEWEST else "no spread, no correlation")
+
+
+def scatter_chart(plots: dict[str, list[Point]], x_label: str, y_label: str) -> str:
+    """Success against ranking, a plot for each name, as inline SVG; pointing at a run tells its name and numbers."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    every = [point for points in plots.values() for point in points]
+    colors, titles = colors_of(p.model for p in every), {}
+    figure = Figure(figsize=(10.4, 3.7), layout="constrained")
+    for i, (axes, (name, points)) in enumerate(zip(figure.subplots(1, len(plots), squeeze=False, sharey=True)[0], plots.items())):
+        for p in points:
+            gid = f"run-{i}-{len(titles)}"
+            titles[gid] = f"{p.run}: {x_label} {p.x:.2f}, {y_label} {p.y:.2f}"
+            axes.plot(p.x, p.y, MARKERS.get(p.loss, "v"), color=colors[p.model], ms=7, alpha=0.85, mec="white", mew=0.6, gid=gid)
+        axes.set(xlim=(-5, 105), ylim=(-5, 105))
+        axes.set_xticks(range(0, 101, 25))
+        axes.set_yticks(range(0, 101, 25))
+        calm(axes)
+        axes.set_title(f"{name}\n{correlation_text(points)}", fontsize=10, loc="left", color=INK)
+        axes.set_xlabel(x_label, color=SOFT)
+        axes.set_ylabel(y_label if i == 0 else "", color=SOFT)
+    keys = [Line2D([], [], color=colors[m], marker="o", ls="", label=m) for m in dict.fromkeys(p.model for p in every)]
+    keys += [Line2D([], [], color=SOFT, marker=MARKERS.get(loss, "v"), ls="", label=loss.replace("_", " ")) for loss in
+             dict.fromkeys(p.loss for p in every)]  # fmt: skip
+    figure.legend(handles=keys, loc="outside lower left", ncols=8, frameon=False, labelcolor=INK, fontsize=9)
+    return f'<div class="scroll chart">{inline_svg(figure, x_label, titles)}</div>'
