@@ -27,8 +27,14 @@ def colors_of(models: Iterable[str]) -> dict[str, str]:
 
 def model_and_loss(row: str) -> tuple[str, str]:
     """('modular', 'infonce') of a table's row 'ours (modular + InfoNCE)'."""
-    model, _, loss = row.lower().removeprefix("ours (").removesuffix(")").partition(" + ")
-    return model.strip(), loss.strip().replace(" ", "_")
+    model, _, loss = row.removeprefix("ours (").removesuffix(")").lower().partition(" + ")
+    return model, loss.replace(" ", "_")
+
+
+def has_bars(rows: Iterable[str], cells: dict) -> bool:
+    """Whether any row has a number."""
+    rows = set(rows)
+    return any(cell.values for (row, *_), cell in cells.items() if row in rows)
 
 
 def bar_chart(title: str, rows: Iterable[str], bounds: Iterable[str], cells: dict):
@@ -57,30 +63,32 @@ def bar_chart(title: str, rows: Iterable[str], bounds: Iterable[str], cells: dic
                     _bar(axes, x, values, 0.9 * wide, colors[model], HATCHES.get(shown[row][1], OTHER_HATCH), row)
         for n, bound in enumerate(bounds):
             for value in cells[bound, metric, h].values.values():
-                axes.axhline(value, color=SOFT if bound.startswith("floor") else GREEN, ls=("--", ":", "-.")[n % 3], lw=1.3, label=bound)
-        axes.set_xticks(range(len(models)), models, rotation=25 if len(models) > 5 else 0)
+                axes.axhline(value, color=SOFT if bound.startswith("floor") else GREEN, ls=("--", ":", "-.")[n % 3], lw=1.4, label=bound)
+        names = [model.upper() if len(model) < 4 else model for model in models]
+        axes.set_xticks(range(len(models)), names, rotation=25 if len(models) > 5 else 0)
         axes.set_xlim(-0.6, max(len(models), 3) - 0.4)
-        axes.set_ylim(0, 112)
+        axes.set_ylim(0, 104)
         axes.set_yticks(range(0, 101, 25))
         calm(axes)
         axes.tick_params(axis="x", length=0, labelcolor=INK)
+        axes.tick_params(axis="y", length=0 if j else 3)
         axes.set_title(f"{metric}, {h} step{'s' if h != 1 else ''}", fontsize=10, loc="left", color=INK)
-    losses = dict.fromkeys(loss for _, loss in shown.values())
-    keys = [Patch(facecolor="white", edgecolor=SOFT, hatch=HATCHES.get(loss, OTHER_HATCH), label=loss.replace("_", " ")) for loss in losses]
+    losses = {loss: HATCHES.get(loss, OTHER_HATCH) for _, loss in shown.values()}
+    keys = [Patch(facecolor=(SOFT, 0.18 if hatch else 1), edgecolor=SOFT, hatch=hatch, label=loss.replace("_", " "))
+            for loss, hatch in losses.items()]  # fmt: skip
     lines = {line.get_label(): line for axes in plots.flat for line in axes.get_lines() if line.get_label() in set(bounds)}
     figure.legend(handles=[*keys, *lines.values()], loc="outside lower left", ncols=4, frameon=False, labelcolor=INK, fontsize=9)
-    figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
+    if title:
+        figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
     return figure
 
 
 def _bar(axes, x: float, values: list[float], width: float, color: str, hatch: str, label: str) -> None:
-    """One bar with its number; a hatched one is light, so that its hatches show."""
+    """One bar and its whisker; a hatched one is light, so that its hatches show."""
     height, spread = mean(values), stdev(values) if len(values) > 1 else 0.0
-    face = color if not hatch else (color, 0.18)
-    axes.bar(x, height, width, color=face, edgecolor=color, hatch=hatch, lw=1, label=label)
+    axes.bar(x, height, width, facecolor=(color, 0.18 if hatch else 1), edgecolor=color, hatch=hatch, lw=1, label=label)
     if spread:
         axes.errorbar(x, height, spread, color=INK, lw=1, capsize=2)
-    axes.annotate(f"{height:.0f}", (x, height + spread), (0, 2), textcoords="offset points", ha="center", fontsize=7, color=INK)
 
 
 def write_chart(figure, path: Path) -> None:
@@ -140,8 +148,8 @@ def scatter_chart(plots: dict[str, list[Point]], x_label: str, y_label: str) -> 
         axes.set_yticks(range(0, 101, 25))
         calm(axes)
         axes.set_title(f"{name}\n{correlation_text(points)}", fontsize=10, loc="left", color=INK)
-        axes.set_xlabel(x_label, color=SOFT)
-        axes.set_ylabel(y_label if i == 0 else "", color=SOFT)
+        axes.set_xlabel(f"{x_label}, %", color=SOFT)
+        axes.set_ylabel("" if i else f"{y_label}, %", color=SOFT)
     keys = [Line2D([], [], color=colors[m], marker="o", ls="", label=m) for m in dict.fromkeys(p.model for p in every)]
     keys += [Line2D([], [], color=SOFT, marker=MARKERS.get(loss, "v"), ls="", label=loss.replace("_", " ")) for loss in
              dict.fromkeys(p.loss for p in every)]  # fmt: skip

@@ -62,9 +62,13 @@ def graph_gallery(scored: dict[Path, dict]) -> str:
         if group not in drawn:
             drawn.add(group)
             name = next(name for name in TITLES if name in r["structure"])
-            drawings.append(f"<h3>{escape(r['env'])}: {escape(r['model'])} + {escape(r['loss'])}</h3>{_figure(r, name)}")
-    header = ["run", "env", "model", "loss", *(f"{TITLES[name][0].lower()}: {key.upper()}" for name, key in keys)]
-    return table(header, rows, text_columns=4) + f'<p class="soft">{KEY}</p>' + "".join(drawings) if found else ""
+            what = escape(f"{r['env']}: {r['model']} + {r['loss']}".replace("_", " "))
+            drawings.append(f"<div><h3>{what}</h3>{_figure(r, name)}</div>")
+    header = ["run", "env", "model", "loss", *(f"{name} {key.upper()}" for name, key in keys)]
+    if not found:
+        return ""
+    shown = f'<p class="soft">{KEY}</p><div class="graphs">{"".join(drawings)}</div>'
+    return f'<div class="tall">{table(header, rows, text_columns=4)}</div>{shown}'
 
 
 def _drawing(true: np.ndarray, score: np.ndarray, threshold: float, spare: np.ndarray) -> str:

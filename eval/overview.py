@@ -37,8 +37,8 @@ def last_horizon(results: dict) -> str:
 def overview_section(scored: dict[Path, dict]) -> str:
     """The meaning, how many runs of which budgets, and the best run of every setting."""
     budgets = ", ".join(sorted({str(r["protocol"]["budget"]) for r in scored.values()}))
-    plural = "s" if len(scored) != 1 else ""
-    return f"{MEANING}<p>{len(scored)} scored run{plural}, budget{'s' if ', ' in budgets else ''} {escape(budgets)}.</p>" + _best(scored)
+    settings = len({setting(r) for r in scored.values()})
+    return f"{MEANING}<p>{len(scored)} runs in {settings} settings, by env, budget ({escape(budgets)}) and pool:</p>{_best(scored)}"
 
 
 def _best(scored: dict[Path, dict]) -> str:
@@ -97,7 +97,7 @@ def runs_section(scored: dict[Path, dict], root: Path) -> str:
     pools = ", ".join(sorted({str(r["protocol"]["pool"]) for r in scored.values()}))
     return (
         f'<p><input type="search" placeholder="Search {len(rows)} runs" aria-label="Search runs" data-finds="all-runs"></p>'
-        f'<div id="all-runs">{table(header, rows, text_columns=5)}</div>'
+        f'<div id="all-runs" class="tall">{table(header, rows, text_columns=5)}</div>'
         f'<p class="soft">Percent, pool {pools}, rule grouped, ties against us; h5 = after 5 steps of open loop.</p>'
     )
 

@@ -6,9 +6,9 @@ Every folder of runs and every budget stands for itself: numbers of different bu
 from html import escape
 from pathlib import Path
 
-from eval.charts import bar_chart
+from eval.charts import bar_chart, has_bars
 from eval.page import inline_svg, table
-from eval.tables import HORIZONS, Panel, book, caption, fill, lines, panels, run_name
+from eval.tables import Panel, book, caption, fill, lines, panels, run_name
 
 
 def declared(pages: dict) -> list[Panel]:
@@ -36,12 +36,11 @@ def panel_sections(scored: dict[Path, dict]) -> str:
 def _section(panel: Panel, pages: dict, cfg: dict) -> str:
     """Empty where runs are there and none has the numbers of this table, as before eval/plan.py."""
     cells = fill(panel, pages, cfg)
-    metrics, bounds = list(pages["metrics"][panel.metrics]), list(pages["bounds"][panel.metrics])
-    if not any(cells[row, metric, h].values for row in panel.rows for metric in metrics for h in HORIZONS):
+    if not has_bars(panel.rows, cells):
         return ""
     header, rows = lines(panel, pages, cells)
     name = f"{panel.key.replace('table', 'Table ').replace('figure', 'Figure ')}, budget {cfg['budget']}"
-    drawing = inline_svg(bar_chart("", panel.rows, bounds, cells), f"{panel.key} {cfg['budget']}")
+    drawing = inline_svg(bar_chart("", panel.rows, pages["bounds"][panel.metrics], cells), f"{panel.key} {cfg['budget']}")
     classes = ["" if row[0] in panel.rows else "bound" for row in rows]
     shown = table(header, [[escape(cell) for cell in row] for row in rows], classes)
     return (

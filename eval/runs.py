@@ -118,9 +118,13 @@ def read_results(folder: Path) -> dict:
     if not isinstance(results, dict):
         raise Problem(f"{path} holds no results; {again}")
     missing = [key for key in RESULTS if key not in results]
-    missing += [f"protocol.{key}" for key in PROTOCOL if not missing and key not in results["protocol"]]
     if missing:
         raise Problem(f"{path} lacks {', '.join(missing)}; {again}")
+    metrics, protocol = results["metrics"], results["protocol"]
+    if not isinstance(metrics, dict) or not all(isinstance(value, int | float) for value in metrics.values()):
+        raise Problem(f"{path} has metrics that are no numbers; {again}")
+    if not isinstance(protocol, dict) or not all(protocol.get(key) for key in PROTOCOL):
+        raise Problem(f"{path} lacks one of {', '.join(PROTOCOL)} in its protocol; {again}")
     return results
 
 

@@ -5,7 +5,8 @@
     python eval/tables.py figure=23 run_missing=false   only what is there already
     python eval/tables.py table=all
 
-Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/table4.md, .csv, .tex.
+Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/table4.md, .csv, .tex,
+and its bars as .svg and .png.
 """
 
 import sys
@@ -27,6 +28,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from envs.problem import Problem, nearest
+from eval.charts import bar_chart, has_bars, write_chart
 from eval.page import write_whole
 from eval.sweep import Job, missing, run_jobs
 
@@ -104,9 +106,10 @@ def run_name(row: str, env: str, budget: str, seed: int) -> str:
 def read(folder: Path) -> dict | None:
     """results.json of a finished run, or none."""
     try:
-        return json.loads((folder / "results.json").read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
+        results = json.loads((folder / "results.json").read_text())
+    except (FileNotFoundError, ValueError):
         return None
+    return results if isinstance(results, dict) and "metrics" in results else None
 
 
 def jobs_of(asked: list[Panel], book: dict, cfg) -> list[Job]:
@@ -248,6 +251,9 @@ def run(cfg) -> None:
         write_whole(out / f"{panel.key}.md", markdown(panel, header, rows, text))
         write_whole(out / f"{panel.key}.tex", latex(header, rows, text))
         write_whole(out / f"{panel.key}.csv", long_csv(panel, cells))
+        if has_bars(panel.rows, cells):
+            title = f"{panel.title}, budget {cfg['budget']}"
+            write_chart(bar_chart(title, panel.rows, pages["bounds"][panel.metrics], cells), out / panel.key)
     if failed:
         raise Problem(f"{len(failed)} of {len(todo)} runs failed, first {next(iter(failed))}: {next(iter(failed.values()))}; "
                       f"their logs lie in {cfg['runs_dir']}/logs, the same command tries them again")  # fmt: skip

@@ -22,10 +22,15 @@ nav a:hover, nav a:focus { color: var(--ink); }
 article > section { margin-bottom: 3rem; }
 article > section > h2 { margin-top: 0; font-size: 1.25rem; }
 h3 { font-size: 1rem; font-weight: 600; margin: 1.8rem 0 .4rem; }
-small { color: var(--soft); }
+small { color: var(--soft); display: block; }
+article th { white-space: normal; vertical-align: bottom; position: sticky; top: 0;
+  background: var(--paper); }
+article .scroll { overflow: auto; }
+.tall .scroll { max-height: 40rem; }
+.graphs { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(28rem, 100%), 1fr)); gap: 0 2rem; }
 figure svg, .chart svg { display: block; width: 100%; height: auto; }
 .chart svg { max-width: 66rem; min-width: 40rem; }
-figure svg { max-width: 50rem; min-width: 34rem; }
+figure svg { max-width: 50rem; min-width: 26rem; }
 svg text { font-family: inherit !important; }
 th[aria-sort] { cursor: pointer; }
 th[aria-sort=ascending]::after { content: " \\2191"; }
@@ -41,7 +46,9 @@ input[type=search] { width: 100%; max-width: 24rem; font: inherit; padding: .4re
   main.wide { display: block; padding-top: 0; }
   nav { top: 0; z-index: 1; flex-direction: row; gap: 1.1rem; overflow-x: auto; background: var(--paper); padding: .7rem 0;
     margin-bottom: 1rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
-  nav b { display: none; } }
+  nav { scrollbar-width: none; }
+  nav b { display: none; }
+  td:first-child { white-space: normal; min-width: 9rem; position: sticky; left: 0; background: var(--paper); } }
 </style>"""
 SCRIPT = """<script>
 addEventListener("DOMContentLoaded", () => {
@@ -119,8 +126,7 @@ def _frame(sections: dict[str, str], count: int) -> str:
     menu = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in there.items())
     body = "".join(f'<section id="{key}"><h2>{name}</h2>{html}</section>\n' for key, (name, html) in there.items())
     return (
-        f"<nav><b>Causal World Models</b>{menu}</nav>\n"
-        f"<article><h1>{count} run{'s' if count != 1 else ''}</h1>\n{body}</article>"
+        f"<nav><b>Causal World Models</b>{menu}</nav>\n<article><h1>{count} scored run{'s' if count != 1 else ''}</h1>\n{body}</article>"
     )
 
 
@@ -140,7 +146,7 @@ def success_section(scored: dict[Path, dict]) -> str:
                         Point(r["run"], r["model"], r["loss"], r["metrics"][key.format(h)], r["metrics"][success]) for r in both
                     ]
             if plots:
-                charts.append(f"<h3>{escape(world)}, {escape(label)}, pool {pool}</h3>{scatter_chart(plots, label + ', %', 'success, %')}")
+                charts.append(f"<h3>{escape(world)}, {escape(label)}, pool {pool}</h3>{scatter_chart(plots, label, 'success')}")
     if not charts:
         return ""
     return "".join(charts) + (

@@ -38,6 +38,7 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
     logger = WandbLogger(
         name=cfg.name, project=cfg.logger.project, save_dir=str(folder), id=mark.read_text(), resume="allow",
         mode=mode, settings=wandb.Settings(silent=True, console="off"), config=dict(cfg),
+        group=cfg.logger.get("group"), tags=[cfg.model.name, cfg.loss.name, cfg.trainer.budget],
     )  # fmt: skip
     return logger
 
