@@ -16,6 +16,7 @@ OTHERS = ("#5b7f3a", "#6a6fb5", "#a8553f", "#4f6d7a")  # of models without a col
 HATCHES = {"contrastive": "", "nll": "////", "infonce": "...", "inverse_action": "xxx"}
 OTHER_HATCH = "\\\\\\"
 MARKERS = {"contrastive": "o", "nll": "s", "infonce": "D", "inverse_action": "^", "memory": "P"}
+OTHER_MARKER = "v"
 FEWEST = 3  # points that have a rank correlation
 
 
@@ -63,7 +64,8 @@ def bar_chart(title: str, rows: Iterable[str], bounds: Iterable[str], cells: dic
                     _bar(axes, x, values, 0.9 * wide, colors[model], HATCHES.get(shown[row][1], OTHER_HATCH), row)
         for n, bound in enumerate(bounds):
             for value in cells[bound, metric, h].values.values():
-                axes.axhline(value, color=SOFT if bound.startswith("floor") else GREEN, ls=("--", ":", "-.")[n % 3], lw=1.4, label=bound)
+                color = SOFT if bound.startswith("floor") else GREEN
+                axes.axhline(value, color=color, ls=("--", ":", "-.")[n % 3], lw=1.4, label=bound)
         names = [model.upper() if len(model) < 4 else model for model in models]
         axes.set_xticks(range(len(models)), names, rotation=25 if len(models) > 5 else 0)
         axes.set_xlim(-0.6, max(len(models), 3) - 0.4)
@@ -77,7 +79,7 @@ def bar_chart(title: str, rows: Iterable[str], bounds: Iterable[str], cells: dic
     keys = [Patch(facecolor=(SOFT, 0.18 if hatch else 1), edgecolor=SOFT, hatch=hatch, label=loss.replace("_", " "))
             for loss, hatch in losses.items()]  # fmt: skip
     lines = {line.get_label(): line for axes in plots.flat for line in axes.get_lines() if line.get_label() in set(bounds)}
-    figure.legend(handles=[*keys, *lines.values()], loc="outside lower left", ncols=4, frameon=False, labelcolor=INK, fontsize=9)
+    _legend(figure, [*keys, *lines.values()], 4)
     if title:
         figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
     return figure
@@ -89,6 +91,10 @@ def _bar(axes, x: float, values: list[float], width: float, color: str, hatch: s
     axes.bar(x, height, width, facecolor=(color, 0.18 if hatch else 1), edgecolor=color, hatch=hatch, lw=1, label=label)
     if spread:
         axes.errorbar(x, height, spread, color=INK, lw=1, capsize=2)
+
+
+def _legend(figure, keys: list, columns: int) -> None:
+    figure.legend(handles=keys, loc="outside lower left", ncols=columns, frameon=False, labelcolor=INK, fontsize=9)
 
 
 def write_chart(figure, path: Path) -> None:
@@ -138,11 +144,13 @@ def scatter_chart(plots: dict[str, list[Point]], x_label: str, y_label: str) -> 
     every = [point for points in plots.values() for point in points]
     colors, titles = colors_of(p.model for p in every), {}
     figure = Figure(figsize=(10.4, 3.7), layout="constrained")
-    for i, (axes, (name, points)) in enumerate(zip(figure.subplots(1, len(plots), squeeze=False, sharey=True)[0], plots.items())):
+    row = figure.subplots(1, len(plots), squeeze=False, sharey=True)[0]
+    for i, (axes, (name, points)) in enumerate(zip(row, plots.items())):
         for p in points:
             gid = f"run-{i}-{len(titles)}"
             titles[gid] = f"{p.run}: {x_label} {p.x:.2f}, {y_label} {p.y:.2f}"
-            axes.plot(p.x, p.y, MARKERS.get(p.loss, "v"), color=colors[p.model], ms=7, alpha=0.85, mec="white", mew=0.6, gid=gid)
+            marker, color = MARKERS.get(p.loss, OTHER_MARKER), colors[p.model]
+            axes.plot(p.x, p.y, marker, color=color, ms=7, alpha=0.85, mec="white", gid=gid)
         axes.set(xlim=(-5, 105), ylim=(-5, 105))
         axes.set_xticks(range(0, 101, 25))
         axes.set_yticks(range(0, 101, 25))
@@ -151,7 +159,7 @@ def scatter_chart(plots: dict[str, list[Point]], x_label: str, y_label: str) -> 
         axes.set_xlabel(f"{x_label}, %", color=SOFT)
         axes.set_ylabel("" if i else f"{y_label}, %", color=SOFT)
     keys = [Line2D([], [], color=colors[m], marker="o", ls="", label=m) for m in dict.fromkeys(p.model for p in every)]
-    keys += [Line2D([], [], color=SOFT, marker=MARKERS.get(loss, "v"), ls="", label=loss.replace("_", " ")) for loss in
+    keys += [Line2D([], [], color=SOFT, marker=MARKERS.get(loss, OTHER_MARKER), ls="", label=loss.replace("_", " ")) for loss in
              dict.fromkeys(p.loss for p in every)]  # fmt: skip
-    figure.legend(handles=keys, loc="outside lower left", ncols=8, frameon=False, labelcolor=INK, fontsize=9)
+    _legend(figure, keys, 8)
     return f'<div class="scroll chart">{inline_svg(figure, x_label, titles)}</div>'

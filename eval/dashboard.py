@@ -132,7 +132,7 @@ def run(cfg) -> None:
     else:
         model = made._to_model()  # what save() would send; the package has no public way to write it
         path = write_whole(root / "dashboard.json", json.dumps(json.loads(model.model_dump_json(by_alias=True)), indent=1))
-        print(f"not logged in to W&B, so the workspace was written to {path}; log in and give the same command to save it there")
+        print(f"not logged in to W&B, so the workspace was written to {path}; log in and run this again to save it there")
 
 
 if __name__ == "__main__":

@@ -26,12 +26,17 @@ from models.reward import LatentDistance
 
 EPISODES, STEPS = 200, 10  # goals tried, and random actions that made each
 SCALE, BORDER, GAP, BAR = 3, 6, 12, 6  # of a film, in its pixels
-PAPER, LINE, SOFT, RIGHT, WRONG = (np.array(c, np.uint8) for c in ((251, 252, 252), (217, 223, 228), (107, 122, 135), (74, 155, 127), (214, 96, 63)))  # fmt: skip
+PAPER, LINE, SOFT = (np.array(color, np.uint8) for color in ((251, 252, 252), (217, 223, 228), (107, 122, 135)))
+RIGHT, WRONG = (np.array(color, np.uint8) for color in ((74, 155, 127), (214, 96, 63)))
 STEP_MS, END_MS = 700, 2600
 
 
 class Film(NamedTuple):
-    """One episode of T steps: now (T+1, H, W, 3) and expected (T, H, W, 3) frames, goal (H, W, 3), reached (T+1,), right (T,)."""
+    """One episode of T steps.
+
+    Frames: now (T+1, H, W, 3), expected (T, H, W, 3), goal (H, W, 3); whether the goal stands, reached (T+1,); whether the
+    outcome nearest to the prediction is the one that came, right (T,).
+    """
 
     episode: int
     now: np.ndarray
@@ -101,7 +106,8 @@ def pictures(film: Film) -> list[np.ndarray]:
     for t in range(steps + 1):
         i = min(t, steps - 1)
         state = RIGHT if film.reached[t] else WRONG if t == steps else LINE
-        parts = [_panel(film.now[t], state), _panel(film.goal, LINE), _panel(film.expected[i], LINE if film.right[i] else WRONG)]
+        expected = _panel(film.expected[i], LINE if film.right[i] else WRONG)
+        parts = [_panel(film.now[t], state), _panel(film.goal, LINE), expected]
         gap = np.broadcast_to(PAPER, (len(parts[0]), GAP, 3))
         row = np.concatenate([parts[0], gap, parts[1], gap, parts[2]], 1)
         bar = np.broadcast_to(LINE, (BAR, row.shape[1], 3)).copy()

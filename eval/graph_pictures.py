@@ -76,7 +76,8 @@ def _drawing(true: np.ndarray, score: np.ndarray, threshold: float, spare: np.nd
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 3.2))  # fixed places: finding a layout would take as long as all the rest
-    left, middle, right = figure.subplots(1, 3, gridspec_kw={"left": 0.01, "right": 0.99, "bottom": 0.15, "top": 0.9, "wspace": 0.12})
+    figure.subplots_adjust(left=0.01, right=0.99, bottom=0.15, top=0.9, wspace=0.12)
+    left, middle, right = figure.subplots(1, 3)
     found = (score > threshold) & ~np.eye(len(true), dtype=bool)
     _arrows(left, [(true & ~spare, INK, "-"), (spare, SOFT, ":")], "true")
     _arrows(middle, [(found & true, RIGHT, "-"), (found & ~true, WRONG, "-"), (true & ~found & ~spare, SOFT, "--")], "found")

@@ -38,7 +38,8 @@ def overview_section(scored: dict[Path, dict]) -> str:
     """The meaning, how many runs of which budgets, and the best run of every setting."""
     budgets = ", ".join(sorted({str(r["protocol"]["budget"]) for r in scored.values()}))
     settings = len({setting(r) for r in scored.values()})
-    return f"{MEANING}<p>{len(scored)} runs in {settings} settings, by env, budget ({escape(budgets)}) and pool:</p>{_best(scored)}"
+    count = f"{len(scored)} runs in {settings} settings, by env, budget ({escape(budgets)}) and pool:"
+    return f"{MEANING}<p>{count}</p>{_best(scored)}"
 
 
 def _best(scored: dict[Path, dict]) -> str:
@@ -52,8 +53,8 @@ def _best(scored: dict[Path, dict]) -> str:
         rows.append([escape(env), escape(budget), f"{pool:,}", str(len(runs)), *(_winner(runs, key) for key in keys)])
     header = ["env", "budget", "pool", "runs", "H@1, last step", "what-if H@1, 1 step", "success, last step"]
     return table(header, rows, text_columns=2) + (
-        '<p class="soft">The single best run of each, in percent, with its ceiling where chance decides (chemistry); each env may hold several '
-        "drawn worlds with ceilings of their own. The best of many is lucky: means over seeds stand below.</p>"
+        '<p class="soft">The single best run of each, in percent, with its ceiling where chance decides (chemistry); each env '
+        "may hold several drawn worlds with ceilings of their own. The best of many is lucky: means over seeds stand below.</p>"
     )
 
 
@@ -91,8 +92,9 @@ def runs_section(scored: dict[Path, dict], root: Path) -> str:
         place, numbers = folder.relative_to(root).as_posix(), _numbers(results)
         name = escape(place)
         link = f'<a href="{quote(place)}/report.html">{name}</a>' if (folder / "report.html").exists() else name
-        about = (escape(str(word)) for word in (shown_env(results), results["model"], results["loss"], results["protocol"]["budget"]))
-        rows.append([link, *about, str(results["seed"]), *(f"{numbers[c]:.2f}" if c in numbers else "" for c in columns)])
+        about = (shown_env(results), results["model"], results["loss"], results["protocol"]["budget"])
+        cells = [f"{numbers[c]:.2f}" if c in numbers else "" for c in columns]
+        rows.append([link, *(escape(str(word)) for word in about), str(results["seed"]), *cells])
     header = ["run", "env", "model", "loss", "budget", "seed", *map(escape, columns)]
     pools = ", ".join(sorted({str(r["protocol"]["pool"]) for r in scored.values()}))
     return (

@@ -50,6 +50,9 @@ input[type=search] { width: 100%; max-width: 24rem; font: inherit; padding: .4re
   nav b { display: none; }
   td:first-child { white-space: normal; min-width: 9rem; position: sticky; left: 0; background: var(--paper); } }
 </style>"""
+SCATTER_NOTE = """<p class="soft">One point for each run, pointing at it tells its name; success of greedy planning with the
+model, true frame every step (eval/plan.py). Spearman's rank correlation over the points of a plot, ties by average ranks;
+envs, budgets and drawn worlds are mixed, so it says whether the orders agree, not why.</p>"""
 SCRIPT = """<script>
 addEventListener("DOMContentLoaded", () => {
   const value = (row, i) => row.cells[i].textContent.trim();
@@ -125,32 +128,25 @@ def _frame(sections: dict[str, str], count: int) -> str:
     there = {"".join(c if c.isalpha() else "-" for c in name.lower()): (name, html) for name, html in sections.items() if html}
     menu = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in there.items())
     body = "".join(f'<section id="{key}"><h2>{name}</h2>{html}</section>\n' for key, (name, html) in there.items())
-    return (
-        f"<nav><b>Causal World Models</b>{menu}</nav>\n<article><h1>{count} scored run{'s' if count != 1 else ''}</h1>\n{body}</article>"
-    )
+    title = f"<h1>{count} scored run{'s' if count != 1 else ''}</h1>"
+    return f"<nav><b>Causal World Models</b>{menu}</nav>\n<article>{title}\n{body}</article>"
 
 
 def success_section(scored: dict[Path, dict]) -> str:
     """H@1 and what-if H@1 against closed-loop success, a chart for each world and pool; empty where no run has both."""
-    charts = []
-    kinds = {"H@1": "test/hits@1/{}", "what-if H@1": "test/cf_hits@1/{}"}
-    for world, pool in sorted({(family(r["env"]), r["protocol"]["pool"]) for r in scored.values()}):
-        runs = [r for r in scored.values() if (family(r["env"]), r["protocol"]["pool"]) == (world, pool)]
-        for label, key in kinds.items():
+    groups, charts = {}, []
+    for r in scored.values():
+        groups.setdefault((family(r["env"]), r["protocol"]["pool"]), []).append(r)
+    for (world, pool), runs in sorted(groups.items()):
+        for label, key in {"H@1": "test/hits@1/", "what-if H@1": "test/cf_hits@1/"}.items():
             plots = {}
             for h in dict.fromkeys(h for r in runs for h in r["protocol"]["distinct"]):
-                success = f"plan/success/{h}"
-                both = [r for r in runs if key.format(h) in r["metrics"] and success in r["metrics"]]
+                both = [r for r in runs if key + h in r["metrics"] and f"plan/success/{h}" in r["metrics"]]
                 if both:
-                    plots[f"{h[1:]} step{'s' if h != 'h1' else ''}"] = [
-                        Point(r["run"], r["model"], r["loss"], r["metrics"][key.format(h)], r["metrics"][success]) for r in both
-                    ]
+                    name = f"{h[1:]} step{'s' if h != 'h1' else ''}"
+                    values = [(r["metrics"][key + h], r["metrics"][f"plan/success/{h}"]) for r in both]
+                    plots[name] = [Point(r["run"], r["model"], r["loss"], *xy) for r, xy in zip(both, values)]
             if plots:
-                charts.append(f"<h3>{escape(world)}, {escape(label)}, pool {pool}</h3>{scatter_chart(plots, label, 'success')}")
-    if not charts:
-        return ""
-    return "".join(charts) + (
-        '<p class="soft">One point for each run, pointing at it tells its name; success of greedy planning with the model, true '
-        "frame every step (eval/plan.py). Spearman's rank correlation over the points of a plot, ties by average ranks; envs, "
-        "budgets and drawn worlds are mixed, so it says whether the order agrees, not why.</p>"
-    )
+                title = f"{world}: success against {label}, pool {pool}"
+                charts.append(f"<h3>{escape(title)}</h3>{scatter_chart(plots, label, 'success')}")
+    return "".join([*charts, SCATTER_NOTE]) if charts else ""
