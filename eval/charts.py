@@ -13,7 +13,7 @@ INK, SOFT, GREEN = "#23303b", "#6b7a87", "#4a9b7f"
 MODELS = {"ae": "#9a7b4f", "vae": "#b0487a", "gnn": "#d6903f", "modular": "#2f6f9f", "edge": "#3d8f83", "codes": "#8a5a9c",
           "causal": "#d6603f", "witness": "#5f9ea8", "random": "#8895a0"}  # fmt: skip
 OTHERS = ("#5b7f3a", "#6a6fb5", "#a8553f", "#4f6d7a")  # of models without a colour of their own, by their order
-HATCHES = {"contrastive": "", "nll": "////", "infonce": "...", "inverse_action": "xxx"}
+HATCHES = {"contrastive": "", "nll": "/////", "infonce": "....", "inverse_action": "xxxx"}
 OTHER_HATCH = "\\\\\\"
 MARKERS = {"contrastive": "o", "nll": "s", "infonce": "D", "inverse_action": "^", "memory": "P"}
 OTHER_MARKER = "v"
@@ -76,19 +76,19 @@ def bar_chart(title: str, rows: Iterable[str], bounds: Iterable[str], cells: dic
         axes.tick_params(axis="y", length=0 if j else 3)
         axes.set_title(f"{metric}, {h} step{'s' if h != 1 else ''}", fontsize=10, loc="left", color=INK)
     losses = {loss: HATCHES.get(loss, OTHER_HATCH) for _, loss in shown.values()}
-    keys = [Patch(facecolor=(SOFT, 0.18 if hatch else 1), edgecolor=SOFT, hatch=hatch, label=loss.replace("_", " "))
+    keys = [Patch(facecolor="none" if hatch else SOFT, edgecolor=SOFT, hatch=hatch, label=loss.replace("_", " "))
             for loss, hatch in losses.items()]  # fmt: skip
     lines = {line.get_label(): line for axes in plots.flat for line in axes.get_lines() if line.get_label() in set(bounds)}
-    _legend(figure, [*keys, *lines.values()], 4)
+    _legend(figure, [*keys, *lines.values()], 6)
     if title:
         figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
     return figure
 
 
 def _bar(axes, x: float, values: list[float], width: float, color: str, hatch: str, label: str) -> None:
-    """One bar and its whisker; a hatched one is light, so that its hatches show."""
+    """One bar and its whisker; a hatched one is hollow, so that its hatches show."""
     height, spread = mean(values), stdev(values) if len(values) > 1 else 0.0
-    axes.bar(x, height, width, facecolor=(color, 0.18 if hatch else 1), edgecolor=color, hatch=hatch, lw=1, label=label)
+    axes.bar(x, height, width, facecolor="none" if hatch else color, edgecolor=color, hatch=hatch, lw=1, label=label)
     if spread:
         axes.errorbar(x, height, spread, color=INK, lw=1, capsize=2)
 

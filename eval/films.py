@@ -127,12 +127,17 @@ def gif(film: Film) -> bytes:
 
 
 def chosen(scored: dict[Path, dict]) -> dict[str, list[Path]]:
-    """World -> its runs that can be filmed, the best at what-if questions first."""
+    """World -> its runs that can be filmed, the best planner first, then the best at what-if questions."""
     worlds: dict[str, list[Path]] = {}
     for folder, results in scored.items():
         if (folder / "checkpoints" / "model.ckpt").exists():
             worlds.setdefault(family(results["env"]), []).append(folder)
-    return {w: sorted(f, key=lambda folder: -scored[folder]["metrics"].get("test/cf_hits@1", 0.0)) for w, f in worlds.items()}
+
+    def worth(folder: Path) -> tuple[float, float]:
+        metrics = scored[folder]["metrics"]
+        return metrics.get(f"plan/success/h{STEPS}", -1.0), metrics.get("test/cf_hits@1", -1.0)
+
+    return {world: sorted(folders, key=worth, reverse=True) for world, folders in worlds.items()}
 
 
 def films_section(scored: dict[Path, dict], per_world: int) -> str:

@@ -14,7 +14,7 @@ from eval.runs import read_results, run_folders
 
 STYLE = """<style>
 html { scroll-behavior: smooth; scroll-padding-top: 3.2rem; }
-main.wide { max-width: 92rem; display: grid; grid-template-columns: 11rem minmax(0, 1fr); gap: 0 2.4rem; align-items: start; }
+main.wide { max-width: 92rem; display: grid; grid-template-columns: 10rem minmax(0, 1fr); gap: 0 1.6rem; align-items: start; }
 nav { position: sticky; top: 1.5rem; display: flex; flex-direction: column; gap: .1rem; font-size: .92rem; }
 nav b { margin-bottom: .5rem; }
 nav a { color: var(--soft); text-decoration: none; padding: .22rem 0; }
@@ -25,6 +25,7 @@ h3 { font-size: 1rem; font-weight: 600; margin: 1.8rem 0 .4rem; }
 small { color: var(--soft); display: block; }
 article th { white-space: normal; vertical-align: bottom; position: sticky; top: 0;
   background: var(--paper); }
+article th, article td { padding-left: .65rem; font-size: .86rem; }
 article .scroll { overflow: auto; }
 .tall .scroll { max-height: 40rem; }
 .graphs { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(28rem, 100%), 1fr)); gap: 0 2rem; }
@@ -39,14 +40,15 @@ td:first-child a { overflow-wrap: anywhere; }
 input[type=search] { width: 100%; max-width: 24rem; font: inherit; padding: .4rem .7rem; color: var(--ink);
   background: transparent; border: 1px solid var(--line); border-radius: .5rem; }
 .films { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
-.film { max-width: 32rem; width: 100%; }
-.film img { width: 100%; display: block; border-radius: 6px; }
+.film { max-width: 30rem; width: 100%; }
+.film img { width: 100%; display: block; border-radius: 6px; image-rendering: pixelated; }
 .heads { display: grid; grid-template-columns: repeat(3, 1fr); }
 @media (max-width: 52rem) {
   main.wide { display: block; padding-top: 0; }
   nav { top: 0; z-index: 1; flex-direction: row; gap: 1.1rem; overflow-x: auto; background: var(--paper); padding: .7rem 0;
     margin-bottom: 1rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
   nav { scrollbar-width: none; }
+  article th { white-space: nowrap; }
   nav b { display: none; }
   td:first-child { white-space: normal; min-width: 9rem; position: sticky; left: 0; background: var(--paper); } }
 </style>"""

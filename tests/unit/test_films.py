@@ -62,5 +62,9 @@ def test_nothing_to_film(tmp_path):
     assert films_section({tmp_path: results}, 2) == "" and chosen({tmp_path: results}) == {}
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "model.ckpt").touch()
-    assert chosen({tmp_path: results}) == {"physics": [tmp_path]} and films_section({tmp_path: results}, 0) == ""
+    planner = tmp_path / "planner"
+    (planner / "checkpoints").mkdir(parents=True)
+    (planner / "checkpoints" / "model.ckpt").touch()
+    both = {tmp_path: results, planner: results | {"metrics": {"plan/success/h10": 5.0}}}
+    assert chosen(both) == {"physics": [planner, tmp_path]} and films_section({tmp_path: results}, 0) == ""
     assert "no config.yaml" in films_section({tmp_path: results}, 2)
