@@ -24,7 +24,7 @@ from eval.runs import load_run
 from eval.strips import decodes_pictures, nearest
 from models.reward import LatentDistance
 
-EPISODES, STEPS = 200, 10  # goals tried, and random actions that made each
+EPISODES, STEPS = 100, 10  # goals tried, and random actions that made each
 SCALE, BORDER, GAP, BAR = 3, 6, 12, 6  # of a film, in its pixels
 PAPER, LINE, SOFT = (np.array(color, np.uint8) for color in ((251, 252, 252), (217, 223, 228), (107, 122, 135)))
 RIGHT, WRONG = (np.array(color, np.uint8) for color in ((74, 155, 127), (214, 96, 63)))
