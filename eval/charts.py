@@ -44,7 +44,6 @@ def bar_chart(title: str, rows: Iterable[str], bounds: Iterable[str], cells: dic
     cells: (row, metric, steps) -> a cell with the values of its seeds; rows without any are left out. A whisker is the
     standard deviation over seeds.  -> matplotlib Figure.
     """
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
     metrics, steps = (list(dict.fromkeys(key[i] for key in cells)) for i in (1, 2))
@@ -52,7 +51,7 @@ def bar_chart(title: str, rows: Iterable[str], bounds: Iterable[str], cells: dic
     models = list(dict.fromkeys(model for model, _ in shown.values()))
     groups = {model: [row for row, (own, _) in shown.items() if own == model] for model in models}
     colors, wide = colors_of(models), 0.8 / max([len(group) for group in groups.values()], default=1)
-    figure = Figure(figsize=(10.4, 0.9 + 2.3 * len(metrics)), layout="constrained")
+    figure = _sheet(0.3 * bool(title) + 2.3 * len(metrics) + 0.8, 0.3 + 0.3 * bool(title), 0.8 if len(models) > 5 else 0.65)
     plots = figure.subplots(len(metrics), len(steps), squeeze=False, sharey=True)
     for (i, j), axes in np.ndenumerate(plots):
         metric, h = metrics[i], steps[j]
@@ -93,8 +92,18 @@ def _bar(axes, x: float, values: list[float], width: float, color: str, hatch: s
         axes.errorbar(x, height, spread, color=INK, lw=1, capsize=2)
 
 
+def _sheet(height: float, above: float, below: float):
+    """A figure with fixed margins, in inches: finding a layout would take as long as all the rest."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.4, height))
+    figure.subplots_adjust(left=0.055, right=0.995, top=1 - above / height, bottom=below / height, wspace=0.06, hspace=0.32)
+    return figure
+
+
 def _legend(figure, keys: list, columns: int) -> None:
-    figure.legend(handles=keys, loc="outside lower left", ncols=columns, frameon=False, labelcolor=INK, fontsize=9)
+    place = {"loc": "lower left", "bbox_to_anchor": (0.01, 0), "borderaxespad": 0.1}
+    figure.legend(handles=keys, ncols=columns, frameon=False, labelcolor=INK, fontsize=9, **place)
 
 
 def write_chart(figure, path: Path) -> None:
@@ -138,12 +147,11 @@ def correlation_text(points: list[Point]) -> str:
 
 def scatter_chart(plots: dict[str, list[Point]], x_label: str, y_label: str) -> str:
     """Success against ranking, a plot for each name, as inline SVG; pointing at a run tells its name and numbers."""
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     every = [point for points in plots.values() for point in points]
     colors, titles = colors_of(p.model for p in every), {}
-    figure = Figure(figsize=(10.4, 3.7), layout="constrained")
+    figure = _sheet(3.9, above=0.5, below=0.9)
     row = figure.subplots(1, len(plots), squeeze=False, sharey=True)[0]
     for i, (axes, (name, points)) in enumerate(zip(row, plots.items())):
         for p in points:

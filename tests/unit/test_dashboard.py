@@ -9,7 +9,8 @@ import pytest
 import eval.dashboard
 from eval.dashboard import curves, log_run, tables_of
 
-LINES = "stage,epoch,metric,value\nfit,0,train/loss,3.0\nfit,0,val/loss,4.0\nfit,1,val/loss,9.0\nfit,1,val/loss,2.0\nfit,1,val/x,1\n"
+ROWS = ("fit,0,train/loss,3.0", "fit,0,val/loss,4.0", "fit,1,val/loss,9.0", "fit,1,val/loss,2.0", "fit,1,val/x,1")
+LINES = "\n".join(["stage,epoch,metric,value", *ROWS, ""])
 
 
 @pytest.fixture
@@ -53,7 +54,8 @@ def test_a_run_is_logged_with_its_group(runs, logged):
     one, again = logged
     assert one.asked["group"] == "table4" and one.asked["tags"] == ["gnn", "nll", "quick", "table4", "table10"]
     assert one.asked["mode"] == "offline" and one.asked["id"] == again.asked["id"]
-    assert one.history == [(1, {"physics5/fit/train/loss": 3.0, "physics5/fit/val/loss": 4.0}), (2, {"physics5/fit/val/loss": 2.0})]
+    train, val = "physics5/fit/train/loss", "physics5/fit/val/loss"
+    assert one.history == [(1, {train: 3.0, val: 4.0}), (2, {val: 2.0})]
     assert one.summary["test/hits@1/h1"] == one.summary["physics5/test/hits@1/h1"] == 50.0
     log_run(runs / "mine", runs, [], "p", "offline")
     assert logged[-1].asked["group"] == "chemistry_chain5" and logged[-1].asked["id"] != one.asked["id"]

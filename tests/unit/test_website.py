@@ -20,10 +20,12 @@ def make(tmp_path):
         folder = tmp_path / name
         folder.mkdir(parents=True)
         (folder / "config.yaml").touch()
-        values = {f"{key}/{h}": v for h in ("h1", "h5", "h10") for key, v in
-                  (("test/hits@1", 50.0), ("test/mrr", 60.0), ("test/cf_hits@1", 40.0), ("plan/success", 30.0), ("plan/success/model_closed", 30.0))}  # fmt: skip
+        usual = {"test/hits@1": 50.0, "test/mrr": 60.0, "test/cf_hits@1": 40.0, "plan/success": 30.0}
+        usual["plan/success/model_closed"] = usual["plan/success"]
+        values = {f"{key}/{h}": value for h in ("h1", "h5", "h10") for key, value in usual.items()}
         results = {
-            "run": folder.name, "model": model, "loss": loss, "env": env, "seed": seed, "metrics": {**values, "test/cf_hits@1": 40.0, **metrics},
+            "run": folder.name, "model": model, "loss": loss, "env": env, "seed": seed,
+            "metrics": {**values, "test/cf_hits@1": 40.0, **metrics},
             "protocol": {"budget": budget, "pool": pool, "split": "test", "distinct": {"h1": 9, "h5": 9, "h10": 9}},
             "timing": {}, "setting_hash": f"{model}{loss}{env}", "structure": structure,
         }  # fmt: skip
