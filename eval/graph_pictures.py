@@ -1,13 +1,16 @@
 """The graph a model found beside the true one: arrows and heat maps for the report."""
 
 from html import escape
-from io import StringIO
+from pathlib import Path
 
 import numpy as np
 
 from eval.direct_edges import VACUOUS
+from eval.page import inline_svg, table
 
-INK, SOFT, RIGHT, WRONG = "#23303b", "#9aa7b2", "#4a9b7f", "#d6603f"
+INK, SOFT, PAPER, RIGHT, WRONG = "#23303b", "#9aa7b2", "#fbfcfc", "#4a9b7f", "#d6603f"
+KEY = "Green: found and true; red: found and not true; dashed: true and not found."
+ON_HEAT = "#1f2b35"  # stays dark on a dark page, as the light squares below it stay light
 TITLES = {
     "direct": ("Direct edges", "held-out nats lost without the parent"),
     "edges": ("Learned edges", "probability of the edge"),
@@ -20,37 +23,60 @@ def graph_section(results: dict) -> str:
     found = results.get("structure") or {}
     if not found:
         return ""
-    parts = ["<h2>Causal graph</h2>"]
-    true, m = np.array(found["true"], bool), results["metrics"]
+    parts = ["<h2>Causal graph</h2>", *(_figure(results, name) for name in TITLES if name in found)]
+    if len(parts) == 1:
+        return f"{parts[0]}<p>Not asked for: {escape(found['why'])}.</p>"
+    parts.append(f'<p class="soft">Read from {escape(found["why"])}. {KEY}</p>')
+    return "\n".join(parts)
+
+
+def _figure(results: dict, name: str) -> str:
+    """One kind of graph, its numbers above it."""
+    found, m, (title, what) = results["structure"], results["metrics"], TITLES[name]
+    true = np.array(found["true"], bool)
     closure = true.copy()
     for _ in range(len(true)):
         closure |= (closure.astype(int) @ closure.astype(int)) > 0
+    score, threshold = np.array(found[name]["score"]), found[name]["threshold"]
+    numbers = ", ".join(f"{label} {m[f'structure/{name}/{key}']:.0f}" for key, label in
+                        (("shd", "SHD"), ("precision", "precision"), ("recall", "recall"), ("auroc", "AUROC")))  # fmt: skip
     vacuous = true & (np.array(found.get("strength", np.ones(true.shape))) < VACUOUS)
-    for name, (title, what) in TITLES.items():
-        if name not in found:
-            continue
-        score, threshold = np.array(found[name]["score"]), found[name]["threshold"]
-        against = closure if name == "reach" else true
-        numbers = ", ".join(f"{label} {m[f'structure/{name}/{key}']:.0f}" for key, label in
-                            (("shd", "SHD"), ("precision", "precision"), ("recall", "recall"), ("auroc", "AUROC")))  # fmt: skip
-        spare = np.array(found["faint"], bool) if name == "reach" else vacuous
-        note = f"; {int(spare.sum())} that hardly show in the true model itself left out, dotted" if spare.any() else ""
-        parts.append(
-            f"<figure><figcaption><b>{title}</b>: {numbers}{escape(note)}. Score: {what}; an edge above {threshold:g}."
-            f"</figcaption>{_drawing(against, score, threshold, spare)}</figure>"
-        )
-    if len(parts) == 1:
-        return f"{parts[0]}<p>Not asked for: {escape(found['why'])}.</p>"
-    parts.append(f'<p class="soft">Read from {escape(found["why"])}. Green: found and true; red: found and not true; '
-                 f"dashed: true and not found.</p>")  # fmt: skip
-    return "\n".join(parts)
+    spare = np.array(found["faint"], bool) if name == "reach" else vacuous
+    note = f"; {int(spare.sum())} that hardly show in the true model itself left out, dotted" if spare.any() else ""
+    return (
+        f"<figure><figcaption><b>{title}</b>: {numbers}{escape(note)}. Score: {what}; an edge above {threshold:g}."
+        f"</figcaption>{_drawing(closure if name == 'reach' else true, score, threshold, spare)}</figure>"
+    )
+
+
+def graph_gallery(scored: dict[Path, dict]) -> str:
+    """Numbers of every run that found a graph, and the likeliest kind of graph of one run for each env, model and loss."""
+    found = {f: r for f, r in scored.items() if any(name in (r.get("structure") or {}) for name in TITLES)}
+    keys = [(name, key) for name in TITLES for key in ("shd", "auroc") if any(name in r["structure"] for r in found.values())]
+    rows, drawings, drawn = [], [], set()
+    for folder, r in found.items():
+        numbers = [r["metrics"].get(f"structure/{name}/{key}") for name, key in keys]
+        rows.append([escape(word) for word in (folder.name, r["env"], r["model"], r["loss"])]
+                    + ["" if value is None else f"{value:.0f}" for value in numbers])  # fmt: skip
+        group = (r["env"], r["model"], r["loss"])
+        if group not in drawn:
+            drawn.add(group)
+            name = next(name for name in TITLES if name in r["structure"])
+            what = escape(f"{r['env']}: {r['model']} + {r['loss']}".replace("_", " "))
+            drawings.append(f"<div><h3>{what}</h3>{_figure(r, name)}</div>")
+    header = ["run", "env", "model", "loss", *(f"{name} {key.upper()}" for name, key in keys)]
+    if not found:
+        return ""
+    shown = f'<p class="soft">{KEY}</p><div class="graphs">{"".join(drawings)}</div>'
+    return f'<div class="tall">{table(header, rows, text_columns=4)}</div>{shown}'
 
 
 def _drawing(true: np.ndarray, score: np.ndarray, threshold: float, spare: np.ndarray) -> str:
     """True graph, estimated graph, and the scores, as one inline SVG."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.6, 3.2), layout="constrained")
+    figure = Figure(figsize=(9.6, 3.2))  # fixed places: finding a layout would take as long as all the rest
+    figure.subplots_adjust(left=0.01, right=0.99, bottom=0.15, top=0.9, wspace=0.12)
     left, middle, right = figure.subplots(1, 3)
     found = (score > threshold) & ~np.eye(len(true), dtype=bool)
     _arrows(left, [(true & ~spare, INK, "-"), (spare, SOFT, ":")], "true")
@@ -60,7 +86,7 @@ def _drawing(true: np.ndarray, score: np.ndarray, threshold: float, spare: np.nd
     right.imshow(shown, cmap="BuGn", vmin=0, vmax=top)
     for child, parent in np.argwhere(~np.eye(len(true), dtype=bool)):
         value = score[child, parent]
-        color = "white" if value > 0.6 * top else INK
+        color = "white" if value > 0.6 * top else ON_HEAT
         right.text(parent, child, f"{value:.2f}".lstrip("0") if value >= 0.005 else "0", ha="center", va="center",
                    color=color, fontsize=8 if len(true) <= 6 else 5)  # fmt: skip
     right.set_title("score", fontsize=11, loc="left", color=INK)
@@ -70,9 +96,7 @@ def _drawing(true: np.ndarray, score: np.ndarray, threshold: float, spare: np.nd
     right.set_yticks(range(len(true)))
     right.tick_params(colors=SOFT, labelsize=8, length=0)
     right.spines[:].set_visible(False)
-    text = StringIO()
-    figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    return '<div class="scroll">' + text.getvalue()[text.getvalue().index("<svg") :] + "</div>"
+    return f'<div class="scroll">{inline_svg(figure, "graph")}</div>'
 
 
 def _arrows(axes, layers: list, title: str) -> None:
@@ -84,7 +108,7 @@ def _arrows(axes, layers: list, title: str) -> None:
         for child, parent in np.argwhere(matrix):
             arrow = {"arrowstyle": "-|>", "color": color, "linestyle": style, "shrinkA": 11, "shrinkB": 11, "lw": 1.5}
             axes.annotate("", (x[child], y[child]), (x[parent], y[parent]), arrowprops=arrow)
-    axes.scatter(x, y, s=330, color="white", edgecolors=SOFT, zorder=3)
+    axes.scatter(x, y, s=330, color=PAPER, edgecolors=SOFT, zorder=3)
     for i in range(count):
         axes.text(x[i], y[i], str(i), ha="center", va="center", color=INK, zorder=4)
     axes.set_title(title, fontsize=11, loc="left", color=INK)

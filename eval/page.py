@@ -3,6 +3,7 @@
 import base64
 import csv
 import os
+import re
 import threading
 from html import escape
 from io import BytesIO, StringIO
@@ -10,8 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+# Inks of drawings that follow the reader's light or dark scheme, where they stand in a page.
+INKS = {"#23303b": "var(--ink)", "#6b7a87": "var(--soft)", "#c9d2d9": "var(--line)", "#fbfcfc": "var(--paper)"}
 STYLE = """
-:root { --ink: #23303b; --soft: #6b7a87; --line: #e3e8ec; --wrong: #d6603f; --right: #4a9b7f; --paper: #fbfcfc; }
+:root { color-scheme: light dark; --ink: #23303b; --soft: #6b7a87; --line: #e3e8ec; --wrong: #d6603f; --right: #4a9b7f;
+  --paper: #fbfcfc; --link: #2f6f9f; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #dfe5ea; --soft: #93a1ad; --line: #33404b; --right: #3f8a70; --paper: #161c22; --link: #7fb4dc; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); line-height: 1.5;
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -20,7 +26,7 @@ main.wide { max-width: 80rem; }
 h1 { font-size: 1.5rem; font-weight: 600; margin: 0 0 .3rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; font-weight: 600; margin: 2.4rem 0 .4rem; }
 p { margin: .3rem 0 .8rem; max-width: 46rem; }
-a { color: #2f6f9f; }
+a { color: var(--link); }
 .soft, figcaption { color: var(--soft); font-size: .88rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
@@ -45,12 +51,15 @@ figcaption { margin: 0 0 .3rem; color: var(--ink); }
 """
 
 
-def page(title: str, body: str, wide: bool = False) -> str:
-    """The whole document; wide for large tables."""
+def page(title: str, body: str, wide: bool = False, head: str = "") -> str:
+    """The whole document; wide for large tables; head: more style or script. The policy shuts out every network."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-        f"<style>{STYLE}</style></head>\n<body><main class={'wide' if wide else 'page'}>\n{body}\n</main></body></html>\n"
+        f"<style>{STYLE}</style>{head}</head>\n"
+        f"<body><main class={'wide' if wide else 'page'}>\n{body}\n</main></body></html>\n"
     )
 
 
@@ -139,14 +148,36 @@ def line_chart(x: list[float], lines: dict, bounds: dict, x_label: str, y_label:
 
 
 def _calm_svg(figure, axes, salt: str) -> str:
-    """The house's axes and legend, and the figure as SVG text; equal figures give equal text."""
-    from matplotlib import rc_context
+    """The house's axes, a legend off the lines, and the figure as inline SVG."""
+    calm(axes)
+    axes.legend(frameon=False, labelcolor="#23303b", fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return inline_svg(figure, salt)
 
+
+def calm(axes) -> None:
+    """The house's axes: no box, soft lines."""
     axes.tick_params(colors="#6b7a87", labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color("#c9d2d9")
-    axes.legend(frameon=False, labelcolor="#23303b", fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))  # off the lines
+
+
+def svg_text(figure, salt: str) -> str:
+    """A figure as an SVG file; equal figures give equal text. Letters stay letters: short, and they can be searched."""
+    from matplotlib import rc_context
+
     text = StringIO()
-    with rc_context({"svg.hashsalt": salt}):
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
+    with rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(text, format="svg", transparent=True, metadata=nothing)
+    return text.getvalue()
+
+
+def inline_svg(figure, salt: str, titles: dict[str, str] | None = None) -> str:
+    """A figure for a page: its inks follow the page's. titles: gid of an artist -> what is told when one points at it."""
+    text = svg_text(figure, salt)
+    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text[text.index("<svg") :])  # a page needs no names of name spaces
+    for ink, variable in INKS.items():
+        text = text.replace(ink, variable)
+    for gid, title in (titles or {}).items():
+        text = text.replace(f'<g id="{gid}">', f'<g id="{gid}"><title>{escape(title)}</title>', 1)
+    return text

@@ -1,9 +1,11 @@
 """Runs as pages to look at: scores, loss curves, and what the model predicts beside what happened, wrong cases first.
 
     python eval/report.py                                             all runs: runs/index.html
+    python eval/report.py films=0                                     the same without films, in seconds
     python eval/report.py run=runs/modular-infonce-physics5-quick-s0  one run: its report.html
 
-One self-contained page each, readable without a network.
+One self-contained page each, readable without a network. All runs: the paper's tables with bars, ranking against success,
+learned graphs, films of planning, and every run, with a search.
 """
 
 import sys
@@ -12,9 +14,7 @@ from pathlib import Path
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
-import json
 from html import escape
-from statistics import mean, stdev
 
 import torch
 from hydra.utils import instantiate
@@ -22,31 +22,12 @@ from omegaconf import OmegaConf
 
 from envs.collect import collect
 from envs.observe import recorded
-from envs.problem import Problem
 from eval.graph_pictures import graph_section
 from eval.page import loss_curves, page, table, write_whole
-from eval.runs import load_run
+from eval.runs import load_run, read_results
 from eval.score_table import caption, table_rows
 from eval.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
-
-
-RESULTS = ("run", "model", "loss", "env", "seed", "metrics", "protocol", "timing", "setting_hash")
-
-
-def read_results(folder: Path) -> dict:
-    """results.json of a run folder."""
-    path = folder / "results.json"
-    try:
-        results = json.loads(path.read_text())
-    except FileNotFoundError as error:
-        raise Problem(f"{path} does not exist; make it with: python eval/score.py run={folder}") from error
-    except json.JSONDecodeError as error:
-        raise Problem(f"{path} is not valid JSON ({error}); make it anew with: python eval/score.py run={folder}") from error
-    missing = [key for key in RESULTS if key not in results]
-    if missing:
-        raise Problem(f"{path} lacks {', '.join(missing)}; make it anew with: python eval/score.py run={folder}")
-    return results
-
+from eval.website import write_site
 
 def write_report(folder: str | Path) -> Path:
     """Write <folder>/report.html for a scored run."""
@@ -110,82 +91,9 @@ def _facts(results: dict) -> str:
     return escape(f"Parameters: {weights}. Timing: {timing}. Config {results['config_hash']}.")
 
 
-def write_index(runs_dir: str | Path) -> Path:
-    """Write <runs_dir>/index.html: every run that has results, and means over seeds."""
-    runs_dir = Path(runs_dir)
-    folders = sorted(path.parent for path in runs_dir.glob("*/config.yaml"))
-    if not folders:
-        raise Problem(f"{runs_dir} holds no run; make one with: python train/fit.py")
-    scored, broken = {}, []
-    for folder in folders:
-        if (folder / "results.json").exists():
-            try:
-                scored[folder] = read_results(folder)
-            except Problem as problem:
-                broken.append(f"<p>{escape(str(problem))}</p>")
-    order = sorted(scored, key=lambda f: (scored[f]["env"], scored[f]["model"], scored[f]["loss"], scored[f]["seed"]))
-    parts = [f"<h1>{len(scored)} run{'s' if len(scored) != 1 else ''}</h1>"]
-    if scored:
-        parts += [_run_table(order, scored), _seed_table(order, scored)]
-    if broken:
-        parts.append(f"<h2>Unreadable results</h2>{''.join(broken)}")
-    open_ = [escape(folder.name) for folder in folders if not (folder / "results.json").exists()]
-    if open_:
-        parts.append(f"<h2>Without results</h2><p>{', '.join(open_)}</p>")
-    return write_whole(runs_dir / "index.html", page("Runs", "\n".join(parts), wide=True))
-
-
-def _numbers(results: dict) -> dict[str, float]:
-    """The columns of the index: H@1 and MRR at the nearest and longest horizon, counterfactual H@1, the copy floor."""
-    m, horizons = results["metrics"], list(results["protocol"]["distinct"])
-    names = {}
-    for h in dict.fromkeys((horizons[0], horizons[-1])):
-        names |= {f"H@1 {h}": f"test/hits@1/{h}", f"MRR {h}": f"test/mrr/{h}"}
-    names |= {"what-if H@1": "test/cf_hits@1", f"copy floor {horizons[0]}": f"floor/copy/hits@1/{horizons[0]}"}
-    return {label: m[key] for label, key in names.items() if key in m}
-
-
-def _columns(order, scored) -> list[str]:
-    return list(dict.fromkeys(label for folder in order for label in _numbers(scored[folder])))
-
-
-def _run_table(order, scored) -> str:
-    columns, rows = _columns(order, scored), []
-    for folder in order:
-        results, numbers = scored[folder], _numbers(scored[folder])
-        name = escape(folder.name)
-        link = f'<a href="{name}/report.html">{name}</a>' if (folder / "report.html").exists() else name
-        about = (escape(str(results[key])) for key in ("env", "model", "loss"))
-        rows.append([link, *about, results["protocol"]["budget"], str(results["seed"]),
-                     *(f"{numbers[c]:.2f}" if c in numbers else "" for c in columns)])  # fmt: skip
-    header = ["run", "env", "model", "loss", "budget", "seed", *map(escape, columns)]
-    pools = ", ".join(sorted({str(r["protocol"]["pool"]) for r in scored.values()}))
-    note = f'<p class="soft">Percent, pool {pools}, rule grouped, ties against us; h5 = after 5 steps of open loop.</p>'
-    return table(header, rows, text_columns=5) + note
-
-
-def _seed_table(order, scored) -> str:
-    """Mean and standard deviation over seeds; empty where no setting has two."""
-    groups: dict[tuple, dict[int, dict]] = {}
-    for folder in order:
-        r = scored[folder]
-        key = (r["env"], r["model"], r["loss"], r["protocol"]["budget"], r["protocol"]["pool"], r["setting_hash"])
-        groups.setdefault(key, {})[r["seed"]] = _numbers(r)
-    columns, rows = _columns(order, scored), []
-    for key, seeds in groups.items():
-        if len(seeds) > 1:
-            values = [[n[c] for n in seeds.values() if c in n] for c in columns]
-            cells = [f"{mean(v):.2f} ± {stdev(v):.2f}" if len(v) > 1 else "" for v in values]
-            rows.append([*(escape(str(part)) for part in key[:4]), str(len(seeds)), *cells])
-    if not rows:
-        return ""
-    header = ["env", "model", "loss", "budget", "seeds", *map(escape, columns)]
-    return f"<h2>Over seeds</h2>{table(header, rows, text_columns=4)}"
-
-
 def run(cfg) -> None:
     """The command."""
-    print(write_report(cfg.run) if cfg.run else write_index(cfg.runs_dir))
+    print(write_report(cfg.run) if cfg.run else write_site(cfg.runs_dir, cfg.films))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 from envs.problem import Problem
 from models.world_model import WorldModel
 
+RESULTS = ("run", "model", "loss", "env", "seed", "metrics", "protocol", "timing", "setting_hash")
+PROTOCOL = ("split", "budget", "pool", "distinct")
+_DEPTH = 3  # folders between runs_dir and a run, at most
 _NOT_SCIENCE = ("name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra")
 
 
@@ -89,6 +92,40 @@ def load_config(folder: str | Path) -> DictConfig:
     if not complete:
         raise Problem(f"{path} is incomplete; train again under another name")
     return config
+
+
+def run_folders(runs_dir: Path, depth: int = _DEPTH) -> list[Path]:
+    """Every run below a folder, also in folders of runs such as runs/tables; what lies inside a run is its own."""
+    found = []
+    for child in sorted(runs_dir.iterdir()) if runs_dir.is_dir() else ():
+        if (child / "config.yaml").exists():
+            found.append(child)
+        elif depth > 0 and child.is_dir() and not child.name.startswith(".") and child.name != "wandb":
+            found += run_folders(child, depth - 1)
+    return found
+
+
+def read_results(folder: Path) -> dict:
+    """results.json of a run folder."""
+    path = folder / "results.json"
+    again = f"make it anew with: python eval/score.py run={folder}"
+    try:
+        results = json.loads(path.read_text())
+    except FileNotFoundError as error:
+        raise Problem(f"{path} does not exist; make it with: python eval/score.py run={folder}") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise Problem(f"{path} is not valid JSON ({error}); {again}") from error
+    if not isinstance(results, dict):
+        raise Problem(f"{path} holds no results; {again}")
+    missing = [key for key in RESULTS if key not in results]
+    if missing:
+        raise Problem(f"{path} lacks {', '.join(missing)}; {again}")
+    metrics, protocol = results["metrics"], results["protocol"]
+    if not isinstance(metrics, dict) or not all(isinstance(value, int | float) for value in metrics.values()):
+        raise Problem(f"{path} has metrics that are no numbers; {again}")
+    if not isinstance(protocol, dict) or not all(protocol.get(key) for key in PROTOCOL):
+        raise Problem(f"{path} lacks one of {', '.join(PROTOCOL)} in its protocol; {again}")
+    return results
 
 
 def digest(state: dict) -> str:

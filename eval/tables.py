@@ -7,7 +7,7 @@
     python eval/tables.py table=all
 
 Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/table4.md, .csv, .tex,
-and claims.md: what the paper says in words, held against these numbers.
+its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
 """
 
 import sys
@@ -23,8 +23,10 @@ import torch
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
+from eval.charts import write_chart
 from eval.claims import check_claims, claims_markdown, print_claims
 from eval.page import write_whole
+from eval.panel_charts import panel_chart
 from eval.panels import HORIZONS, Column, Panel, book, fill, panels, read, run_name
 from eval.sweep import Job, missing, run_jobs
 from eval.table_text import caption, latex, lines, long_csv, markdown
@@ -104,6 +106,9 @@ def _show(asked: list[Panel], pages: dict, cfg) -> None:
             print_table(header, rows, text, title=panel.key, width=160)
             texts["md"].append(markdown(panel, header, rows, text))
             texts["tex"].append(latex(header, rows, text))
+            drawing = panel_chart(panel, f"{panel.title}, budget {cfg['budget']}", cells)
+            if drawing is not None:
+                write_chart(drawing, out / panel.key)
         for kind, parts in texts.items():
             write_whole(out / f"{page}.{kind}", "\n".join(parts))
         write_whole(out / f"{page}.csv", long_csv(filled))

@@ -190,7 +190,7 @@ def run(cfg) -> dict:
 
     results = score_run(folder, timing=timing)
     if logger is not None:
-        logger.experiment.log(results["metrics"])
+        logger.experiment.summary.update(results["metrics"])
         logger.experiment.finish()
     report = write_report(folder)
     print_scores(results)

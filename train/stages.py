@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 from hydra.utils import instantiate
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning import Trainer
 from pytorch_lightning.callbacks import RichProgressBar
 from pytorch_lightning.loggers import WandbLogger
@@ -37,7 +37,8 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
         mark.write_text(secrets.token_hex(4))
     logger = WandbLogger(
         name=cfg.name, project=cfg.logger.project, save_dir=str(folder), id=mark.read_text(), resume="allow",
-        mode=mode, settings=wandb.Settings(silent=True, console="off"), config=dict(cfg),
+        mode=mode, settings=wandb.Settings(silent=True, console="off"), config=OmegaConf.to_container(cfg, resolve=True),
+        group=cfg.logger.get("group"), tags=[cfg.model.name, cfg.loss.name, cfg.trainer.budget],
     )  # fmt: skip
     return logger
 

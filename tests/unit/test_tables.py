@@ -127,7 +127,7 @@ def test_other_splits_are_scored_and_planned_on(cfg, scripts, tmp_path):
     assert not missing(jobs_of(asked, PAGES, cfg))
     folder = tmp_path / "runs" / run_name("GNN + NLL", "physics5", "2min", 0)
     starts = (folder / "starts").read_text().split()
-    assert (starts[0], starts.count("core.py"), starts.count("plan.py"), len(starts)) == ("/fit.py", 6, 3, 10)
+    assert (starts[0], starts.count("core.py"), starts.count("plan.py"), len(starts)) == ("/fit.py", 8, 4, 13)
     ranking, _, success = (fill(panel, cfg) for panel in asked)
     assert ranking["GNN + NLL", "as trained", 5].values == {0: 50.0} and ranking["GNN + NLL", "any shades", 5].values == {0: 7.0}
     assert success["GNN + NLL", "unseen shapes", 10].values == {0: 1.0}

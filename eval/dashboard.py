@@ -1,0 +1,141 @@
+"""The finished runs on Weights & Biases: each with its scores and losses, grouped by table or env, and a workspace over them.
+
+    python eval/dashboard.py                      logged in: to W&B; else offline runs in runs/wandb and runs/dashboard.json
+    WANDB_MODE=offline python eval/dashboard.py   nothing leaves this machine, logged in or not
+    python eval/dashboard.py log_runs=false       the workspace alone
+
+Everything is read from results.json and metrics.csv, so runs that were trained without W&B are there too. They go to a
+project of their own: what training mirrors live stays as it is. A run keeps its id: logged again, it stays one run.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+
+import csv
+import hashlib
+import json
+import os
+
+import wandb
+
+from envs.problem import Problem
+from eval.page import write_whole
+from eval.paper_panels import declared
+from eval.runs import read_results, run_folders
+from eval.panels import book, run_name
+
+PANELS = {  # title -> metric of results.json; a section has those that one of its runs has
+    **{f"H@1, {h} step{'s' * (h > 1)}": f"test/hits@1/h{h}" for h in (1, 5, 10)},
+    **{f"MRR, {h} step{'s' * (h > 1)}": f"test/mrr/h{h}" for h in (1, 5, 10)},
+    "what-if H@1, 1 step": "test/cf_hits@1",
+    **{f"success, {h} step{'s' * (h > 1)}": f"plan/success/h{h}" for h in (1, 5, 10)},
+}
+LOSSES = ("train/loss", "val/loss")
+
+
+def env_of(results: dict) -> str:
+    """Its section: a workspace cannot filter, so every metric is logged once more under the name of its env."""
+    return results["env"] + ("_state" if results["protocol"].get("observation") == "state" else "")
+
+
+def tables_of(seeds: set[int]) -> dict[str, list[str]]:
+    """Run name -> the tables that show it, ours and the paper's, and figures of its own."""
+    pages, found = book(), {}
+    for panel in declared(pages):
+        for name in (run_name(row, panel.env, b, s) for row in panel.rows for b in pages["budgets"] for s in seeds):
+            found.setdefault(name, {})[panel.page] = None
+    return {name: list(pages) for name, pages in found.items()}
+
+
+def curves(folder: Path) -> dict[tuple[str, str], list[float]]:
+    """(stage, loss) -> its value after every epoch, from metrics.csv; empty where there is none."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    path = folder / "metrics.csv"
+    if path.exists():
+        with path.open(newline="") as file:
+            for row in csv.DictReader(file):  # a resumed run repeats an epoch: the last line counts
+                if row["metric"] in LOSSES and row["value"]:
+                    found.setdefault((row["stage"], row["metric"]), {})[int(row["epoch"])] = float(row["value"])
+    return {key: [curve[epoch] for epoch in sorted(curve)] for key, curve in found.items()}
+
+
+def log_run(folder: Path, root: Path, tables: list[str], project: str, mode: str) -> None:
+    """One finished run: losses as its history, scores as its summary."""
+    results = read_results(folder)
+    env, place = env_of(results), folder.relative_to(root).as_posix()
+    facts = {key: results[key] for key in ("env", "model", "loss", "seed", "protocol")}
+    run = wandb.init(
+        project=project, name=place, group=tables[0] if tables else env, mode=mode, dir=str(root), resume="allow",
+        id=hashlib.sha256(f"{place} {results.get('config_hash')}".encode()).hexdigest()[:12], config=facts,
+        tags=[results["model"], results["loss"], str(results["protocol"]["budget"]), *tables],
+        settings=wandb.Settings(silent=True, console="off"),
+    )  # fmt: skip
+    losses = curves(folder)
+    for epoch in range(max(map(len, losses.values()), default=0)):
+        run.log({f"{env}/{stage}/{key}": v[epoch] for (stage, key), v in losses.items() if epoch < len(v)}, step=epoch + 1)
+    run.summary.update(results["metrics"] | {f"{env}/{key}": value for key, value in results["metrics"].items()})
+    run.finish()
+
+
+def workspace(runs: dict[Path, dict], project: str):
+    """A section for each env, its runs grouped by table or env, model and loss."""
+    try:
+        import wandb_workspaces.reports.v2 as parts
+        import wandb_workspaces.workspaces as spaces
+    except ModuleNotFoundError as error:
+        raise Problem("the dashboard needs the package wandb-workspaces: pip install 'wandb-workspaces>=0.4'") from error
+    sections = []
+    for env in sorted({env_of(r) for r in runs.values()}):
+        own = {folder: r for folder, r in runs.items() if env_of(r) == env}
+        there = {key for r in own.values() for key in r["metrics"]}
+        panels = [parts.BarPlot(title=title, metrics=[parts.SummaryMetric(f"{env}/{key}")], range_x=(0, 100))
+                  for title, key in PANELS.items() if key in there]  # fmt: skip
+        losses = dict.fromkeys(key for folder in own for key in curves(folder))
+        panels += [parts.LinePlot(title=f"{key}, stage {stage}", y=[f"{env}/{stage}/{key}"]) for stage, key in losses]
+        sections.append(spaces.Section(name=env, panels=panels))
+    grouped = spaces.RunsetSettings(groupby=[spaces.Metric("Group"), spaces.Config("model"), spaces.Config("loss")])
+    owner = os.environ.get("WANDB_ENTITY", "")
+    return spaces.Workspace(owner, project, "Causal World Models", sections=sections, runset_settings=grouped)
+
+
+def logged_in() -> bool:
+    """Whether W&B may be asked: an account is known and WANDB_MODE does not forbid it."""
+    try:
+        return os.environ.get("WANDB_MODE", "online") == "online" and wandb.login(prompt=False)
+    except wandb.errors.Error as error:
+        raise Problem(f"W&B refused the login ({error}); set WANDB_MODE=offline to go without") from error
+
+
+def run(cfg) -> None:
+    """The command."""
+    root = Path(cfg.runs_dir)
+    runs, unread = {}, 0
+    for folder in run_folders(root):
+        try:
+            runs[folder] = read_results(folder)
+        except Problem:  # not finished or broken: the report names them
+            unread += 1
+    if not runs:
+        raise Problem(f"{root} holds no finished run; make one with: python train/fit.py")
+    made, online = workspace(runs, cfg.project), logged_in()
+    if cfg.log_runs:
+        tables = tables_of({r["seed"] for r in runs.values()})
+        for folder in runs:
+            log_run(folder, root, tables.get(folder.name, []), cfg.project, "online" if online else "offline")
+        print(f"{len(runs)} runs logged to {'W&B' if online else root / 'wandb'}, {unread} without results left out")
+    if online:
+        made.entity = made.entity or wandb.Api().default_entity
+        print(made.save().url)
+    else:
+        model = made._to_model()  # what save() would send; the package has no public way to write it
+        path = write_whole(root / "dashboard.json", json.dumps(json.loads(model.model_dump_json(by_alias=True)), indent=1))
+        print(f"not logged in to W&B, so the workspace was written to {path}; log in and run this again to save it there")
+
+
+if __name__ == "__main__":
+    from configs.command import main
+
+    main("dashboard", run, __doc__)

@@ -1,0 +1,124 @@
+"""All runs at a glance: what the numbers mean, the best of every env, every run, and means over seeds."""
+
+from html import escape
+from pathlib import Path
+from statistics import mean, stdev
+from urllib.parse import quote
+
+from eval.page import table
+
+MEANING = """<p><b>H@1</b> is how often, in percent, the outcome nearest to the model's prediction is the true one, out of a
+pool of held-out outcomes; after 5 or 10 steps the model is fed its own predictions. <b>What-if H@1</b> asks the same of
+one state under every possible action, so that a model which ignores the action scores no better than one that says
+"nothing happens". <b>Success</b> is how often planning with the model, seeing every true frame, reaches a goal in exactly
+as many steps as made it: read all three against their ceilings and floors, and only within one env, budget and pool.</p>"""
+
+
+def shown_env(results: dict) -> str:
+    """The env, and what models are shown where it is not pixels."""
+    return results["env"] + (", state" if results["protocol"].get("observation") == "state" else "")
+
+
+def family(env: str) -> str:
+    """physics of physics5_unobserved."""
+    return env.split("_")[0].rstrip("0123456789")
+
+
+def setting(results: dict) -> tuple[str, str, int]:
+    """Env, budget and pool: only runs that share them can be compared."""
+    return shown_env(results), str(results["protocol"]["budget"]), results["protocol"]["pool"]
+
+
+def last_horizon(results: dict) -> str:
+    """h10 of h1, h5, h10."""
+    return list(results["protocol"]["distinct"])[-1]
+
+
+def overview_section(scored: dict[Path, dict]) -> str:
+    """The meaning, how many runs of which budgets, and the best run of every setting."""
+    budgets = ", ".join(sorted({str(r["protocol"]["budget"]) for r in scored.values()}))
+    settings = len({setting(r) for r in scored.values()})
+    count = f"{len(scored)} runs in {settings} settings, by env, budget ({escape(budgets)}) and pool:"
+    return f"{MEANING}<p>{count}</p>{_best(scored)}"
+
+
+def _best(scored: dict[Path, dict]) -> str:
+    groups: dict[tuple, list[dict]] = {}
+    for results in scored.values():
+        groups.setdefault(setting(results), []).append(results)
+    rows = []
+    for (env, budget, pool), runs in sorted(groups.items()):
+        h = last_horizon(runs[0])
+        keys = (f"test/hits@1/{h}", "test/cf_hits@1", f"plan/success/{h}")
+        rows.append([escape(env), escape(budget), f"{pool:,}", str(len(runs)), *(_winner(runs, key) for key in keys)])
+    header = ["env", "budget", "pool", "runs", "H@1, last step", "what-if H@1, 1 step", "success, last step"]
+    return table(header, rows, text_columns=2) + (
+        '<p class="soft">The single best run of each, in percent, with its ceiling where chance decides (chemistry); each env '
+        "may hold several drawn worlds with ceilings of their own. The best of many is lucky: means over seeds stand below.</p>"
+    )
+
+
+def _winner(runs: list[dict], key: str) -> str:
+    having = [r for r in runs if key in r["metrics"]]
+    if not having:
+        return "-"
+    best = max(having, key=lambda r: r["metrics"][key])
+    ceiling = best["metrics"].get(key.replace("test/", "ceiling/")) if key.startswith("test/") else None
+    of = f" of {ceiling:.1f}" if ceiling is not None else ""
+    who = f"{best['model']} + {best['loss']}".replace("_", " ")
+    return f"{best['metrics'][key]:.1f}{of} <small>{escape(who)}</small>"
+
+
+def _numbers(results: dict) -> dict[str, float]:
+    """The columns of the runs: H@1 and MRR at the nearest and longest horizon, counterfactual H@1, success, the copy floor."""
+    m, horizons = results["metrics"], list(results["protocol"]["distinct"])
+    names = {}
+    for h in dict.fromkeys((horizons[0], horizons[-1])):
+        names |= {f"H@1 {h}": f"test/hits@1/{h}", f"MRR {h}": f"test/mrr/{h}"}
+    names |= {"what-if H@1": "test/cf_hits@1", f"success {horizons[-1]}": f"plan/success/{horizons[-1]}",
+              f"copy floor {horizons[0]}": f"floor/copy/hits@1/{horizons[0]}"}  # fmt: skip
+    return {label: m[key] for label, key in names.items() if key in m}
+
+
+def in_order(scored: dict[Path, dict]) -> dict[Path, dict]:
+    """The same, runs of one setting side by side."""
+    return dict(sorted(scored.items(), key=lambda item: tuple(str(item[1][key]) for key in ("env", "model", "loss", "seed"))))
+
+
+def runs_section(scored: dict[Path, dict], root: Path) -> str:
+    """Every run with a link to its own page; the box above finds some of them."""
+    columns, rows = _columns(scored), []
+    for folder, results in scored.items():
+        place, numbers = folder.relative_to(root).as_posix(), _numbers(results)
+        name = escape(place)
+        link = f'<a href="{quote(place)}/report.html">{name}</a>' if (folder / "report.html").exists() else name
+        about = (shown_env(results), results["model"], results["loss"], results["protocol"]["budget"])
+        cells = [f"{numbers[c]:.2f}" if c in numbers else "" for c in columns]
+        rows.append([link, *(escape(str(word)) for word in about), str(results["seed"]), *cells])
+    header = ["run", "env", "model", "loss", "budget", "seed", *map(escape, columns)]
+    pools = ", ".join(sorted({str(r["protocol"]["pool"]) for r in scored.values()}))
+    return (
+        f'<p><input type="search" placeholder="Search {len(rows)} runs" aria-label="Search runs" data-finds="all-runs"></p>'
+        f'<div id="all-runs" class="tall">{table(header, rows, text_columns=5)}</div>'
+        f'<p class="soft">Percent, pool {pools}, rule grouped, ties against us; h5 = after 5 steps of open loop.</p>'
+    )
+
+
+def _columns(scored: dict[Path, dict]) -> list[str]:
+    return list(dict.fromkeys(label for results in scored.values() for label in _numbers(results)))
+
+
+def seeds_section(scored: dict[Path, dict]) -> str:
+    """Mean and standard deviation over seeds; empty where no setting has two."""
+    groups: dict[tuple, dict[int, dict]] = {}
+    for r in scored.values():
+        key = (shown_env(r), r["model"], r["loss"], r["protocol"]["budget"], r["protocol"]["pool"], r["setting_hash"])
+        groups.setdefault(key, {})[r["seed"]] = _numbers(r)
+    columns, rows = _columns(scored), []
+    for key, seeds in groups.items():
+        if len(seeds) > 1:
+            values = [[n[c] for n in seeds.values() if c in n] for c in columns]
+            cells = [f"{mean(v):.2f} ± {stdev(v):.2f}" if len(v) > 1 else "" for v in values]
+            rows.append([*(escape(str(part)) for part in key[:4]), str(len(seeds)), *cells])
+    header = ["env", "model", "loss", "budget", "seeds", *map(escape, columns)]
+    return table(header, rows, text_columns=4) if rows else ""

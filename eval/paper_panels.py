@@ -1,0 +1,56 @@
+"""The paper's tables that have runs, as HTML: bars, numbers with their bounds, the published ones beside them.
+
+Every folder of runs and every budget stands for itself: numbers of different budgets never share a table.
+"""
+
+from html import escape
+from pathlib import Path
+
+from eval.charts import scatter_chart
+from eval.page import inline_svg, table
+from eval.panel_charts import axis_names, panel_chart, scatter_points
+from eval.panels import Panel, book, fill, panels, run_name
+from eval.table_text import caption, lines
+
+
+def declared(pages: dict) -> list[Panel]:
+    """Every table, the paper's and ours, and of the figures those panels that no table shows."""
+    tables = panels(pages, list(pages["tables"]), None, None)
+    own = {(p.env, p.columns, p.rows) for p in tables}
+    return tables + [p for p in panels(pages, None, "all", None) if (p.env, p.columns, p.rows) not in own]
+
+
+def panel_sections(scored: dict[Path, dict]) -> str:
+    """One figure for each table, folder and budget that holds a run of it; empty where none does."""
+    pages, parts = book(), []
+    seeds_of: dict[Path, set[int]] = {}
+    for folder, results in scored.items():
+        seeds_of.setdefault(folder.parent, set()).add(results["seed"])
+    for panel in declared(pages):
+        for place, seeds in seeds_of.items():
+            for budget in pages["budgets"]:
+                there = [s for s in seeds for row in panel.rows if place / run_name(row, panel.env, budget, s) in scored]
+                if there:
+                    parts.append(_section(panel, pages, {"runs_dir": str(place), "budget": budget, "seeds": max(there) + 1}))
+    return "\n".join(filter(None, parts))
+
+
+def _section(panel: Panel, pages: dict, cfg: dict) -> str:
+    """Empty where runs are there and none has the numbers of this table, as before eval/plan.py."""
+    cells = fill(panel, cfg)
+    figure = panel_chart(panel, "", cells)
+    if figure is None:
+        return ""
+    header, rows = lines(panel, pages, cells)
+    name = f"{panel.key.replace('table', 'Table ').replace('figure', 'Figure ')}, budget {cfg['budget']}"
+    if panel.chart == "scatter":
+        drawing, note = scatter_chart(scatter_points(panel, cells), *axis_names(panel)), "Points: rows that have both numbers."
+    else:
+        drawing = f'<div class="scroll chart">{inline_svg(figure, name)}</div>'
+        note = "Bars: rows that have runs; whiskers: standard deviation over seeds."
+    classes = ["" if row[0] in panel.rows else "bound" for row in rows]
+    shown = table(header, [[escape(cell) for cell in row] for row in rows], classes)
+    return (
+        f"<section class=panel><h3>{escape(name)}: {escape(panel.title)}</h3>"
+        f'{drawing}{shown}<p class="soft">{escape(caption(panel, pages, cfg))}. {note}</p></section>'
+    )

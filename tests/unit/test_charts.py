@@ -1,0 +1,96 @@
+"""Charts draw the numbers they are given, and rank correlations are right, ties included."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from scipy.stats import spearmanr
+
+from eval.charts import (
+    Point, average_ranks, bar_chart, correlation_text, has_bars, model_and_loss, rank_correlation, scatter_chart, write_chart,
+)  # fmt: skip
+from eval.page import inline_svg
+from eval.panels import Cell
+
+
+def points(x, y):
+    return [Point(f"run{i}", "ae", "nll", float(a), float(b)) for i, (a, b) in enumerate(zip(x, y))]
+
+
+def bars(axes):
+    """Row -> (height, whether hatched) of a plot."""
+    return {c.get_label(): (c[0].get_height(), bool(c[0].get_hatch())) for c in axes.containers if hasattr(c[0], "get_height")}
+
+
+ROWS = ("AE + contrastive", "AE + NLL", "GNN + NLL", "ours (modular + InfoNCE)")
+VALUES = {"AE + contrastive": {0: 50.0, 1: 54.0}, "AE + NLL": {0: 20.0}, "GNN + NLL": {}, "ours (modular + InfoNCE)": {2: 99.5}}
+
+
+@pytest.fixture
+def cells():
+    found = {}
+    for h in (1, 5):
+        found |= {(row, "H@1", h): Cell({seed: v - h for seed, v in values.items()}) for row, values in VALUES.items()}
+        found |= {("floor: x", "H@1", h): Cell({-1: 10.0 + h}), ("ceiling", "H@1", h): Cell({})}
+    return found
+
+
+def test_bars_stand_at_their_values(cells):
+    """Means over seeds, one group a model, NLL hatched, rows without runs left out, whiskers of one standard deviation."""
+    plots = bar_chart("t", ROWS, ("floor: x", "ceiling"), cells).axes
+    assert bars(plots[0]) == dict(zip((ROWS[0], ROWS[1], ROWS[3]), ((51.0, False), (19.0, True), (98.5, True))))
+    assert bars(plots[1])["AE + contrastive"] == (47.0, False)
+    assert [label.get_text() for label in plots[0].get_xticklabels()] == ["AE", "modular"]
+    (whisker,) = [c for c in plots[0].containers if not hasattr(c[0], "get_height")]
+    low, high = whisker.lines[2][0].get_segments()[0][:, 1]
+    assert (low, high) == pytest.approx((51 - 8**0.5, 51 + 8**0.5))
+    assert [line.get_ydata()[0] for line in plots[0].get_lines() if line.get_label() == "floor: x"] == [11.0]
+    assert not any(line.get_label() == "ceiling" for line in plots[0].get_lines())
+
+
+def test_models_keep_their_colours(cells):
+    """Bars of one model share a colour, others differ."""
+    containers = [c for c in bar_chart("", ROWS, (), cells).axes[0].containers if hasattr(c[0], "get_height")]
+    ae, nll, ours = (to_hex(c[0].get_edgecolor()) for c in containers)
+    assert ae == nll != ours
+
+
+def test_charts_are_written(cells, tmp_path):
+    """As a picture and as a drawing that refers to nothing outside."""
+    write_chart(bar_chart("t", ROWS, (), cells), tmp_path / "table4")
+    assert (tmp_path / "table4.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in (tmp_path / "table4.svg").read_text()
+    assert "http" not in inline_svg(bar_chart("t", ROWS, (), cells), "t")
+    assert has_bars(ROWS, cells) and not has_bars(["GNN + NLL", "not there"], cells)
+
+
+@pytest.mark.parametrize("row, parts", [
+    ("AE + NLL", ("ae", "nll")), ("ours (modular + InfoNCE)", ("modular", "infonce")),
+    ("ours (codes + inverse action)", ("codes", "inverse_action")),
+])  # fmt: skip
+def test_rows_are_read(row, parts):
+    assert model_and_loss(row) == parts
+
+
+def test_rank_correlation_is_spearmans():
+    """As scipy has it, with and without ties."""
+    assert list(average_ranks([3.0, 1.0, 3.0, 2.0])) == [3.5, 1.0, 3.5, 2.0]
+    rng = np.random.default_rng(0)
+    for count in (3, 10, 40):
+        x, y = rng.integers(0, 5, count), rng.normal(size=count)
+        assert rank_correlation(points(x, y)) == pytest.approx(spearmanr(x, y).statistic)
+
+
+@pytest.mark.parametrize("x, y, said", [
+    ([1, 2, 3], [1, 4, 9], "Spearman 1.00, n = 3"), ([1, 2, 3], [3, 2, 1], "Spearman -1.00, n = 3"),
+    ([1, 2], [1, 2], "n = 2, too few for a correlation"), ([1, 2, 3], [5, 5, 5], "n = 3, no spread, no correlation"),
+])  # fmt: skip
+def test_what_is_said_of_a_correlation(x, y, said):
+    assert correlation_text(points(x, y)) == said
+
+
+def test_points_tell_their_runs():
+    """Every run has a point with its name, escaped, and the title its correlation."""
+    odd = Point("a<b>&c", "mine", "odd", 10, 20)
+    svg = scatter_chart({"1 step": [odd, *points([1, 2], [1, 2])], "5 steps": [odd]}, "H@1", "success")
+    assert svg.count("<title>") == 4 and "<title>a&lt;b&gt;&amp;c: H@1 10.00, success 20.00</title>" in svg and "<b>" not in svg
+    assert "Spearman 1.00, n = 3" in svg and "n = 1, too few" in svg
