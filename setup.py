@@ -20,7 +20,9 @@ CORE = [
     "rich>=13",
     "wandb>=0.17",
 ]
+AGENTS = ["stable-baselines3>=2.3"]
 DEV = [
+    *AGENTS,
     "pytest>=8",
     "pytest-xdist>=3.5",
     "hypothesis>=6.100",
@@ -39,5 +41,5 @@ setup(
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
     package_data={"configs": ["**/*.yaml", "*.yaml"], "eval": ["*.yaml"]},
     install_requires=CORE,
-    extras_require={"dev": DEV},
+    extras_require={"dev": DEV, "agents": AGENTS},
 )

@@ -114,6 +114,8 @@ def write_index(runs_dir: str | Path) -> Path:
     """Write <runs_dir>/index.html: every run that has results, and means over seeds."""
     runs_dir = Path(runs_dir)
     folders = sorted(path.parent for path in runs_dir.glob("*/config.yaml"))
+    agents = [folder for folder in folders if (folder / "checkpoints" / "agent.zip").exists()]  # they have no scores to show
+    folders = [folder for folder in folders if folder not in agents]
     if not folders:
         raise Problem(f"{runs_dir} holds no run; make one with: python train/fit.py")
     scored, broken = {}, []
@@ -129,6 +131,8 @@ def write_index(runs_dir: str | Path) -> Path:
         parts += [_run_table(order, scored), _seed_table(order, scored)]
     if broken:
         parts.append(f"<h2>Unreadable results</h2>{''.join(broken)}")
+    if agents:
+        parts.append(f"<h2>Model-free agents</h2><p>{', '.join(escape(folder.name) for folder in agents)}</p>")
     open_ = [escape(folder.name) for folder in folders if not (folder / "results.json").exists()]
     if open_:
         parts.append(f"<h2>Without results</h2><p>{', '.join(open_)}</p>")

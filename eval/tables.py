@@ -121,8 +121,16 @@ def jobs_of(asked: list[Panel], book: dict, cfg) -> list[Job]:
     return [_job(name, *what, book, cfg) for name, what in wanted.items()]
 
 
+def _is_agent(row: str, book: dict) -> bool:
+    return any(override.startswith("algo=") for override in book["rows"][row])
+
+
 def _job(name: str, row: str, env: str, seed: int, plans: bool, book: dict, cfg) -> Job:
     folder = Path(cfg["runs_dir"]) / name
+    if _is_agent(row, book):  # trains and plans in one command
+        agent = ("train/agent.py", *book["rows"][row], *book["budgets"][cfg["budget"]]["rows"][row], f"env={env}", f"seed={seed}",
+                 f"name={name}", f"runs_dir={cfg['runs_dir']}")  # fmt: skip
+        return Job(name, lambda: [] if read(folder) else [agent])
     fit = ("train/fit.py", *book["rows"][row], *book["budgets"][cfg["budget"]]["rows"][row], f"env={env}", f"seed={seed}",
            f"name={name}", "logger=csv", f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}")  # fmt: skip
     planned = {key.format(h): key.split("/")[2] for key in book["metrics"]["success"].values() for h in HORIZONS} if plans else {}
@@ -157,7 +165,8 @@ def fill(panel: Panel, book: dict, cfg) -> dict[tuple[str, str, int], Cell]:
     for h in HORIZONS:
         for metric, key in book["metrics"][panel.metrics].items():
             for row, of_row in found.items():
-                values = {seed: m[key.format(h)] for seed, m in of_row.items() if key.format(h) in m}
+                shown = book["metrics"]["agent"].get(metric, "") if _is_agent(row, book) else key
+                values = {seed: m[shown.format(h)] for seed, m in of_row.items() if shown.format(h) in m}
                 cells[row, metric, h] = Cell(values, cfg["seeds"])
             for bound, pattern in book["bounds"][panel.metrics].items():
                 name = pattern.format(h) if "h{}" in pattern else pattern.format(key.format(h).removeprefix("test/"))

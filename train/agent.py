@@ -5,7 +5,8 @@
     python train/agent.py algo=ppo env=physics3 env.observation=state horizon=1 plan.horizons=[1]
 
 One agent serves all horizons: goals lie 1 to `horizon` random actions away. Interrupted, the same command goes on.
-Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and results.json. Needs: pip install -e '.[agents]'
+Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and results.json. Needs the extra
+`agents`: pip install -e '.[agents]'
 """
 
 import sys
@@ -24,7 +25,7 @@ from envs.problem import Problem
 def _check(cfg) -> None:
     """What cannot work stops here with a sentence."""
     if importlib.util.find_spec("stable_baselines3") is None:
-        raise Problem("model-free agents need stable-baselines3; install it with: pip install stable-baselines3")
+        raise Problem("model-free agents need stable-baselines3; install it with: pip install 'stable-baselines3>=2.3'")
     if max(cfg.plan.horizons) > cfg.horizon:
         raise Problem(
             f"plan.horizons={list(cfg.plan.horizons)} reach beyond the longest episodes trained on, horizon={cfg.horizon}; "
@@ -81,6 +82,7 @@ def run(cfg) -> dict:
     from hydra.utils import instantiate
 
     from eval.plan import print_plans
+    from eval.planning import draw_tasks
     from eval.runs import AGENT
     from train.memory import keep_freed_memory
     from train.start import check_world, choose_folder, open_folder
@@ -93,6 +95,7 @@ def run(cfg) -> dict:
     folder, cfg = choose_folder(cfg, AGENT)
     world = instantiate(cfg.env.world)
     check_world(cfg, world)
+    draw_tasks(world, 1, 1, cfg.plan.seed, cfg.plan.mode)  # a mode that does not exist is told before anything is made
     open_folder(folder, cfg, overwrite)
     agent = train_agent(cfg, world, folder)
     results = measure(cfg, world, agent, folder)

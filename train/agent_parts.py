@@ -19,7 +19,7 @@ COLUMNS = ("steps", "reward", "success", "seconds")  # of metrics.csv: mean rewa
 
 
 def _episodes(cfg: DictConfig, world, steps: int) -> GoalEpisodes:
-    return GoalEpisodes(world, cfg.algo.boards, cfg.horizon, cfg.plan.mode, [cfg.seed, steps])
+    return GoalEpisodes(world, cfg.algo.boards, cfg.horizon, [cfg.seed, steps])
 
 
 def _save(agent, path: Path) -> None:

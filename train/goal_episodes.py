@@ -31,8 +31,8 @@ class GoalEpisodes(VecEnv):
     `steps`, `reward`, `episodes`, `reached`: sums since the start.
     """
 
-    def __init__(self, world, num_envs: int, longest: int, mode: str, seed: list[int]) -> None:
-        self.world, self.longest, self.mode, self.render_mode = world, longest, mode, None
+    def __init__(self, world, num_envs: int, longest: int, seed: list[int]) -> None:
+        self.world, self.longest, self.render_mode = world, longest, None
         self.rng = np.random.default_rng([EPISODES, *seed])
         self.steps, self.reward, self.episodes, self.reached = 0, 0.0, 0, 0
         self._draw()
@@ -43,7 +43,7 @@ class GoalEpisodes(VecEnv):
 
     def _draw(self) -> None:
         """A new stock of tasks."""
-        self._start, self._used = self.world.reset(STOCK, self.rng, self.mode), 0
+        self._start, self._used = self.world.reset(STOCK, self.rng, "train"), 0
         self._goal, self._horizon = self._start.take(np.arange(STOCK)), self.rng.integers(1, self.longest + 1, STOCK)
         for horizon in range(1, self.longest + 1):
             rows = np.flatnonzero(self._horizon == horizon)

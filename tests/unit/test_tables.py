@@ -13,7 +13,7 @@ import pytest
 import eval.sweep
 from envs.problem import Problem
 from eval.sweep import Job, missing, run_jobs
-from eval.tables import Cell, book, caption, expected_minutes, fill, jobs_of, latex, lines, long_csv, panels, run_name
+from eval.tables import Cell, _is_agent, book, caption, expected_minutes, fill, jobs_of, latex, lines, long_csv, panels, run_name
 
 PAGES = book()
 
@@ -53,6 +53,9 @@ def test_every_declared_run_composes(compose, root):
     for panel in {p.rows: p for p in every}.values():
         for row in panel.rows:
             for name, budget in PAGES["budgets"].items():
+                if _is_agent(row, PAGES):
+                    assert compose("agent", *PAGES["rows"][row], *budget["rows"][row], f"env={panel.env}").steps > 0
+                    continue
                 config = compose("fit", *PAGES["rows"][row], *budget["rows"][row], f"env={panel.env}")
                 assert f"loss={config.loss.name}" in PAGES["rows"][row] and f"model={config.model.name}" in PAGES["rows"][row]
                 if name == "paper" and not row.startswith("ours"):
@@ -96,6 +99,23 @@ def test_what_is_done_is_skipped(cfg, scripts, tmp_path):
     cell = cells["GNN + NLL", "H@1", 1]
     assert cell.values == {0: 50.0, 1: 51.0} and str(cell) == "50.50 ± 0.71"
     assert str(cells["GNN + NLL", "MRR", 10]) == "-"
+
+
+def test_agents_have_the_closed_loop_alone(cfg):
+    """Trained and measured by one command; in success tables only; what they lack is a dash."""
+    row = "PPO (model-free)"
+    (job, other) = jobs_of(panels(PAGES, 9, None, [row]), PAGES, cfg)
+    ((script, *arguments),) = job.left()
+    assert script == "train/agent.py" and {"algo=ppo", "env=physics3", "seed=0"} <= set(arguments)
+    folder = Path(cfg["runs_dir"]) / job.name
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text('{"metrics": {"plan/success/agent/h5": 41.5}}')
+    assert not job.left() and other.left()
+    (panel,) = panels(PAGES, 9, None, [row])
+    cells = fill(panel, PAGES, cfg)
+    assert str(cells[row, "closed loop", 5]) == "41.50 (1 of 2)" and str(cells[row, "open loop", 5]) == str(cells[row, "simulator", 5]) == "-"
+    with pytest.raises(Problem, match="no table asked for has the rows"):
+        panels(PAGES, 3, None, [row])
 
 
 def test_two_sweeps_share_the_work(cfg, scripts, tmp_path):
