@@ -88,7 +88,7 @@ LIMITS = {
     "plan.seed": ("a whole number >= 0", whole(0)),
     "algo.boards": ("a whole number from 1 to 4096", whole(1, 4096)),  # train/goal_episodes.py draws as many tasks at a time
     "algo.channels": ("a whole number >= 1", whole(1)),
-    "algo.maps": ("a whole number >= 1", whole(1)),
+    "algo.width": ("a whole number >= 1", whole(1)),
     "algo.hidden": ("a whole number >= 1", whole(1)),
     "algo.learner.n_*": ("a whole number >= 1", whole(1)),
     "algo.learner.batch_size": ("a whole number >= 2", whole(2)),

@@ -12,9 +12,9 @@ STOCK = 4096  # tasks drawn at a time: a walk of one board costs as much as one 
 
 
 def glimpse(world, boards: Boards) -> np.ndarray:
-    """What an agent sees of B boards: frames (B, 3, H, W) uint8, or one-hot factors (B, N * F) uint8."""
+    """What an agent sees of B boards: frames (B, 3, H, W) uint8, or one-hot factors (B, N, F) uint8."""
     shown = show(world, boards)
-    return shown.reshape(len(boards), -1) if world.observation == "state" else shown.transpose(0, 3, 1, 2)
+    return shown if world.observation == "state" else shown.transpose(0, 3, 1, 2)
 
 
 def observation(now: np.ndarray, goal: np.ndarray, remaining: np.ndarray, longest: int) -> dict[str, np.ndarray]:
