@@ -20,7 +20,7 @@ CORE = [
     "rich>=13",
     "wandb>=0.17",
 ]
-AGENTS = ["stable-baselines3>=2.3"]
+AGENTS = ["stable-baselines3>=2.9"]
 DEV = [
     *AGENTS,
     "pytest>=8",

@@ -115,10 +115,9 @@ def write_index(runs_dir: str | Path) -> Path:
     runs_dir = Path(runs_dir)
     folders = sorted(path.parent for path in runs_dir.glob("*/config.yaml"))
     agents = [folder for folder in folders if (folder / "checkpoints" / "agent.zip").exists()]  # they have no scores to show
-    folders = [folder for folder in folders if folder not in agents]
     if not folders:
         raise Problem(f"{runs_dir} holds no run; make one with: python train/fit.py")
-    scored, broken = {}, []
+    folders, scored, broken = [folder for folder in folders if folder not in agents], {}, []
     for folder in folders:
         if (folder / "results.json").exists():
             try:

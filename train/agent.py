@@ -25,7 +25,7 @@ from envs.problem import Problem
 def _check(cfg) -> None:
     """What cannot work stops here with a sentence."""
     if importlib.util.find_spec("stable_baselines3") is None:
-        raise Problem("model-free agents need stable-baselines3; install it with: pip install 'stable-baselines3>=2.3'")
+        raise Problem("model-free agents need stable-baselines3; install it with: pip install 'stable-baselines3>=2.9'")
     if max(cfg.plan.horizons) > cfg.horizon:
         raise Problem(
             f"plan.horizons={list(cfg.plan.horizons)} reach beyond the longest episodes trained on, horizon={cfg.horizon}; "
@@ -53,7 +53,8 @@ def measure(cfg, world, agent, folder: Path) -> dict:
     results = {
         "run": cfg.name, "algo": cfg.algo.name, "env": cfg.env.name, "seed": cfg.seed,
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
-        "protocol": {"observation": cfg.env.observation, "seeds": [cfg.seed], "steps": agent.num_timesteps, "horizon": cfg.horizon},
+        "protocol": {"observation": cfg.env.observation, "seeds": [cfg.seed], "steps": agent.num_timesteps,
+                     "horizon": cfg.horizon},
         "plan": {**{key: value for key, value in cfg.plan.items() if key != "horizons"}, "horizons": list(cfg.plan.horizons),
                  "planners": ["agent"], "timing": {key: round(value, 2) for key, value in seconds.items()}},
         "timing": {"fit_s": round(fit_s, 2), "env_steps_per_s": round(agent.num_timesteps / fit_s, 1),
@@ -73,7 +74,8 @@ def caption(results: dict) -> str:
     goals = "goals may equal the start" if plan["goal_may_equal_start"] else "goals differ from the start"
     return (
         f"success, percent, after exactly as many actions as made the goal; {results['algo']} on {results['env']} "
-        f"({plan['mode']}, {p['observation']}), {p['steps']} steps, seed {results['seed']}; {plan['episodes']} fresh episodes, {goals}"
+        f"({plan['mode']}, {p['observation']}), {p['steps']} steps, seed {results['seed']}; {plan['episodes']} fresh episodes, "
+        f"{goals}"
     )
 
 

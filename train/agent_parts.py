@@ -40,7 +40,8 @@ def train_agent(cfg: DictConfig, world, folder: Path):
     """Train (or go on with training) the agent of a run folder for `cfg.steps` environment steps.  -> the agent."""
     path = folder / "checkpoints" / "agent.zip"
     if not path.exists():
-        network = {"num_objects": cfg.env.num_objects, "channels": cfg.algo.channels, "width": cfg.algo.width, "hidden": cfg.algo.hidden}
+        sizes = {"channels": cfg.algo.channels, "width": cfg.algo.width, "hidden": cfg.algo.hidden}
+        network = {"num_objects": cfg.env.num_objects, **sizes}
         shape = {"features_extractor_class": SharedFeatures, "features_extractor_kwargs": network, "net_arch": []}
         make = instantiate(cfg.algo.learner, _partial_=True)
         _save(make(policy="MultiInputPolicy", env=_episodes(cfg, world, 0), seed=cfg.seed, policy_kwargs=shape), path)

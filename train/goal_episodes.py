@@ -23,7 +23,7 @@ def observation(now: np.ndarray, goal: np.ndarray, remaining: np.ndarray, longes
 
 
 class GoalEpisodes(VecEnv):
-    """`num_envs` boards (at most STOCK), each with a goal 1..longest random actions away and exactly as many actions to get there.
+    """`num_envs` boards (at most STOCK), each with a goal 1..longest random actions away and as many actions to get there.
 
     Tasks are drawn as eval/planning.py draws them (goals differ from the start), from random numbers of their own. An
     episode ends after its actions and never before, so that a goal that stands must be kept; the next begins in the same step.
@@ -36,10 +36,10 @@ class GoalEpisodes(VecEnv):
         self.rng = np.random.default_rng([EPISODES, *seed])
         self.steps, self.reward, self.episodes, self.reached = 0, 0.0, 0, 0
         self._draw()
-        one = glimpse(world, self._start.take(np.arange(1)))
-        seen = spaces.Box(0, 1 if world.observation == "state" else 255, np.concatenate([one, one], 1)[0].shape, np.uint8)
-        spaces_ = spaces.Dict(board=seen, remaining=spaces.Box(0, 1, (longest,), np.uint8))
-        super().__init__(num_envs, spaces_, spaces.Discrete(world.spec.action_size))
+        first, *others = glimpse(world, self._start.take(np.arange(1)))[0].shape
+        board = spaces.Box(0, 1 if world.observation == "state" else 255, (2 * first, *others), np.uint8)
+        seen = spaces.Dict(board=board, remaining=spaces.Box(0, 1, (longest,), np.uint8))
+        super().__init__(num_envs, seen, spaces.Discrete(world.spec.action_size))
 
     def _draw(self) -> None:
         """A new stock of tasks."""

@@ -113,7 +113,8 @@ def test_agents_have_the_closed_loop_alone(cfg):
     assert not job.left() and other.left()
     (panel,) = panels(PAGES, 9, None, [row])
     cells = fill(panel, PAGES, cfg)
-    assert str(cells[row, "closed loop", 5]) == "41.50 (1 of 2)" and str(cells[row, "open loop", 5]) == str(cells[row, "simulator", 5]) == "-"
+    assert str(cells[row, "closed loop", 5]) == "41.50 (1 of 2)"
+    assert str(cells[row, "open loop", 5]) == str(cells[row, "simulator", 5]) == "-"
     with pytest.raises(Problem, match="no table asked for has the rows"):
         panels(PAGES, 3, None, [row])
 
