@@ -24,8 +24,8 @@ class SharedFeatures(BaseFeaturesExtractor):
     """What `GoalEpisodes` shows -> (B, hidden).
 
     Frames become slots, factors are slots already. An object's two slots, and which object it is, are compared by a
-    perceptron that all objects share: from factors of five blocks, 490,000 steps reach 90 % of the goals ten steps away;
-    one perceptron on everything at once still stands where it is.
+    perceptron that all objects share. From factors of five blocks such an agent reaches 90 % of the goals ten steps away
+    after 500,000 steps; with one perceptron on everything at once it was 1 % after 330,000.
     """
 
     def __init__(self, space, num_objects: int, channels: int, width: int, hidden: int) -> None:
