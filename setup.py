@@ -20,8 +20,10 @@ CORE = [
     "rich>=13",
     "wandb>=0.17",
 ]
+AGENTS = ["stable-baselines3>=2.9"]  # train/agent.py
 DASHBOARDS = ["wandb-workspaces>=0.4"]  # eval/dashboard.py
 DEV = [
+    *AGENTS,
     *DASHBOARDS,
     "pytest>=8",
     "pytest-xdist>=3.5",
@@ -41,5 +43,5 @@ setup(
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
     package_data={"configs": ["**/*.yaml", "*.yaml"], "eval": ["*.yaml"]},
     install_requires=CORE,
-    extras_require={"dev": DEV, "dashboards": DASHBOARDS},
+    extras_require={"dev": DEV, "agents": AGENTS, "dashboards": DASHBOARDS},
 )

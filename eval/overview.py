@@ -6,6 +6,7 @@ from statistics import mean, stdev
 from urllib.parse import quote
 
 from eval.page import table
+from eval.panels import HORIZONS, read
 
 MEANING = """<p><b>H@1</b> is how often, in percent, the outcome nearest to the model's prediction is the true one, out of a
 pool of held-out outcomes; after 5 or 10 steps the model is fed its own predictions. <b>What-if H@1</b> asks the same of
@@ -122,3 +123,15 @@ def seeds_section(scored: dict[Path, dict]) -> str:
             rows.append([*(escape(str(part)) for part in key[:4]), str(len(seeds)), *cells])
     header = ["env", "model", "loss", "budget", "seeds", *map(escape, columns)]
     return table(header, rows, text_columns=4) if rows else ""
+
+
+def agents_section(folders: list[Path], root: Path) -> str:
+    """What agents without a model reach; empty where there is none. An unfinished one has no numbers."""
+    rows = []
+    for folder in folders:
+        metrics = read(folder) or {}
+        shown = [[f"{metrics[key]:.1f}" if key in metrics else "" for key in (f"{part}/h{h}" for h in HORIZONS)] for part in
+                 ("plan/success", "plan/true/greedy", "plan/floor/random")]  # fmt: skip
+        rows.append([escape(folder.relative_to(root).as_posix()), *(" / ".join(part) for part in shown)])
+    header = ["run", *(f"{name} {' / '.join(map(str, HORIZONS))}" for name in ("success", "greedy, true world", "random"))]
+    return table(header, rows) if rows else ""

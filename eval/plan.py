@@ -29,7 +29,7 @@ from envs.problem import Problem, nearest
 from eval.ceilings import has_ceiling
 from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_distance
 from eval.page import write_whole
-from eval.planning import LatentSearch, Random, Replay, Simulator, TrueGreedy, draw_tasks, reach
+from eval.planning import LatentSearch, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach
 from eval.runs import load_run
 from eval.terminal import print_table
 from models.reward import LatentDistance
@@ -81,6 +81,21 @@ def _policies(names, model, world, distance, blank, asked) -> dict:
     return {name: made[name]() for name in names}
 
 
+def reached(world, tasks: Tasks, policies: dict[str, Policy], seed: int) -> tuple[dict, dict]:
+    """Success of policies, bounds and floors on tasks of one horizon, percent, and the seconds they took."""
+    every = {f"success/{name}": policy for name, policy in policies.items()}
+    every |= {"true/greedy": TrueGreedy(world, seed), "floor/random": Random(world, seed)}
+    if has_ceiling(world):  # elsewhere it never fails
+        every["true/replay"] = Replay()
+    metrics, timing = {}, {}
+    for name, policy in every.items():
+        start = time.monotonic()
+        metrics[f"plan/{name}/h{tasks.horizon}"] = 100 * reach(world, tasks, policy, seed).mean()
+        timing[f"{name.split('/')[1]}_s/h{tasks.horizon}"] = time.monotonic() - start
+    metrics[f"plan/floor/noop/h{tasks.horizon}"] = 100 * (world.distance(tasks.start, tasks.goal) == 0).mean()
+    return metrics, timing
+
+
 def plan_run(folder, data_dir=None, **asked) -> dict:
     """Plan with a run folder's model and add what was reached to its results.json; `asked` as in configs/plan.yaml.
 
@@ -116,15 +131,8 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
         head, errors["untrained"], _ = _distance(fresh, world, cfg, env, data_dir, asked)
         blank = fresh, world, head
     for h, tasks in zip(asked["horizons"], every):
-        policies = {f"success/{n}": p for n, p in _policies(names, model, world, distance, blank, asked).items()}
-        policies |= {"true/greedy": TrueGreedy(world, asked["seed"]), "floor/random": Random(world, asked["seed"])}
-        if has_ceiling(world):  # elsewhere it never fails
-            policies["true/replay"] = Replay()
-        for name, policy in policies.items():
-            start = time.monotonic()
-            metrics[f"plan/{name}/h{h}"] = 100 * reach(world, tasks, policy, asked["seed"]).mean()
-            timing[f"{name.split('/')[1]}_s/h{h}"] = time.monotonic() - start
-        metrics[f"plan/floor/noop/h{h}"] = 100 * (world.distance(tasks.start, tasks.goal) == 0).mean()
+        found = reached(world, tasks, _policies(names, model, world, distance, blank, asked), asked["seed"])
+        metrics, timing = metrics | found[0], timing | found[1]
         if "model_closed" in names:
             metrics[f"plan/success/h{h}"] = metrics[f"plan/success/model_closed/h{h}"]
     for name, error in errors.items():
@@ -172,8 +180,8 @@ def caption(results: dict) -> str:
     )
 
 
-def print_plans(results: dict) -> None:
-    """The table on the terminal."""
+def print_plans(results: dict, planners: dict[str, str], text: str) -> None:
+    """The table on the terminal.  planners: name -> how its row is called."""
     m, horizons = results["metrics"], results["plan"]["horizons"]
     lines = {f"success/{name}": label for name, label in PLANNERS.items()} | BASELINES
     keys = {label: [f"plan/{name}/h{h}" for h in horizons] for name, label in lines.items()}
@@ -186,7 +194,8 @@ def run(cfg) -> None:
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/plan.py run=runs/<name>")
     asked = OmegaConf.to_container(cfg)
-    print_plans(plan_run(asked.pop("run"), asked.pop("data_dir"), **asked))
+    results = plan_run(asked.pop("run"), asked.pop("data_dir"), **asked)
+    print_plans(results, PLANNERS, caption(results))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from eval.rollouts import actions_of, encode_frames
 
 ROWS = 16384  # latents that are stepped at a time
 SAMPLES = 16  # of chance, where the true world plans
-TASKS, CHANCE, RANDOM, GREEDY, SIMULATOR = range(7001, 7006)  # streams of random numbers, apart from each other and from data's
+TASKS, CHANCE, RANDOM, GREEDY, SIMULATOR, EPISODES = range(7001, 7007)  # streams of random numbers, apart from each other and from data's
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 from envs.problem import Problem
 from models.world_model import WorldModel
 
+MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
+_KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
 RESULTS = ("run", "model", "loss", "env", "seed", "metrics", "protocol", "timing", "setting_hash")
 PROTOCOL = ("split", "budget", "pool", "distinct")
 _DEPTH = 3  # folders between runs_dir and a run, at most
@@ -46,8 +48,7 @@ def _spell_out(node):
 def freeze(cfg: DictConfig) -> DictConfig:
     """The resolved config, complete: no interpolation left, every constructor argument named."""
     frozen = _spell_out(OmegaConf.to_container(cfg, resolve=True))
-    trained = {part for stage in frozen["loss"]["stages"] for part in stage["trains"]}
-    if "decoder" not in trained:
+    if "loss" in frozen and not any("decoder" in stage["trains"] for stage in frozen["loss"]["stages"]):
         frozen["model"]["module"]["decoder"] = None  # nothing would train it
     return OmegaConf.create(frozen)
 
@@ -79,17 +80,20 @@ def first_difference(before: DictConfig, now: DictConfig) -> str | None:
     return walk(_science(before), _science(now), ())
 
 
-def load_config(folder: str | Path) -> DictConfig:
-    """The resolved config of a run folder."""
+def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfig:
+    """The resolved config of a run folder; one without `parts` is refused."""
     path = Path(folder) / "config.yaml"
     if not path.exists():
         raise Problem(f"{folder} is not a run folder: it has no config.yaml; runs are made by train/fit.py")
     try:
         config = OmegaConf.load(path)
-        complete = bool(config.model.module and config.loss.stages)
+        lacking = [part for part in parts if not OmegaConf.select(config, part)]
+        other = [kind for kind, has in _KINDS.items() if has != parts and OmegaConf.select(config, has[0])]
     except Exception as error:  # YAML and OmegaConf have a family of errors each, for one fact
         raise Problem(f"{path} is damaged ({type(error).__name__}); train again under another name") from error
-    if not complete:
+    if lacking and other:
+        raise Problem(f"{folder} holds {other[0]} and no {' or '.join(lacking)}; choose another run or name")
+    if lacking:
         raise Problem(f"{path} is incomplete; train again under another name")
     return config
 
@@ -103,6 +107,11 @@ def run_folders(runs_dir: Path, depth: int = _DEPTH) -> list[Path]:
         elif depth > 0 and child.is_dir() and not child.name.startswith(".") and child.name != "wandb":
             found += run_folders(child, depth - 1)
     return found
+
+
+def is_agent(folder: Path) -> bool:
+    """Whether a run is a model-free agent's: it has plans and nothing to rank."""
+    return (folder / "checkpoints" / "agent.zip").exists()
 
 
 def read_results(folder: Path) -> dict:

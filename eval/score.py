@@ -41,11 +41,11 @@ from eval.score_table import print_scores
 from eval.structure import measure_structure
 
 
-def _versions() -> dict:
+def versions(*others: str) -> dict:
     """Of the packages that decide numbers, and the commit where the code lies in a git repository."""
     from importlib.metadata import version
 
-    names = ("torch", "pytorch-lightning", "numpy", "gymnasium", "h5py")
+    names = ("torch", "pytorch-lightning", "numpy", "gymnasium", "h5py", *others)
     found = {"python": platform.python_version(), **{name: version(name) for name in names}}
     try:
         git = ["git", "-C", str(Path(__file__).resolve().parent), "describe", "--always", "--dirty"]
@@ -212,7 +212,7 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
         "parameters": count,
         "config_hash": config_hash(cfg),
         "setting_hash": config_hash(cfg, seed=False),
-        "versions": _versions(),
+        "versions": versions(),
     }  # fmt: skip
     with FileLock(folder / ".results.lock"):  # eval/plan.py adds to the same file
         before = _before(path)

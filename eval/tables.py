@@ -47,8 +47,21 @@ def jobs_of(asked: list[Panel], book: dict, cfg) -> list[Job]:
     return [_job(name, *what, book, cfg) for name, what in wanted.items()]
 
 
+def _is_agent(row: str, book: dict) -> bool:
+    return any(override.startswith("algo=") for override in book["rows"][row])
+
+
+def _planner(key: str) -> str:
+    """Of plan/success/<planner>/h10; plan/success/h10 is the closed loop's."""
+    return key.split("/")[2] if key.count("/") > 2 else "model_closed"
+
+
 def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], book: dict, cfg) -> Job:
     folder = Path(cfg["runs_dir"]) / name
+    if _is_agent(row, book):  # trains and plans in one command
+        agent = ("train/agent.py", *book["rows"][row], *book["budgets"][cfg["budget"]]["rows"][row], f"env={env}", f"seed={seed}",
+                 f"name={name}", f"runs_dir={cfg['runs_dir']}")  # fmt: skip
+        return Job(name, lambda: [] if read(folder) else [agent])
     fit = ("train/fit.py", *book["rows"][row], *book["budgets"][cfg["budget"]]["rows"][row], f"env={env}", f"seed={seed}",
            f"name={name}", "logger=csv", f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}")  # fmt: skip
 
@@ -58,7 +71,7 @@ def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], 
         for split in dict.fromkeys(c.split for c in lacking):
             keys = [c.key for c in lacking if c.split == split]
             where = () if split is None else (f"mode={split}",)
-            planners = dict.fromkeys(key.split("/")[2] for key in keys if key.startswith("plan/"))
+            planners = dict.fromkeys(_planner(key) for key in keys if key.startswith("plan/"))
             if split is not None and any(key.startswith("test/") for key in keys):
                 steps.append(("eval/score.py", f"run={folder}", f"split={split}"))
             if planners:
@@ -70,7 +83,7 @@ def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], 
 
 def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
     """Of all jobs side by side."""
-    seconds = {"train/fit.py": 60 * minutes + SCORE_S, "eval/score.py": SCORE_S, "eval/plan.py": PLAN_S}
+    seconds = {"train/fit.py": 60 * minutes + SCORE_S, "train/agent.py": 60 * minutes, "eval/score.py": SCORE_S, "eval/plan.py": PLAN_S}
     return sum(seconds[step[0]] for job in todo for step in job.left()) / 60 / min(workers, max(1, len(todo)))
 
 

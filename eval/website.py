@@ -7,10 +7,10 @@ from envs.problem import Problem
 from eval.charts import Point, scatter_chart
 from eval.films import films_section
 from eval.graph_pictures import graph_gallery
-from eval.overview import family, in_order, overview_section, runs_section, seeds_section
+from eval.overview import agents_section, family, in_order, overview_section, runs_section, seeds_section
 from eval.page import page, write_whole
 from eval.paper_panels import panel_sections
-from eval.runs import read_results, run_folders
+from eval.runs import is_agent, read_results, run_folders
 
 STYLE = """<style>
 html { scroll-behavior: smooth; scroll-padding-top: 3.2rem; }
@@ -101,15 +101,17 @@ def write_site(runs_dir: str | Path, films: int) -> Path:
     folders = run_folders(runs_dir)
     if not folders:
         raise Problem(f"{runs_dir} holds no run; make one with: python train/fit.py")
-    scored, broken, without = {}, [], []
+    scored, broken, without, agents = {}, [], [], []
     for folder in folders:
-        if not (folder / "results.json").exists():
+        if is_agent(folder):
+            agents.append(folder)
+        elif not (folder / "results.json").exists():
             without.append(escape(folder.relative_to(runs_dir).as_posix()))
-            continue
-        try:
-            scored[folder] = read_results(folder)
-        except Problem as problem:
-            broken.append(f"<p>{escape(str(problem))}</p>")
+        else:
+            try:
+                scored[folder] = read_results(folder)
+            except Problem as problem:
+                broken.append(f"<p>{escape(str(problem))}</p>")
     scored, sections = in_order(scored), {}
     if scored:
         sections = {
@@ -121,6 +123,7 @@ def write_site(runs_dir: str | Path, films: int) -> Path:
             "Over seeds": seeds_section(scored),
             "Runs": runs_section(scored, runs_dir),
         }
+    sections["Model-free agents"] = agents_section(agents, runs_dir)
     sections |= {"Unreadable results": "".join(broken), "Without results": f"<p>{', '.join(without)}</p>" if without else ""}
     return write_whole(runs_dir / "index.html", page("Runs", _frame(sections, len(scored)), wide=True, head=STYLE + SCRIPT))
 

@@ -15,10 +15,8 @@ from pathlib import Path
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
-import shutil
 import time
 
-from envs.grid import CELL
 from envs.problem import Problem
 
 
@@ -33,50 +31,6 @@ def prepare(overrides: list[str]) -> list[str]:
         return overrides
     asked = any(o.split("=")[0] in ("trainer", "experiment") for o in overrides)
     return overrides if asked or not torch.cuda.is_available() else [*overrides, "trainer=gpu"]
-
-
-def _choose_folder(cfg):
-    """The run folder and its frozen config: new, taken up again, or refused. Writes and deletes nothing."""
-    from eval.runs import first_difference, freeze, load_config
-
-    if cfg.resume:
-        return Path(cfg.resume), load_config(cfg.resume)
-    cfg.data_dir = str(Path(cfg.data_dir).resolve())  # the run finds its data from any directory
-    if cfg.env.world.get("scm"):
-        cfg.env.world.scm = str(Path(cfg.env.world.scm).resolve())
-    folder, frozen = Path(cfg.runs_dir) / str(cfg.name), freeze(cfg)
-    held = {p.name for p in folder.iterdir()} - {"config.part"} if folder.exists() else set()
-    if held == {"checkpoints"} and not any((folder / "checkpoints").iterdir()):
-        held = set()  # a start that was cut off before it had written its config
-    if held and not {"config.yaml", "checkpoints"} <= held:
-        raise Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
-    before = load_config(folder) if held else None  # refuses somebody else's config.yaml
-    if before is not None and not cfg.overwrite:
-        difference = first_difference(before, frozen)
-        if difference:
-            raise Problem(
-                f"{folder} holds a run with another configuration ({difference}); choose name=... or set overwrite=true"
-            )
-        return folder, before
-    return folder, frozen
-
-
-def _open_folder(folder: Path, cfg, overwrite: bool) -> None:
-    """Make the folder, or take it up; every check has been passed by now."""
-    from omegaconf import OmegaConf
-
-    if overwrite and folder.exists():
-        shutil.rmtree(folder)
-    if (folder / "config.yaml").exists():
-        print(f"taking up {folder}")
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        OmegaConf.save(cfg, folder / "config.part")
-        (folder / "checkpoints").mkdir(exist_ok=True)
-        (folder / "config.part").replace(folder / "config.yaml")
-    except OSError as error:
-        raise Problem(f"cannot write {folder}: {error.strerror}; choose another runs_dir=") from error
 
 
 def _check_pair(cfg) -> None:
@@ -117,30 +71,6 @@ def _check_pair(cfg) -> None:
                 )
 
 
-def _check_world(cfg, world) -> None:
-    """What models are sized by must be what the world has."""
-    if (world.spec.num_objects, world.spec.action_size) != (cfg.env.num_objects, cfg.env.action_size):
-        raise Problem(
-            f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
-            f"{world.spec.num_objects} and {world.spec.action_size}; set env.num_objects={world.spec.num_objects} "
-            f"env.action_size={world.spec.action_size}"
-        )
-    if world.spec.obs_shape[0] != CELL * cfg.env.board:
-        raise Problem(
-            f"env '{cfg.env.name}' says boards of {cfg.env.board} cells a side, its world draws frames of "
-            f"{world.spec.obs_shape[0]} pixels; set env.board={world.spec.obs_shape[0] // CELL}"
-        )
-    if world.observation != cfg.env.observation:
-        raise Problem(
-            f"env.world.observation={world.observation} and env.observation={cfg.env.observation} differ; set env.observation= alone"
-        )
-    if world.observation == "state" and cfg.env.factors.state != world.factor_width:
-        raise Problem(
-            f"env '{cfg.env.name}' says that a state has {cfg.env.factors.state} numbers of each object, its world shows "
-            f"{world.factor_width}; set env.factors.state={world.factor_width}"
-        )
-
-
 def _check_graph(world, transition) -> None:
     """A given graph must be the world's own, and learned edges are of effects within the step."""
     graph = getattr(transition, "graph", None)
@@ -160,17 +90,18 @@ def run(cfg) -> dict:
     from eval.report import write_report
     from eval.score import score_run
     from eval.score_table import print_scores
+    from train.callbacks import seconds_of
     from train.datamodule import EpisodeData
     from train.memory import keep_freed_memory
-    from train.callbacks import seconds_of
     from train.stages import train_stages, wandb_logger
+    from train.start import check_world, choose_folder, open_folder
 
     keep_freed_memory()
     overwrite = cfg.overwrite
-    folder, cfg = _choose_folder(cfg)
+    folder, cfg = choose_folder(cfg)
     _check_pair(cfg)
     world = instantiate(cfg.env.world)
-    _check_world(cfg, world)
+    check_world(cfg, world)
     seed_everything(cfg.seed, workers=False, verbose=False)
     model = instantiate(cfg.model.module)
     _check_graph(world, model.transition)
@@ -180,7 +111,7 @@ def run(cfg) -> dict:
     start = time.monotonic()
     files = {split: collect(env, world, split, cfg.data_dir) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
-    _open_folder(folder, cfg, overwrite)
+    open_folder(folder, cfg, overwrite)
 
     logger = wandb_logger(cfg, folder)
     train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world, cfg.seed), folder, logger)

@@ -46,3 +46,15 @@ def test_short_run_beats_the_copy_floor(command, small, tmp_path):
     metrics = json.loads((tmp_path / "r" / "run" / "results.json").read_text())["metrics"]
     assert metrics["test/hits@1/h1"] > metrics["floor/copy/hits@1/h1"]
     assert metrics["test/latent_spread"] > 0
+
+
+def test_an_agent_reaches_goals(command, tmp_path):
+    """Half a minute of PPO on factors: a goal one action away is reached as often as that one action brings it about."""
+    pytest.importorskip("stable_baselines3")
+    done = command(
+        "train/agent.py", "env=chemistry_chain5", "env.observation=state", "steps=150000", "name=run", "runs_dir=r", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    metrics = json.loads((tmp_path / "r" / "run" / "results.json").read_text())["metrics"]
+    assert metrics["plan/success/h1"] > 55 and metrics["plan/success/h10"] > 40
+    assert metrics["plan/floor/random/h1"] < 10

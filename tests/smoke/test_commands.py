@@ -232,7 +232,7 @@ def test_flipped_bits_are_not_scored(copy):
         load_run(copy)
 
 
-@pytest.mark.parametrize("script", ["train/fit.py", "eval/score.py", "eval/noisy.py", "eval/adaptation.py", "eval/report.py", "eval/dashboard.py", "envs/collect.py"])
+@pytest.mark.parametrize("script", ["train/fit.py", "train/agent.py", "eval/score.py", "eval/noisy.py", "eval/adaptation.py", "eval/report.py", "eval/dashboard.py", "envs/collect.py"])
 def test_help(script, command_here, tmp_path):
     """--help shows examples and leaves nothing behind."""
     done = command_here(script, "--help", cwd=tmp_path)

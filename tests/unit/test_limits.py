@@ -36,7 +36,7 @@ def test_refused_by_name(override, compose):
     assert REFUSED[override] in str(problem.value)
 
 
-@pytest.mark.parametrize("command", ["fit", "score", "noisy", "adaptation", "collect", "report", "dashboard"])
+@pytest.mark.parametrize("command", ["fit", "score", "noisy", "adaptation", "collect", "report", "dashboard", "agent"])
 def test_every_default_passes(command, compose):
     """Null is "not set"; what a command does not have is not asked for."""
     check_values(compose(command))
@@ -50,6 +50,6 @@ def test_every_limit_names_a_key_that_exists(compose):
 
     from configs.limits import _values
 
-    commands = (["fit"], ["fit", "model=causal"], ["score"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"])
+    commands = (["fit"], ["fit", "model=causal"], ["score"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"])
     found = {path for c in commands for path, _ in _values(OmegaConf.to_container(compose(*c), resolve=True))}
     assert [p for p in LIMITS if not any(fnmatchcase(path, p) for path in found)] == []

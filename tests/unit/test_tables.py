@@ -18,7 +18,7 @@ from eval.panels import Cell, book, fill, panels, run_name
 from eval.plan import _file_name
 from eval.sweep import Job, missing, run_jobs
 from eval.table_text import caption, latex, lines, long_csv
-from eval.tables import _workers, expected_minutes, jobs_of
+from eval.tables import _is_agent, _workers, expected_minutes, jobs_of
 
 PAGES = book()
 
@@ -38,7 +38,8 @@ def scripts(tmp_path, monkeypatch):
         "out = {'metrics': {f'test/{k}/h{h}': 7.0 for k in ('hits@1', 'cf_hits@1') for h in (1, 5, 10)}}",
         "eval/plan.py": "path = folder / (f'plan-mode{told[\"mode\"]}.json' if 'mode' in told else 'results.json')\n"
         "out = json.loads(path.read_text()) if path.exists() else {'metrics': {}}; ps = told['planners'].strip('[]').split(',')\n"
-        "out['metrics'] |= {f'plan/success/{p}/h{h}': 1.0 for p in ps for h in (1, 5, 10)}",
+        "out['metrics'] |= {f'plan/success/{p}/h{h}': 1.0 for p in ps for h in (1, 5, 10)}\n"
+        "out['metrics'] |= {f'plan/success/h{h}': 1.0 for h in (1, 5, 10) if 'model_closed' in ps}",
     }.items():
         script = tmp_path / name
         script.parent.mkdir(exist_ok=True)
@@ -62,13 +63,17 @@ def test_every_declared_run_composes(compose, root):
     for panel in {p.rows: p for p in every}.values():
         for row in panel.rows:
             for name, budget in PAGES["budgets"].items():
+                if _is_agent(row, PAGES):
+                    assert compose("agent", *PAGES["rows"][row], *budget["rows"][row], f"env={panel.env}").steps > 0
+                    continue
                 config = compose("fit", *PAGES["rows"][row], *budget["rows"][row], f"env={panel.env}")
                 assert f"loss={config.loss.name}" in PAGES["rows"][row] and f"model={config.model.name}" in PAGES["rows"][row]
                 if name == "paper" and row in PAGES["groups"]["paper"]:
                     assert (config.model.size, config.model.width, config.loss.window) == ("medium", 128, 1)
+    for panel in every:
+        splits = compose("fit", f"env={panel.env}").env.splits
         for split in {column.split for column in panel.columns} - {None}:
-            assert split in config.env.splits  # and a mode of the same name, where plans are asked for
-            assert config.env.splits[split].mode == split
+            assert splits[split].mode == split  # plans go by the mode
     assert all(set(budget["rows"]) == set(PAGES["rows"]) for budget in PAGES["budgets"].values())
 
 
@@ -139,6 +144,24 @@ def test_files_are_those_that_score_and_plan_write(compose):
     column = panels(PAGES, 16, None, None)[2].columns[1]
     assert column.split == "zero-shot" and column.file == _file_name({**usual, "mode": "zero-shot"})
     assert panels(PAGES, 16, None, None)[0].columns[4].file == "results-zero-shot.json"
+
+
+def test_agents_have_the_closed_loop_alone(cfg):
+    """Trained and measured by one command; in success tables only; what they lack is a dash."""
+    row = "PPO (model-free)"
+    (job, other) = jobs_of(panels(PAGES, 9, None, [row]), PAGES, cfg)
+    ((script, *arguments),) = job.left()
+    assert script == "train/agent.py" and {"algo=ppo", "env=physics3", "seed=0"} <= set(arguments)
+    folder = Path(cfg["runs_dir"]) / job.name
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text('{"metrics": {"plan/success/h5": 41.5}}')
+    assert not job.left() and other.left()
+    (panel,) = panels(PAGES, 9, None, [row])
+    cells = fill(panel, cfg)
+    assert str(cells[row, "closed loop", 5]) == "41.5 (1 of 2)"
+    assert str(cells[row, "open loop", 5]) == str(cells[row, "simulator", 5]) == "-"
+    with pytest.raises(Problem, match="no table asked for has the rows"):
+        panels(PAGES, 3, None, [row])
 
 
 def test_two_sweeps_share_the_work(cfg, scripts, tmp_path):

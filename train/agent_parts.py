@@ -1,0 +1,79 @@
+"""Training an agent in parts: every part begins from the file that the part before wrote, interrupted or not.
+
+So a run that was taken up again ends where the uninterrupted one ends: parts have their own seeds and boards.
+"""
+
+import csv
+import sys
+import time
+from pathlib import Path
+
+from hydra.utils import get_class, instantiate
+from omegaconf import DictConfig
+
+from envs.problem import Problem
+from train.agent_network import SharedFeatures
+from train.goal_episodes import GoalEpisodes
+
+COLUMNS = ("steps", "reward", "success", "seconds")  # of metrics.csv: mean reward of a step, share of goals reached
+
+
+def _episodes(cfg: DictConfig, world, steps: int) -> GoalEpisodes:
+    return GoalEpisodes(world, cfg.algo.boards, cfg.horizon, [cfg.seed, steps])
+
+
+def _save(agent, path: Path) -> None:
+    """Whole or not at all."""
+    part = path.with_suffix(".part")
+    agent.save(part)
+    part.replace(path)
+
+
+def _load(cfg: DictConfig, path: Path, **replaced):
+    try:
+        return get_class(cfg.algo.learner._target_).load(path, device=cfg.algo.learner.device, **replaced)
+    except Exception as error:  # a damaged archive can raise nearly anything
+        raise Problem(f"{path} is not a readable agent ({type(error).__name__}); remove it and train again") from error
+
+
+def train_agent(cfg: DictConfig, world, folder: Path):
+    """Train (or go on with training) the agent of a run folder for `cfg.steps` environment steps.  -> the agent."""
+    path = folder / "checkpoints" / "agent.zip"
+    if not path.exists():
+        sizes = {"channels": cfg.algo.channels, "width": cfg.algo.width, "hidden": cfg.algo.hidden}
+        network = {"num_objects": cfg.env.num_objects, **sizes}
+        shape = {"features_extractor_class": SharedFeatures, "features_extractor_kwargs": network, "net_arch": []}
+        make = instantiate(cfg.algo.learner, _partial_=True)
+        _save(make(policy="MultiInputPolicy", env=_episodes(cfg, world, 0), seed=cfg.seed, policy_kwargs=shape), path)
+    agent = _load(cfg, path)
+    while agent.num_timesteps < cfg.steps:
+        agent = _part(cfg, world, folder, path, agent.num_timesteps)
+    return agent
+
+
+def _part(cfg: DictConfig, world, folder: Path, path: Path, before: int):
+    """The next `cfg.save_every` steps; rate and exploration fall linearly to nothing over all of them."""
+    start, left = time.monotonic(), 1 - before / cfg.steps
+    episodes = _episodes(cfg, world, before)
+    own = {"seed": (cfg.seed * 1_000_003 + before) % 2**32, "learning_rate": left * cfg.algo.learner.learning_rate,
+           "ent_coef": left * cfg.algo.learner.ent_coef}  # fmt: skip
+    agent = _load(cfg, path, env=episodes, custom_objects=own)
+    agent.learn(min(cfg.save_every, cfg.steps - before), reset_num_timesteps=False)
+    reward, success = episodes.reward / episodes.steps, episodes.reached / max(1, episodes.episodes)
+    seconds = time.monotonic() - start
+    metrics, line = folder / "metrics.csv", (agent.num_timesteps, f"{reward:.6g}", f"{success:.6g}", f"{seconds:.6g}")
+    new = not metrics.exists()
+    with metrics.open("a", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, line] if new else [line])
+    _save(agent, path)  # last: a line that was written twice is known by its steps, a missing one by nothing
+    print(
+        f"agent {agent.num_timesteps}/{cfg.steps}  reward {reward:.3f}  success {100 * success:.1f} %  {seconds:.0f} s",
+        file=sys.stderr, flush=True,
+    )  # fmt: skip
+    return agent
+
+
+def seconds_of(path: Path) -> float:
+    """Training time of a run by its metrics.csv; of a part that was trained twice the last time counts."""
+    with path.open(newline="") as file:
+        return sum({row["steps"]: float(row["seconds"]) for row in csv.DictReader(file) if row["seconds"]}.values())

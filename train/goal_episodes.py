@@ -1,0 +1,104 @@
+"""Goal-reaching episodes as stable-baselines3 wants them, all boards stepped as one batch."""
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import VecEnv
+
+from envs.boards import Boards, draw_goal
+from envs.observe import show
+from eval.planning import EPISODES
+
+STOCK = 4096  # tasks drawn at a time: a walk of one board costs as much as one of hundreds
+
+
+def glimpse(world, boards: Boards) -> np.ndarray:
+    """What an agent sees of B boards: frames (B, 3, H, W) uint8, or one-hot factors (B, N, F) uint8."""
+    shown = show(world, boards)
+    return shown if world.observation == "state" else shown.transpose(0, 3, 1, 2)
+
+
+def observation(now: np.ndarray, goal: np.ndarray, remaining: np.ndarray, longest: int) -> dict[str, np.ndarray]:
+    """board: glimpses of board and goal, one behind the other along axis 1.  remaining (B, longest): actions left, one-hot."""
+    return {"board": np.concatenate([now, goal], 1), "remaining": np.eye(longest, dtype=np.uint8)[remaining - 1]}
+
+
+class GoalEpisodes(VecEnv):
+    """`num_envs` boards (at most STOCK), each with a goal 1..longest random actions away and as many actions to get there.
+
+    Tasks are drawn as eval/planning.py draws them (goals differ from the start), from random numbers of their own. An
+    episode ends after its actions and never before, so that a goal that stands must be kept; the next begins in the same step.
+    Reward: how many cells or colours of objects the goal has come nearer, and 1 more where it stands at the end.
+    `steps`, `reward`, `episodes`, `reached`: sums since the start.
+    """
+
+    def __init__(self, world, num_envs: int, longest: int, seed: list[int]) -> None:
+        self.world, self.longest, self.render_mode = world, longest, None
+        self.rng = np.random.default_rng([EPISODES, *seed])
+        self.steps, self.reward, self.episodes, self.reached = 0, 0.0, 0, 0
+        self._draw()
+        first, *others = glimpse(world, self._start.take(np.arange(1)))[0].shape
+        board = spaces.Box(0, 1 if world.observation == "state" else 255, (2 * first, *others), np.uint8)
+        seen = spaces.Dict(board=board, remaining=spaces.Box(0, 1, (longest,), np.uint8))
+        super().__init__(num_envs, seen, spaces.Discrete(world.spec.action_size))
+
+    def _draw(self) -> None:
+        """A new stock of tasks."""
+        self._start, self._used = self.world.reset(STOCK, self.rng, "train"), 0
+        self._goal, self._horizon = self._start.take(np.arange(STOCK)), self.rng.integers(1, self.longest + 1, STOCK)
+        for horizon in range(1, self.longest + 1):
+            rows = np.flatnonzero(self._horizon == horizon)
+            self._goal.put(rows, draw_goal(self.world, self._start.take(rows), self.rng, horizon))
+
+    def _next(self, count: int) -> np.ndarray:
+        """Which tasks of the stock come next."""
+        if self._used + count > STOCK:
+            self._draw()
+        self._used += count
+        return np.arange(self._used - count, self._used)
+
+    def reset(self) -> dict[str, np.ndarray]:
+        which = self._next(self.num_envs)
+        self.boards, self.goal, self.remaining = self._start.take(which), self._goal.take(which), self._horizon[which]
+        self.distance, self._goal_seen = self.world.distance(self.boards, self.goal), glimpse(self.world, self.goal)
+        return self._observe()
+
+    def _observe(self) -> dict[str, np.ndarray]:
+        return observation(glimpse(self.world, self.boards), self._goal_seen, self.remaining, self.longest)
+
+    def step_async(self, actions: np.ndarray) -> None:
+        self._actions = actions
+
+    def step_wait(self):
+        noise = self.world.noise(self.num_envs, self.rng)
+        self.boards, _ = self.world.step(self.boards, self._actions, noise)
+        before, self.distance = self.distance, self.world.distance(self.boards, self.goal)
+        self.remaining = self.remaining - 1
+        over = self.remaining == 0
+        reached = over & (self.distance == 0)
+        reward = (before - self.distance) * self.world.spec.num_objects + reached
+        self.steps, self.reward = self.steps + self.num_envs, self.reward + reward.sum()
+        self.episodes, self.reached = self.episodes + over.sum(), self.reached + reached.sum()
+        rows = np.flatnonzero(over)
+        if len(rows):
+            which = self._next(len(rows))
+            self.boards.put(rows, self._start.take(which))
+            self.goal.put(rows, self._goal.take(which))
+            self.remaining[rows], self._goal_seen[rows] = self._horizon[which], glimpse(self.world, self._goal.take(which))
+            self.distance[rows] = self.world.distance(self._start.take(which), self._goal.take(which))
+        return self._observe(), reward.astype(np.float32), over, [{}] * self.num_envs
+
+    # What else stable-baselines3 asks of a batch: it has no boards with attributes or methods of their own.
+
+    def close(self) -> None: ...
+
+    def get_attr(self, attr_name: str, indices=None) -> list:
+        return [getattr(self, attr_name)] * self.num_envs
+
+    def set_attr(self, attr_name: str, value, indices=None) -> None:
+        setattr(self, attr_name, value)
+
+    def env_method(self, method_name: str, *arguments, indices=None, **named) -> list:
+        raise NotImplementedError(f"boards are stepped as one batch and have no method '{method_name}' each")
+
+    def env_is_wrapped(self, wrapper_class, indices=None) -> list[bool]:
+        return [False] * self.num_envs
