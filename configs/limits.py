@@ -54,6 +54,8 @@ LIMITS = {
     "trainer.accelerator": ("auto, cpu or gpu", one_of("auto", "cpu", "gpu")),
     "trainer.precision": (f"one of {', '.join(PRECISIONS)}", one_of(*PRECISIONS)),
     "trainer.gradient_clip": ("a number > 0", number(above=0)),
+    "trainer.devices": ("a whole number >= 1, or auto", lambda v: v == "auto" or whole(1)(v)),
+    "trainer.nodes": ("a whole number >= 1", whole(1)),
     "loss.stages.*.epochs": ("a whole number >= 1", whole(1)),
     "loss.stages.*.batch_size": ("a whole number >= 1", whole(1)),
     "loss.stages.*.window": ("a whole number >= 1", whole(1)),
