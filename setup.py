@@ -20,7 +20,12 @@ CORE = [
     "rich>=13",
     "wandb>=0.17",
 ]
+CLUSTER = [  # sweeps over the cores of a machine, or over machines
+    "hydra-joblib-launcher>=1.2",
+    "hydra-submitit-launcher>=1.2",
+]
 DEV = [
+    *CLUSTER,
     "pytest>=8",
     "pytest-xdist>=3.5",
     "hypothesis>=6.100",
@@ -39,5 +44,5 @@ setup(
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
     package_data={"configs": ["**/*.yaml", "*.yaml"], "eval": ["*.yaml"]},
     install_requires=CORE,
-    extras_require={"dev": DEV},
+    extras_require={"dev": DEV, "cluster": CLUSTER},
 )

@@ -107,11 +107,15 @@ def both(tmp_path_factory):
 
 @pytest.mark.parametrize("case", [*OBJECTIVES, "errors"])
 def test_two_processes_are_one(case, both):
-    """Within 1e-4 (losses) and 1e-4 of the largest value (gradients, weights, buffers)."""
+    """Within 1e-4 of the largest value of each loss, gradient, weight and buffer; a bias before a norm has no gradient but
+    rounding, a hundred-thousandth of the largest one.
+    """
     alone, together = both[0][case], both[1][case]
     assert alone.keys() == together.keys()
+    steepest = max((float(value.abs().max()) for name, value in alone.items() if name.startswith("d ")), default=0)
     for name, one in alone.items():
-        torch.testing.assert_close(together[name], one, rtol=1e-4, atol=1e-4 * max(1e-2, float(one.abs().max())), msg=name)
+        apart = float((together[name] - one).abs().max())
+        assert apart <= 1e-4 * float(one.abs().max()) + (1e-5 * steepest if name.startswith("d ") else 1e-6), f"{name}: {apart}"
 
 
 def test_every_window_belongs_to_one_process(both):
