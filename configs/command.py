@@ -62,7 +62,8 @@ def _check_launcher(name: str, installed: list[str]) -> None:
     if name in installed:
         return
     if name in LAUNCHERS:
-        raise Problem(f"hydra/launcher={name} is not installed; pip install \"causal-world-models[cluster]\", or {LAUNCHERS[name]} alone")
+        extra = f'pip install "causal-world-models[cluster]" (or: pip install {LAUNCHERS[name]})'
+        raise Problem(f"hydra/launcher={name} comes with a package that is not installed: {extra}")
     raise Problem(f"there is no hydra/launcher '{name}': {nearest(name, {*installed, *LAUNCHERS})}")
 
 

@@ -74,6 +74,7 @@ LIMITS = {
     "score.structure": ("true or false", lambda v: isinstance(v, bool)),
     "seeds": ("a whole number >= 1", whole(1)),
     "jobs": ("a whole number >= 1", whole(1)),
+    "worker": ("a whole number >= 0", whole(0)),
     "run_missing": ("true or false", lambda v: isinstance(v, bool)),
     "reward_steps": ("a whole number >= 2", whole(2)),
     "reward_learning_rate": ("a number > 0", number(above=0)),

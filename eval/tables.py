@@ -4,8 +4,12 @@
     python eval/tables.py table=[3,4] budget=5min seeds=3
     python eval/tables.py figure=23 run_missing=false   only what is there already
     python eval/tables.py table=all
+    python eval/tables.py -m table=4 seeds=3 worker='range(4)' hydra/launcher=submitit_slurm
 
 Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/table4.md, .csv, .tex.
+Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,
+leaves a run that somebody is at, waits for the last ones and writes the tables, whole file by whole file. What fails, every
+copy tries once. On one machine give the copies `jobs` that add up to its cores.
 """
 
 import sys
@@ -141,6 +145,12 @@ def _plan(folder: Path, planners) -> tuple[str, ...]:
     return "eval/plan.py", f"run={folder}", f"planners=[{','.join(planners)}]"
 
 
+def turned(todo: list[Job], worker: int) -> list[Job]:
+    """The same jobs, begun where this copy of the command begins: any number of copies lie well apart (golden ratio)."""
+    place = int(len(todo) * (worker * 0.618034 % 1))
+    return todo[place:] + todo[:place]
+
+
 def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
     """Of all jobs side by side."""
     seconds = [60 * minutes + SCORE_S if step[0].startswith("train") else PLAN_S for job in todo for step in job.left()]
@@ -234,6 +244,7 @@ def run(cfg) -> None:
         workers = cfg["jobs"] or (1 if alone else os.cpu_count() or 1)
         minutes = expected_minutes(todo, pages["budgets"][cfg["budget"]]["minutes"], workers)
         print(f"{len(todo)} runs are missing; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
+        todo = turned(todo, cfg["worker"])
         failed = run_jobs(todo, workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))
     out = Path(cfg["out"])
     out.mkdir(parents=True, exist_ok=True)
