@@ -69,6 +69,7 @@ def node_of(cfg: DictConfig) -> int:
 def train_together(cfg: DictConfig, folder: Path) -> None:
     """Train all stages of a run whose folder and data are there; returns when every process of this machine has ended."""
     devices, nodes = devices_of(cfg), cfg.trainer.get("nodes") or 1
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # every process would advise on flags of DDP
     told = multiprocessing.get_context("spawn").SimpleQueue()
     with tempfile.TemporaryDirectory() as meeting:  # a file needs no free port
         place = f"file://{meeting}/processes"
