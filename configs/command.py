@@ -1,6 +1,7 @@
 """How every command starts: help, names checked with the nearest valid one, problems told in one sentence."""
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -123,6 +124,8 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
 
     try:
         check(config, overrides)
+        if "hydra/launcher=submitit_slurm" in overrides and shutil.which("srun") is None:
+            raise Problem("hydra/launcher=submitit_slurm needs Slurm and there is no srun here; use submitit_local or joblib")
         if prepare is not None:
             sys.argv[1:] = prepare(overrides)
     except Problem as problem:

@@ -25,13 +25,13 @@ def window_errors(model, windows: Windows) -> Tensor:
     rows = mine(torch.arange(len(windows.obs))).split(BATCH)
     latent = windows.latent
     if latent is None:
-        latent = torch.cat([model.encode(windows.frames(part).to(model.device)).float() for part in rows])
-        latent = gather(latent).cpu()
+        encoded = [model.encode(windows.frames(part).to(model.device)).float() for part in rows]
+        latent = gather(torch.cat(encoded)).cpu()
     wrong = []
     for part in rows:
         predicted = model.transition(latent[part].to(model.device), windows.actions(part).to(model.device))
-        after = latent[(part + 1).clamp(max=len(latent) - 1)].to(model.device)  # the last row of an episode begins no transition
-        wrong.append((predicted.float() - after).pow(2).sum((1, 2)))
+        after = latent[(part + 1).clamp(max=len(latent) - 1)]  # the last row of an episode begins no transition
+        wrong.append((predicted.float() - after.to(model.device)).pow(2).sum((1, 2)))
     window = len(windows.steps) - 1
     return gather(torch.cat(wrong)).cpu().unfold(0, window, 1)[windows.starts].mean(1)
 

@@ -76,9 +76,10 @@ def train_together(cfg: DictConfig, folder: Path) -> None:
         if nodes > 1:
             place = f"tcp://{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         try:
-            multiprocessing.spawn(_process, (cfg, folder, node_of(cfg), devices, nodes, place, told), nprocs=devices)
+            about = cfg, folder, node_of(cfg), devices, nodes, place, told
+            multiprocessing.spawn(_process, about, nprocs=devices)
         except multiprocessing.ProcessExitedException as error:  # killed: it could say nothing
-            raise Problem(f"a training process was ended from outside ({error}); give the same command again to go on") from error
+            raise Problem(f"a training process was ended from outside: {error}; the same command goes on") from error
         except multiprocessing.ProcessRaisedException:
             if told.empty():
                 raise

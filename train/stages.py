@@ -24,7 +24,10 @@ from train.hard_windows import HardWindows
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
 logging.getLogger("lightning").setLevel(logging.ERROR)
-_SAID_BY_LIGHTNING = "isinstance|Grad strides do not match|LeafSpec|does not have many workers|Checkpoint directory|logging interval|in eval mode at"
+_SAID_BY_LIGHTNING = (
+    "isinstance|Grad strides|LeafSpec|does not have many workers|"
+    "Checkpoint directory|logging interval|in eval mode at"
+)
 warnings.filterwarnings("ignore", f".*({_SAID_BY_LIGHTNING}).*")
 
 

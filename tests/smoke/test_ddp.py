@@ -65,7 +65,8 @@ def test_a_machine_that_does_not_know_its_place(compose, monkeypatch):
 @pytest.mark.parametrize(
     "asked, said",
     [(["trainer.devices=999"], "999 processes, and a batch of stage 'joint' is 128 windows; set loss.stages.0.batch_size=3996"),
-     (["trainer.devices=9", "env.splits.valid.episodes=1", "env.splits.valid.length=12"], "cannot share the 3 windows of split 'valid'"),
+     (["trainer.devices=9", "env.splits.valid.episodes=1", "env.splits.valid.length=12"],
+      "cannot share the 3 windows of split 'valid'"),
      (["trainer.devices=two"], "trainer.devices must be a whole number >= 1, or auto, got 'two'")],
 )  # fmt: skip
 def test_refused(asked, said, command_here, small, tmp_path):

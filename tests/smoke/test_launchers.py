@@ -77,6 +77,14 @@ def test_a_launcher_that_is_not_installed(name, package, monkeypatch):
         main("tables", lambda cfg: None, "")
 
 
+def test_slurm_where_there_is_none(monkeypatch):
+    """Told before anything is submitted."""
+    monkeypatch.setattr(sys, "argv", ["tables.py", "-m", "table=4", "hydra/launcher=submitit_slurm"])
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SystemExit, match="needs Slurm and there is no srun here; use submitit_local or joblib"):
+        main("tables", lambda cfg: None, "")
+
+
 def test_an_unknown_launcher(monkeypatch):
     """The nearest name there is."""
     monkeypatch.setattr(sys, "argv", ["tables.py", "-m", "table=4", "hydra/launcher=joblb"])
