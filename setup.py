@@ -22,8 +22,13 @@ CORE = [
 ]
 AGENTS = ["stable-baselines3>=2.9"]  # train/agent.py
 DASHBOARDS = ["wandb-workspaces>=0.4"]  # eval/dashboard.py
+CLUSTER = [  # sweeps over the cores of a machine, or over machines
+    "hydra-joblib-launcher>=1.2",
+    "hydra-submitit-launcher>=1.2",
+]
 DEV = [
     *AGENTS,
+    *CLUSTER,
     *DASHBOARDS,
     "pytest>=8",
     "pytest-xdist>=3.5",
@@ -43,5 +48,5 @@ setup(
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
     package_data={"configs": ["**/*.yaml", "*.yaml"], "eval": ["*.yaml"]},
     install_requires=CORE,
-    extras_require={"dev": DEV, "agents": AGENTS, "dashboards": DASHBOARDS},
+    extras_require={"dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS},
 )

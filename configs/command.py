@@ -1,11 +1,14 @@
 """How every command starts: help, names checked with the nearest valid one, problems told in one sentence."""
 
+import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import hydra
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
 from hydra.types import RunMode
@@ -15,6 +18,11 @@ from configs.limits import check_values
 from envs.problem import Problem, nearest
 
 HERE = Path(__file__).parent
+LAUNCHERS = {  # of sweeps, and the package each comes with
+    "joblib": "hydra-joblib-launcher",
+    "submitit_local": "hydra-submitit-launcher",
+    "submitit_slurm": "hydra-submitit-launcher",
+}
 
 
 def groups(config: str) -> dict[str, list[str]]:
@@ -26,7 +34,7 @@ def groups(config: str) -> dict[str, list[str]]:
 
 def check(config: str, overrides: list[str]) -> None:
     """Raise Problem on the first override whose group entry or key does not exist."""
-    known, chosen, keys = groups(config), [], []
+    known, chosen, keys, launchers = groups(config), [], [], []
     for flag, override in zip([None, *overrides], overrides):
         if override.startswith("-") or flag in ("-c", "--cfg", "-p", "--package", "-i", "--info"):
             continue  # Hydra's own
@@ -39,12 +47,25 @@ def check(config: str, overrides: list[str]) -> None:
                     raise Problem(f"there is no {key} '{name}': {nearest(name, known[key])}")
             if "(" not in value:
                 chosen.append(f"{key}={value.split(',')[0]}")
+        elif key == "hydra/launcher":
+            launchers.append(value)
         elif not key.startswith("hydra") and not override.startswith("+"):
             keys.append(key)
     with hydra.initialize_config_dir(str(HERE.resolve()), version_base="1.3"):
+        for name in launchers:
+            _check_launcher(name, GlobalHydra.instance().config_loader().get_group_options("hydra/launcher"))
         node = hydra.compose(config, chosen)
     for key in keys:
         _find(node, key, config, known)
+
+
+def _check_launcher(name: str, installed: list[str]) -> None:
+    if name in installed:
+        return
+    if name in LAUNCHERS:
+        extra = f'pip install "causal-world-models[cluster]" (or: pip install {LAUNCHERS[name]})'
+        raise Problem(f"hydra/launcher={name} comes with a package that is not installed: {extra}")
+    raise Problem(f"there is no hydra/launcher '{name}': {nearest(name, {*installed, *LAUNCHERS})}")
 
 
 def _find(node, key: str, config: str, known: dict) -> None:
@@ -88,9 +109,7 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
         print(f"\nAll keys and defaults: configs/{config}.yaml. Sweep with -m and commas: seed=0,1,2")
         return
 
-    failed = []
-
-    def task(cfg: DictConfig) -> None:
+    def task(cfg: DictConfig) -> None:  # of a sweep each may run in another process, on another machine
         try:
             check_values(cfg)
             run(cfg)
@@ -100,17 +119,24 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
             sentence = f"error: {_sentence(error)}"
             if HydraConfig.get().mode is not RunMode.MULTIRUN:
                 sys.exit(sentence)
-            print(sentence, file=sys.stderr)  # one refused job does not stop a sweep
-            failed.append(sentence)
+            print(sentence, file=sys.stderr, flush=True)
+            raise Problem(_sentence(error)) from None  # one refused job does not stop a sweep; Hydra keeps it to its end
 
     try:
         check(config, overrides)
+        if "hydra/launcher=submitit_slurm" in overrides and shutil.which("srun") is None:
+            raise Problem("hydra/launcher=submitit_slurm needs Slurm and there is no srun here; use submitit_local or joblib")
         if prepare is not None:
             sys.argv[1:] = prepare(overrides)
     except Problem as problem:
         sys.exit(f"error: {problem}")
     except Exception as error:  # Hydra's own parsing errors carry their sentence
         sys.exit(f"error: {' '.join(str(error).split())}")
-    hydra.main(version_base="1.3", config_path=str(HERE.resolve()), config_name=config)(task)()
-    if failed:
-        sys.exit(f"error: {len(failed)} of the jobs above failed")
+    if {"-m", "--multirun"} & set(overrides):
+        os.environ["HYDRA_FULL_ERROR"] = "1"  # a failed job comes back as it is, not as a printed traceback
+        paths = [str(HERE.parent.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # what a launcher starts finds the same code
+    try:
+        hydra.main(version_base="1.3", config_path=str(HERE.resolve()), config_name=config)(task)()
+    except Problem as problem:
+        sys.exit(f"error: a job of the sweep failed: {problem}")

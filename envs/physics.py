@@ -93,23 +93,24 @@ class PhysicsBoards(Boards):
 class PhysicsWorld:
     """The rules for drawing and stepping boards.
 
-    num_objects: 2..9.  board: cells along a side, 5..9.  setting: observed (darker = heavier) | unobserved (weight named by a palette colour) |
+    num_objects: 2..9.  setting: observed (darker = heavier) | unobserved (weight named by a palette colour) |
     fixed_unobserved (the same, and object i has shape i).
     object_order: by_weight is parity with the published environments, where the object index gives away the weight
     rank; shuffled draws the order anew in every episode, and object i has shape i: an action names an object by its
     index, so something in the frame must tell the index.
     hidden_weights: weights are drawn independent of colour, shape and index in every episode.
     palette_seed: picks the extra colours of the few-shot modes, once per world.
+    board: cells along a side, 5..9.
     observation: pixels | state, what models are shown; envs/observe.py.
     """
 
     num_objects: int = 5
     setting: str = "observed"
     colormap: str = "blues"
-    board: int = GRID
     object_order: str = "by_weight"
     hidden_weights: bool = False
     palette_seed: int = 0
+    board: int = GRID
     observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
     fault: ClassVar[str | None] = "invalid_push"  # what `step` flags
     choice_names: ClassVar[tuple[str, ...]] = ("stay", "north", "east", "south", "west")

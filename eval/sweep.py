@@ -1,7 +1,8 @@
 """Many runs of other commands: what is done is skipped, what is missing runs side by side, one thread each.
 
 Whoever works on a run holds its lock, the children too: a killed sweep's orphan still has it until it ends. So two sweeps
-that want the same runs share them, and a run is never written by two.
+that want the same runs share them, and a run is never written by two, on one machine or on several: `flock` holds on local
+disks and on NFS v4, not on NFS v3 mounted without locks.
 """
 
 import fcntl

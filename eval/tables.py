@@ -5,9 +5,14 @@
     python eval/tables.py figure=23 run_missing=false   only what is there already
     python eval/tables.py table=[few-shot,ablation]     ours, beyond the paper
     python eval/tables.py table=all
+    python eval/tables.py -m table=4 seeds=3 worker='range(4)' hydra/launcher=submitit_slurm
 
 Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/table4.md, .csv, .tex,
 its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
+
+Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,
+leaves a run that somebody is at, waits for the last ones and writes the tables, whole file by whole file. What fails, every
+copy tries once. On one machine give the copies `jobs` that add up to its cores.
 """
 
 import sys
@@ -81,6 +86,12 @@ def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], 
     return Job(name, left)
 
 
+def turned(todo: list[Job], worker: int) -> list[Job]:
+    """The same jobs, begun where this copy of the command begins: any number of copies lie well apart (golden ratio)."""
+    place = int(len(todo) * (worker * 0.618034 % 1))
+    return todo[place:] + todo[:place]
+
+
 def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
     """Of all jobs side by side."""
     seconds = {"train/fit.py": 60 * minutes + SCORE_S, "train/agent.py": 60 * minutes, "eval/score.py": SCORE_S, "eval/plan.py": PLAN_S}
@@ -103,7 +114,7 @@ def _run_missing(asked: list[Panel], pages: dict, cfg) -> dict[str, str]:
     workers = cfg["jobs"] or _workers(cfg["budget"])
     minutes = expected_minutes(todo, pages["budgets"][cfg["budget"]]["minutes"], workers)
     print(f"{len(todo)} runs are missing; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
-    return run_jobs(todo, workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))
+    return run_jobs(turned(todo, cfg["worker"]), workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))
 
 
 def _show(asked: list[Panel], pages: dict, cfg) -> None:
@@ -140,7 +151,7 @@ def run(cfg) -> None:
     print_claims(verdicts, cfg)
     write_whole(Path(cfg["out"]) / "claims.md", claims_markdown(verdicts, cfg))
     if failed:
-        raise Problem(f"{len(failed)} runs failed, first {next(iter(failed))}: {next(iter(failed.values()))}; "
+        raise Problem(f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed, first {next(iter(failed))}: {next(iter(failed.values()))}; "
                       f"their logs lie in {cfg['runs_dir']}/logs, the same command tries them again")  # fmt: skip
 
 

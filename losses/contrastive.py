@@ -5,6 +5,7 @@ from torch import Tensor
 
 from losses.objective import LossTerms, encode_windows, infer_steps_apart, step_windows
 from models.interfaces import Batch
+from models.processes import agreed, gather
 
 
 def energy(a: Tensor, b: Tensor, sigma: float = 0.5) -> Tensor:
@@ -26,7 +27,7 @@ class Contrastive:
 
     anchor: "current" compares z_t with permuted z_t, as the authors' code does; "next" compares z_{t+1} with permuted
     z_t, which is Eq. 5 as printed (c-swm issues 3 and 7 ask about this one line).
-    Negatives are drawn from torch's own generator, fixed points allowed as published.
+    Negatives are drawn from torch's own generator, fixed points allowed as published, from the batch of all processes.
     reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
     open_loop: inside a window the model is fed its own predictions.
     """
@@ -51,8 +52,10 @@ class Contrastive:
             latent = encode_windows(model, batch)
         state, target = latent[:, :-1].flatten(0, 1), latent[:, 1:].flatten(0, 1)
         predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
-        negative = state[torch.randperm(len(state), device=state.device)]
-        anchor = state if self.anchor == "current" else target
+        anchor = everyone = gather(state)
+        if self.anchor == "next":
+            anchor = gather(target)
+        negative = everyone[agreed(torch.randperm(len(everyone), device=state.device))]
         return {
             "positive": energy(predicted, target, self.sigma).mean(),
             "negative": (self.hinge - energy(anchor, negative, self.sigma)).clamp(min=0).mean(),

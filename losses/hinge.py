@@ -5,6 +5,7 @@ import torch
 from losses.infonce import squared_distances
 from losses.objective import LossTerms, encode_windows, step_windows
 from models.interfaces import Batch
+from models.processes import gather
 
 
 class AllPairsHinge:
@@ -24,10 +25,10 @@ class AllPairsHinge:
         predicted = step_windows(model, latent, batch.action, self.open_loop)
         with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
             scale = 0.5 / self.sigma**2 / latent.shape[2]
-            frames = latent.float().flatten(2)  # (B, T+1, F)
-            positive = scale * (predicted.float().flatten(2) - frames[:, 1:]).pow(2).sum(-1)
+            positive = scale * (predicted.float().flatten(2) - latent[:, 1:].float().flatten(2)).pow(2).sum(-1)
+            frame, frames = gather(batch.frame), gather(latent.float().flatten(2))  # (B, T+1, F)
             states = frames[:, :-1].flatten(0, 1)
             short = (self.hinge - scale * squared_distances(states, frames.flatten(0, 1))).clamp(min=0)
-            twin = batch.frame[:, :-1].flatten()[:, None] == batch.frame.flatten()[None]
+            twin = frame[:, :-1].flatten()[:, None] == frame.flatten()[None]
             short = short.masked_fill(twin, 0)
             return {"positive": positive.mean(), "negative": short.sum() / (short > 0).sum().clamp(min=1)}

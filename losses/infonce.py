@@ -2,7 +2,7 @@
 
 The hinge of C-SWM separates episodes from one another; planning needs the states of *one* episode apart. Every frame of
 every window in the batch is a candidate here, so the current frame and its neighbours in time are hard negatives at no
-extra encoding.
+extra encoding. Processes that share a batch share the encoding, which costs most; each compares all of it.
 """
 
 import torch
@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from losses.objective import LossTerms, encode_windows, step_windows
 from models.interfaces import Batch
+from models.processes import gather
 
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
@@ -36,11 +37,12 @@ class InfoNCE:
         latent = encode_windows(model, batch)
         predicted = step_windows(model, latent, batch.action, self.open_loop)
         with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
-            windows, frames_each = batch.frame.shape
-            frames = latent.float().flatten(2)  # (B, T+1, F)
-            predicted = predicted.float().flatten(2).flatten(0, 1)  # (B T, F)
+            frame = gather(batch.frame)
+            windows, frames_each = frame.shape
+            frames = gather(latent.float().flatten(2))  # (B, T+1, F)
+            predicted = gather(predicted.float().flatten(2)).flatten(0, 1)  # (B T, F)
             logits = -squared_distances(predicted, frames.flatten(0, 1))
-            twin = batch.frame[:, 1:].flatten()[:, None] == batch.frame.flatten()[None]
+            twin = frame[:, 1:].flatten()[:, None] == frame.flatten()[None]
             if not self.own_window:
                 window = torch.arange(windows, device=latent.device)
                 twin |= window.repeat_interleave(frames_each - 1)[:, None] == window.repeat_interleave(frames_each)[None]

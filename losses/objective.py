@@ -6,12 +6,17 @@ import torch
 from torch import Tensor
 
 from models.interfaces import Batch, Latent
+from models.processes import gather
 
 LossTerms = dict[str, Tensor]
 
 
 class Objective(Protocol):
-    """Every term is a scalar, a mean over the transitions of the batch; what is summed within one, the class says."""
+    """Every term is a scalar, a mean over the transitions of the batch; what is summed within one, the class says.
+
+    Where several processes share a batch, a term is the mean over this process's transitions, or, where it compares
+    rows with one another, over those of all (`gather`): the weighted mean over processes is the same.
+    """
 
     def __call__(self, model, batch: Batch) -> LossTerms: ...
 
@@ -40,7 +45,7 @@ def step_windows(model, latent: Tensor, action: Tensor, open_loop: bool = False)
     open_loop: from the first frame on the model is fed its own predictions; else every step starts from the true frame.
     """
     if model.training and hasattr(model.transition, "watch"):
-        model.transition.watch(latent, action)
+        model.transition.watch(gather(latent.detach()), gather(action))
     if open_loop:
         return model.rollout(latent[:, 0], action)
     return model.predict_windows(latent, action)

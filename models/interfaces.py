@@ -40,12 +40,14 @@ class Batch:
     from obs[:, t] to obs[:, t+1];
     frame (B, T+1) int64, equal exactly where two observations are equal.
     latent (B, T+1, K, D): codes computed beforehand, when the encoder is frozen.
+    weight: of this process's mean in the mean over all processes that share the batch; 1 where all shares are equal.
     """
 
     obs: Tensor | None
     action: Tensor
     frame: Tensor
     latent: Tensor | None = None
+    weight: float = 1.0
 
 
 class Encoder(Protocol):

@@ -117,7 +117,7 @@ class WorldModel(LightningModule):
                 part.train(getattr(self.objective, "frozen_in_train_mode", False))
 
     def training_step(self, batch, _) -> Tensor:
-        return self._log_terms("train", batch)
+        return batch.weight * self._log_terms("train", batch)
 
     def validation_step(self, batch, _) -> Tensor:
         return self._log_terms("val", batch)
@@ -130,10 +130,10 @@ class WorldModel(LightningModule):
         if not loss.isfinite():
             bad = ", ".join(f"{name} = {term.item()}" for name, term in terms.items() if not term.isfinite())
             raise FloatingPointError(f"{prefix} loss is not finite: {bad or 'their sum'}; lower the learning rate")
-        size = len(batch.action)
-        self.log(f"{prefix}/loss", loss, on_step=False, on_epoch=True, batch_size=size, prog_bar=prefix == "val")
+        epoch = {"on_step": False, "on_epoch": True, "batch_size": len(batch.action), "sync_dist": True}
+        self.log(f"{prefix}/loss", loss, **epoch, prog_bar=prefix == "val")
         for name, term in terms.items():
-            self.log(f"{prefix}/{name}", term, on_step=False, on_epoch=True, batch_size=size)
+            self.log(f"{prefix}/{name}", term, **epoch)
         return loss
 
     def _parameter_groups(self) -> list[dict]:

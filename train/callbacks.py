@@ -9,23 +9,27 @@ from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from eval.gaps import SMALL, one_object_gaps
+from models.processes import rank
 
 
 class SeedEpochs(Callback):
-    """Seeds every epoch from (seed, stage, epoch), so that a resumed run draws what the uninterrupted one drew."""
+    """Seeds every epoch from (seed, stage, epoch), so that a resumed run draws what the uninterrupted one drew.
+
+    Of processes that share a batch each draws noise of its own for its rows; process 0 draws as one alone does.
+    """
 
     def __init__(self, seed: int, stage: int) -> None:
         self.seed, self.stage = seed, stage
 
     def on_train_epoch_start(self, trainer, model) -> None:
-        mixed = (self.seed * 101 + self.stage) * 10_007 + trainer.current_epoch
+        mixed = (self.seed * 101 + self.stage) * 10_007 + trainer.current_epoch + rank() * 1_000_000_007
         seed_everything(mixed % 2**32, workers=False, verbose=False)
 
 
 class MetricsFile(Callback):
     """Appends one row per epoch and metric to metrics.csv: stage, epoch, metric, value; appending survives a resume.
 
-    `seconds` of an epoch include its validation.
+    `seconds` of an epoch include its validation. Of processes that share a batch the first one writes.
     """
 
     def __init__(self, path: Path, stage: str) -> None:
@@ -35,6 +39,8 @@ class MetricsFile(Callback):
         self.start = time.monotonic()
 
     def on_train_epoch_end(self, trainer, model) -> None:
+        if rank() > 0:
+            return
         new = not self.path.exists()
         with self.path.open("a", newline="") as file:
             rows = csv.writer(file)
@@ -80,8 +86,8 @@ class Gaps(Callback):
 
     def on_validation_epoch_end(self, trainer, model) -> None:
         gaps = one_object_gaps(model, self.world)
-        model.log("val/smallest_gap", float(gaps.min()))
-        if gaps.min() < SMALL and not self.warned and trainer.current_epoch > 0:
+        model.log("val/smallest_gap", float(gaps.min()), sync_dist=True)
+        if gaps.min() < SMALL and not self.warned and trainer.current_epoch > 0 and rank() == 0:
             self.warned = True
             print(
                 f"warning: boards that differ only in object {gaps.argmin()} lie at {gaps.min():.4f} of the distance of two "
@@ -96,6 +102,8 @@ class EpochLines(Callback):
         self.stage, self.start = stage, time.monotonic()
 
     def on_train_epoch_end(self, trainer, model) -> None:
+        if rank() > 0:
+            return
         metrics = {name: float(value) for name, value in trainer.callback_metrics.items()}
         print(
             f"{self.stage} {trainer.current_epoch + 1}/{trainer.max_epochs}  train {metrics.get('train/loss', 0):.4f}  "

@@ -13,6 +13,7 @@ from envs.observe import recorded
 from envs.problem import Problem
 from models.interfaces import Batch
 from models.pixels import as_obs
+from models.processes import count, mine
 
 
 class Windows:
@@ -21,6 +22,8 @@ class Windows:
     One epoch shows as many transitions as the file holds; `chances`, one for each start, makes some windows likelier
     than others (none: all alike). `shuffle=False` walks once over non-overlapping windows, in
     one fixed mixed order, so that a batch of validation mixes episodes as a batch of training does.
+    Processes that share the batches each take their part of every batch; a last batch with fewer windows than processes
+    joins the one before it, and that alone differs from the batches of one process.
     """
 
     def __init__(self, file: EpisodeFile, world, window: int, batch_size: int, seed: int, shuffle: bool):
@@ -44,7 +47,8 @@ class Windows:
         self.seed, self.shuffle, self.epoch = seed, shuffle, 0
 
     def __len__(self) -> int:
-        return -(-self.windows // self.windows_per_batch)
+        whole, rest = divmod(self.windows, self.windows_per_batch)
+        return max(1, whole + (rest >= count()))
 
     def __iter__(self) -> Iterator[Batch]:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + (self.epoch if self.shuffle else 0))
@@ -53,8 +57,13 @@ class Windows:
         else:
             drawn = torch.multinomial(self.chances, self.windows, generator=generator)
             drawn = drawn[torch.randperm(len(drawn), generator=generator)]  # the likely ones come out first
-        for starts in self.starts[drawn].split(self.windows_per_batch):
-            yield self.gather(starts)
+        batches = list(self.starts[drawn].split(self.windows_per_batch))
+        if len(batches) > len(self):
+            batches[-2:] = [torch.cat(batches[-2:])]
+        for starts in batches:
+            batch = self.gather(mine(starts))
+            batch.weight = len(batch.action) * count() / len(starts)
+            yield batch
 
     def gather(self, starts: Tensor) -> Batch:
         """The windows that begin at these rows."""

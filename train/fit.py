@@ -4,6 +4,7 @@
     python train/fit.py model=gnn loss=nll env=physics3 seed=1
     python train/fit.py experiment=paper_physics model=modular env=physics5
     python train/fit.py model=modular env=chemistry_chain10 env.observation=state
+    python train/fit.py trainer=ddp trainer.devices=2 trainer.budget=quick
     python train/fit.py resume=runs/modular-infonce-physics5-quick-s0
 
 Writes runs/<name>/ with config.yaml, checkpoints/, metrics.csv, results.json and report.html.
@@ -37,10 +38,13 @@ def _check_pair(cfg) -> None:
     """Combinations that cannot work stop here with a sentence."""
     import torch
 
+    from train.launch import processes_of
+
     if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise Problem(
             f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
         )
+    processes = processes_of(cfg)
     for group, other, fits in (("model", "loss", cfg.model.get("losses")), ("loss", "model", cfg.loss.get("models"))):
         if fits is not None and cfg[other].name not in fits:
             raise Problem(
@@ -63,11 +67,23 @@ def _check_pair(cfg) -> None:
                 f"loss.stages.{number}.hard_share={stage.hard_share} asks the transition what is hard, and stage "
                 f"'{stage.name}' does not train it; set it to 0"
             )
+        if processes > max(1, stage.batch_size // stage.window):
+            raise Problem(
+                f"trainer.devices and trainer.nodes ask for {processes} processes, and a batch of stage '{stage.name}' is "
+                f"{max(1, stage.batch_size // stage.window)} windows; set loss.stages.{number}.batch_size="
+                f"{processes * stage.window} or more"
+            )
         for split in ("train", "valid"):
             if stage.window > cfg.env.splits[split].length:
                 raise Problem(
                     f"loss.stages.{number}.window={stage.window} is longer than the episodes of split '{split}' "
                     f"({cfg.env.splits[split].length} actions); shorten it or set env.splits.{split}.length="
+                )
+            windows = cfg.env.splits[split].episodes * (cfg.env.splits[split].length // stage.window)
+            if windows < processes:
+                raise Problem(
+                    f"{processes} processes cannot share the {windows} windows of split '{split}'; set trainer.devices= to "
+                    f"fewer or env.splits.{split}.episodes= to more"
                 )
 
 
@@ -92,6 +108,7 @@ def run(cfg) -> dict:
     from eval.score_table import print_scores
     from train.callbacks import seconds_of
     from train.datamodule import EpisodeData
+    from train.launch import node_of, processes_of, train_together
     from train.memory import keep_freed_memory
     from train.stages import train_stages, wandb_logger
     from train.start import check_world, choose_folder, open_folder
@@ -109,12 +126,20 @@ def run(cfg) -> dict:
         instantiate(stage.objective)  # a bad argument is told before anything is made or deleted
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()
-    files = {split: collect(env, world, split, cfg.data_dir) for split in ("train", "valid", cfg.score.split)}
+    node = node_of(cfg)
+    files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
-    open_folder(folder, cfg, overwrite)
+    if node == 0:
+        open_folder(folder, cfg, overwrite)
 
-    logger = wandb_logger(cfg, folder)
-    train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world, cfg.seed), folder, logger)
+    if processes_of(cfg) > 1:
+        train_together(cfg, folder)
+        if node > 0:
+            return {}  # the first machine scores
+        logger = wandb_logger(cfg, folder)  # goes on where that of the training processes ended
+    else:
+        logger = wandb_logger(cfg, folder)
+        train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world, cfg.seed), folder, logger)
     epochs = sum(stage.epochs for stage in cfg.loss.stages)
     timing["fit_s"] = seconds_of(folder / "metrics.csv")  # of all sessions, where the run was interrupted
     timing["samples_per_s"] = epochs * int((files["train"].ep_len - 1).sum()) / timing["fit_s"]

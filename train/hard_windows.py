@@ -9,6 +9,7 @@ import torch
 from pytorch_lightning import Callback
 from torch import Tensor
 
+from models.processes import gather, mine
 from train.datamodule import Windows
 
 BATCH = 512
@@ -19,18 +20,20 @@ def window_errors(model, windows: Windows) -> Tensor:
     """Mean squared error of the one-step predictions in every possible window, (number of starts,).
 
     A transition with memory is asked as if every frame were its first: hard is what one frame does not tell.
+    Processes share the rows, and each is handed the errors of all.
     """
-    rows = torch.arange(len(windows.obs)).split(BATCH)
+    rows = mine(torch.arange(len(windows.obs))).split(BATCH)
     latent = windows.latent
     if latent is None:
-        latent = torch.cat([model.encode(windows.frames(part).to(model.device)).float().cpu() for part in rows])
+        encoded = [model.encode(windows.frames(part).to(model.device)).float() for part in rows]
+        latent = gather(torch.cat(encoded)).cpu()
     wrong = []
     for part in rows:
-        predicted = model.transition(latent[part].to(model.device), windows.actions(part).to(model.device)).cpu()
+        predicted = model.transition(latent[part].to(model.device), windows.actions(part).to(model.device))
         after = latent[(part + 1).clamp(max=len(latent) - 1)]  # the last row of an episode begins no transition
-        wrong.append((predicted.float() - after).pow(2).sum((1, 2)))
+        wrong.append((predicted.float() - after.to(model.device)).pow(2).sum((1, 2)))
     window = len(windows.steps) - 1
-    return torch.cat(wrong).unfold(0, window, 1)[windows.starts].mean(1)
+    return gather(torch.cat(wrong)).cpu().unfold(0, window, 1)[windows.starts].mean(1)
 
 
 class HardWindows(Callback):

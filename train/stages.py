@@ -12,8 +12,11 @@ from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning import Trainer
 from pytorch_lightning.callbacks import RichProgressBar
 from pytorch_lightning.loggers import WandbLogger
+from pytorch_lightning.plugins.environments import LightningEnvironment
+from pytorch_lightning.strategies import DDPStrategy
 
 from eval.runs import load_weights, read_checkpoint, save_weights
+from models.processes import count, rank
 from models.world_model import WorldModel
 from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, SeedEpochs
 from train.datamodule import EpisodeData
@@ -21,7 +24,10 @@ from train.hard_windows import HardWindows
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
 logging.getLogger("lightning").setLevel(logging.ERROR)
-_SAID_BY_LIGHTNING = "isinstance|LeafSpec|does not have many workers|Checkpoint directory|logging interval|in eval mode at"
+_SAID_BY_LIGHTNING = (
+    "isinstance|Grad strides|LeafSpec|does not have many workers|"
+    "Checkpoint directory|logging interval|in eval mode at"
+)
 warnings.filterwarnings("ignore", f".*({_SAID_BY_LIGHTNING}).*")
 
 
@@ -44,7 +50,10 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
 
 
 def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger) -> None:
-    """Run (or go on with) every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt."""
+    """Run (or go on with) every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt.
+
+    Where several processes share the batches, every one of them calls this, and process 0 alone writes.
+    """
     checkpoints = folder / "checkpoints"
     for number, stage in enumerate(cfg.loss.stages):
         best = checkpoints / f"{number}-{stage.name}.ckpt"  # appears when the stage is finished
@@ -52,8 +61,13 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
             load_weights(model, best)
             continue
         _train_stage(cfg, stage, number, model, data, checkpoints, logger)
-        save_weights(model, best)
-    save_weights(model, checkpoints / "model.ckpt")
+        _save(model, best)
+    _save(model, checkpoints / "model.ckpt")
+
+
+def _save(model: WorldModel, path: Path) -> None:
+    if rank() == 0:
+        save_weights(model, path)
 
 
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
@@ -67,9 +81,13 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         data.keep_latents(model)
     keep = BestWeights(working)
     progress = RichProgressBar() if sys.stdout.isatty() else EpochLines(stage.name)
+    nodes = cfg.trainer.get("nodes") or 1
+    shared = DDPStrategy(cluster_environment=LightningEnvironment(), find_unused_parameters=True)  # any model, any loss
     trainer = Trainer(
         accelerator=cfg.trainer.accelerator,
-        devices=1,
+        devices=count() // nodes or 1,
+        num_nodes=nodes,
+        strategy=shared if count() > 1 else "auto",
         precision=cfg.trainer.precision,
         gradient_clip_val=cfg.trainer.gradient_clip,
         max_epochs=stage.epochs,

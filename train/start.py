@@ -8,6 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 from envs.grid import CELL
 from envs.problem import Problem
 from eval.runs import MODEL, first_difference, freeze, load_config
+from train.launch import node_of
 
 
 def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path, DictConfig]:
@@ -22,6 +23,8 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
     if cfg.env.world.get("scm"):
         cfg.env.world.scm = str(Path(cfg.env.world.scm).resolve())
     folder, frozen = Path(cfg.runs_dir) / str(cfg.name), freeze(cfg)
+    if "trainer" in frozen and node_of(frozen) > 0:
+        return folder, frozen  # the first machine opens it
     held = {p.name for p in folder.iterdir()} - {"config.part"} if folder.exists() else set()
     if held == {"checkpoints"} and not any((folder / "checkpoints").iterdir()):
         held = set()  # a start that was cut off before it had written its config

@@ -1,0 +1,44 @@
+"""Batch norm over a batch that several processes share: statistics of all rows, on GPUs and on CPUs.
+
+torch's own SyncBatchNorm refuses CPU tensors; this one is plain arithmetic, and what the tests see on a CPU is what
+GPUs compute.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from models.processes import count, gather
+
+
+class SharedBatchNorm(nn.modules.batchnorm._BatchNorm):
+    """(B, C, ...) -> the same shape. Weights, buffers and their names are those of the layer it takes the place of."""
+
+    def _check_input_dim(self, x: Tensor) -> None:
+        pass  # any number of trailing axes
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or count() == 1:
+            return super().forward(x)
+        values = x.float()
+        variance, mean = torch.var_mean(values, [0, *range(2, x.ndim)], correction=0)
+        rows = torch.full_like(mean, x.numel() / x.shape[1])
+        means, variances, rows = gather(torch.stack([mean, variance, rows])[None]).unbind(1)  # (processes, C) each
+        total = rows.sum(0)
+        mean = (means * rows / total).sum(0)
+        variance = ((variances + (means - mean).pow(2)) * rows / total).sum(0)  # within processes and between them
+        with torch.no_grad():
+            self.num_batches_tracked += 1
+            self.running_mean.lerp_(mean, self.momentum)
+            self.running_var.lerp_(variance * total / (total - 1), self.momentum)
+        scale = self.weight * (variance + self.eps).rsqrt()
+        shape = (-1, *[1] * (x.ndim - 2))
+        centred = values - mean.view(shape)  # first: a mean may be large beside what varies around it
+        return (centred * scale.view(shape) + self.bias.view(shape)).to(x.dtype)
+
+
+def share_statistics(model: nn.Module) -> nn.Module:
+    """Every batch norm of a model in its shared form; all other modules stay as they are."""
+    for module in model.modules():
+        if type(module) in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d):
+            module.__class__ = SharedBatchNorm  # the same parameters and buffers, another forward
+    return model

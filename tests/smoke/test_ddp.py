@@ -1,0 +1,75 @@
+"""trainer=ddp as a user types it: two processes on the CPU, one run folder, one score; what cannot be is told."""
+
+import csv
+import json
+import os
+from collections import Counter
+
+import pytest
+import torch
+
+from envs.problem import Problem
+from eval.runs import freeze
+from train.launch import devices_of, node_of, processes_of, train_together
+
+FEW = [
+    "env=physics3", "env.splits.train.episodes=4", "env.splits.valid.episodes=2", "trainer=ddp", "trainer.accelerator=cpu",
+    "trainer.budget=smoke", "name=run", "data_dir=d", "runs_dir=r",
+]  # fmt: skip
+
+
+def test_two_processes_leave_one_run(command, small, tmp_path):
+    """Exit code 0, one table on the terminal, one line of metrics for each epoch."""
+    done = command("train/fit.py", *small[1:], *FEW, "trainer.devices=2", "loss.epochs.smoke=2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert [p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("results.json")] == ["r/run/results.json"]
+    assert done.stdout.count("counterfactual MRR") == 1 and done.stderr.count("joint 2/2") == 1
+    with open(tmp_path / "r" / "run" / "metrics.csv") as file:
+        rows = Counter((row["epoch"], row["metric"]) for row in csv.DictReader(file))
+    assert set(rows.values()) == {1} and {epoch for epoch, _ in rows} == {"0", "1"}
+    assert not list(tmp_path.rglob("*.part"))
+    assert json.loads((tmp_path / "r" / "run" / "results.json").read_text())["timing"]["fit_s"] > 0
+
+
+def test_what_a_process_says_comes_back(compose, small, tmp_path):
+    """What is one sentence in a training process is the same sentence here, not a traceback of processes."""
+    cfg = freeze(compose("fit", *small[1:], *FEW, "trainer.devices=2", f"data_dir={tmp_path}"))
+    cfg.loss.stages[0].window = 500  # fit.py refuses this before it starts any process
+    with pytest.raises(Problem, match="window=500 is longer than the episodes of .* .100 actions."):
+        train_together(cfg, tmp_path)
+
+
+def test_more_devices_than_there_are(compose, monkeypatch):
+    """The sentence names both numbers and two ways out; auto takes what is there."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(Problem, match="asks for 3 GPUs on each machine and 1 is visible; set trainer.devices=1 or trainer.acc"):
+        devices_of(compose("fit", "trainer=ddp", "trainer.devices=3"))
+    assert devices_of(compose("fit", "trainer=ddp")) == 1
+    assert devices_of(compose("fit", "trainer=ddp", "trainer.accelerator=cpu")) == os.cpu_count()
+    assert processes_of(compose("fit", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=3", "trainer.nodes=2")) == 6
+    assert processes_of(compose("fit", "trainer=quick")) == 1
+
+
+def test_a_machine_that_does_not_know_its_place(compose, monkeypatch):
+    """Several machines need three names in the environment."""
+    cfg = compose("fit", "trainer=ddp", "trainer.nodes=2")
+    monkeypatch.delenv("NODE_RANK", raising=False)
+    with pytest.raises(Problem, match="needs NODE_RANK from 0 to 1, and MASTER_ADDR and MASTER_PORT .* got NODE_RANK=,"):
+        node_of(cfg)
+    for name, value in (("NODE_RANK", "1"), ("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29511")):
+        monkeypatch.setenv(name, value)
+    assert node_of(cfg) == 1 and node_of(compose("fit", "trainer=ddp")) == 0
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [(["trainer.devices=999"], "999 processes, and a batch of stage 'joint' is 128 windows; set loss.stages.0.batch_size=3996"),
+     (["trainer.devices=9", "env.splits.valid.episodes=1", "env.splits.valid.length=12"],
+      "cannot share the 3 windows of split 'valid'"),
+     (["trainer.devices=two"], "trainer.devices must be a whole number >= 1, or auto, got 'two'")],
+)  # fmt: skip
+def test_refused(asked, said, command_here, small, tmp_path):
+    """Before anything is made."""
+    done = command_here("train/fit.py", *small[1:], *FEW, *asked, cwd=tmp_path)
+    assert done.returncode == 1 and said in done.stderr and not list(tmp_path.iterdir())
