@@ -183,10 +183,10 @@ def caption(results: dict) -> str:
 def print_plans(results: dict, planners: dict[str, str], text: str) -> None:
     """The table on the terminal.  planners: name -> how its row is called."""
     m, horizons = results["metrics"], results["plan"]["horizons"]
-    lines = {f"success/{name}": label for name, label in PLANNERS.items()} | BASELINES
+    lines = {f"success/{name}": label for name, label in planners.items()} | BASELINES
     keys = {label: [f"plan/{name}/h{h}" for h in horizons] for name, label in lines.items()}
     rows = [[label, *(f"{m[key]:.1f}" for key in of_row)] for label, of_row in keys.items() if set(of_row) <= m.keys()]
-    print_table(["", *(f"{h} step{'s' if h > 1 else ''}" for h in horizons)], rows, caption(results))
+    print_table(["", *(f"{h} step{'s' if h > 1 else ''}" for h in horizons)], rows, text)
 
 
 def run(cfg) -> None:
