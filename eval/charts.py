@@ -28,15 +28,9 @@ def colors_of(models: Iterable[str]) -> dict[str, str]:
 
 
 def model_and_loss(row: str) -> tuple[str, str]:
-    """('modular', 'infonce') of a table's row 'ours (modular + InfoNCE)'."""
-    model, _, loss = row.removeprefix("ours (").removesuffix(")").lower().partition(" + ")
+    """('modular', 'infonce') of a table's row 'ours (modular + InfoNCE)', ('ppo', 'model-free') of 'PPO (model-free)'."""
+    model, _, loss = row.removeprefix("ours (").removesuffix(")").replace(" (", " + ").lower().partition(" + ")
     return model, loss.replace(" ", "_")
-
-
-def has_bars(rows: Iterable[str], cells: dict) -> bool:
-    """Whether any row has a number."""
-    rows = set(rows)
-    return any(cell.values for (row, *_), cell in cells.items() if row in rows)
 
 
 def bar_chart(title: str, rows: Iterable[str], bounds: Iterable[str], cells: dict):

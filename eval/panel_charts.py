@@ -2,14 +2,20 @@
 
 from statistics import mean
 
-from eval.charts import Point, bar_chart, has_bars, model_and_loss, scatter_figure
+from eval.charts import Point, bar_chart, model_and_loss, scatter_figure
 from eval.panels import HORIZONS, Panel
 
 
 def panel_chart(panel: Panel, title: str, cells: dict):
-    """matplotlib Figure; none where no row has a number."""
+    """matplotlib Figure, without plots that would be empty; none where no row has a number, or only one side of a comparison."""
+    if panel.chart == "none":
+        return None
     if panel.chart == "bars":
-        return bar_chart(title, panel.rows, panel.bounds, cells) if has_bars(panel.rows, cells) else None
+        there = {c for c in panel.columns if any(cells[row, c.label, h].values for row in panel.rows for h in HORIZONS)}
+        if not there or (len({c.split for c in panel.columns}) > 1 and len({c.split for c in there}) == 1):
+            return None
+        shown = {c.label for c in there}
+        return bar_chart(title, panel.rows, panel.bounds, {key: cell for key, cell in cells.items() if key[1] in shown})
     plots = scatter_points(panel, cells)
     return scatter_figure(plots, *axis_names(panel), title).drawing if plots else None
 

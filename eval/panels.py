@@ -39,7 +39,7 @@ class Column:
 class Panel:
     """Rows of runs on one env, under some columns; a table or figure has one or several.
 
-    bounds: name -> key, {} for the horizon or for the column's own name.  chart: bars | scatter.
+    bounds: name -> key, {} for the horizon or for the column's own name.  chart: bars | scatter | none.
     """
 
     key: str  # table4, figure23-1

@@ -39,11 +39,13 @@ def _section(panel: Panel, pages: dict, cfg: dict) -> str:
     """Empty where runs are there and none has the numbers of this table, as before eval/plan.py."""
     cells = fill(panel, cfg)
     figure = panel_chart(panel, "", cells)
-    if figure is None:
+    if figure is None and (panel.chart != "none" or not any(cell.values for cell in cells.values())):
         return ""
     header, rows = lines(panel, pages, cells)
     name = f"{panel.key.replace('table', 'Table ').replace('figure', 'Figure ')}, budget {cfg['budget']}"
-    if panel.chart == "scatter":
+    if figure is None:
+        drawing, note = "", ""
+    elif panel.chart == "scatter":
         drawing, note = scatter_chart(scatter_points(panel, cells), *axis_names(panel)), "Points: rows that have both numbers."
     else:
         drawing = f'<div class="scroll chart">{inline_svg(figure, name)}</div>'

@@ -1,15 +1,18 @@
 """Charts draw the numbers they are given, and rank correlations are right, ties included."""
 
+import itertools
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from scipy.stats import spearmanr
 
 from eval.charts import (
-    Point, average_ranks, bar_chart, correlation_text, has_bars, model_and_loss, rank_correlation, scatter_chart, write_chart,
+    Point, average_ranks, bar_chart, correlation_text, model_and_loss, rank_correlation, scatter_chart, write_chart,
 )  # fmt: skip
 from eval.page import inline_svg
-from eval.panels import Cell
+from eval.panel_charts import panel_chart, scatter_points
+from eval.panels import HORIZONS, Cell, book, panels
 
 
 def points(x, y):
@@ -60,12 +63,11 @@ def test_charts_are_written(cells, tmp_path):
     assert (tmp_path / "table4.png").read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in (tmp_path / "table4.svg").read_text()
     assert "http" not in inline_svg(bar_chart("t", ROWS, (), cells), "t")
-    assert has_bars(ROWS, cells) and not has_bars(["GNN + NLL", "not there"], cells)
 
 
 @pytest.mark.parametrize("row, parts", [
     ("AE + NLL", ("ae", "nll")), ("ours (modular + InfoNCE)", ("modular", "infonce")),
-    ("ours (codes + inverse action)", ("codes", "inverse_action")),
+    ("ours (codes + inverse action)", ("codes", "inverse_action")), ("PPO (model-free)", ("ppo", "model-free")),
 ])  # fmt: skip
 def test_rows_are_read(row, parts):
     assert model_and_loss(row) == parts
@@ -94,3 +96,28 @@ def test_points_tell_their_runs():
     svg = scatter_chart({"1 step": [odd, *points([1, 2], [1, 2])], "5 steps": [odd]}, "H@1", "success")
     assert svg.count("<title>") == 4 and "<title>a&lt;b&gt;&amp;c: H@1 10.00, success 20.00</title>" in svg and "<b>" not in svg
     assert "Spearman 1.00, n = 3" in svg and "n = 1, too few" in svg
+
+
+def test_a_panel_draws_what_is_there():
+    """Columns without numbers have no plot; a comparison of which only one side is there, and a panel without rows, no chart."""
+    zero_shot, ranking = panels(book(), 16, None, None)[0], panels(book(), 4, None, None)[0]
+
+    def filled(panel, *labels):
+        every = itertools.product([*panel.rows, *panel.bounds], [c.label for c in panel.columns], HORIZONS)
+        return {(r, c, h): Cell({0: 50.0} if c in labels and r == "AE + NLL" else {}) for r, c, h in every}
+
+    assert panel_chart(ranking, "", filled(ranking)) is None
+    assert len(panel_chart(ranking, "", filled(ranking, "MRR")).axes) == 3
+    assert panel_chart(zero_shot, "", filled(zero_shot, "as trained")) is None
+    ablation = panels(book(), "ablation", None, None)[0]
+    assert panel_chart(ablation, "", filled(ablation, "MRR")) is None  # its rows are no models
+    assert len(panel_chart(zero_shot, "", filled(zero_shot, "as trained", "any shades")).axes) == 6
+
+
+def test_a_scatter_panel_has_a_point_for_each_row_with_both():
+    panel = panels(book(), None, 21, None)[1]
+    cells = {(r, c.label, h): Cell({}) for r in panel.rows for c in panel.columns for h in HORIZONS}
+    for row, x, y in (("AE + NLL", {0: 10.0, 1: 20.0}, {0: 1.0}), ("GNN + NLL", {0: 30.0}, {})):
+        cells[row, "H@1", 5], cells[row, "success", 5] = Cell(x), Cell(y)
+    assert scatter_points(panel, cells) == {"5 steps": [Point("AE + NLL", "ae", "nll", 15.0, 1.0)]}
+    assert len(panel_chart(panel, "", cells).axes) == 1
