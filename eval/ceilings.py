@@ -12,7 +12,7 @@ import torch
 
 from envs.frames import frame_ids
 from eval.page import write_whole
-from eval.planning import greedy
+from eval.planning import Random, Replay, Tasks, TrueGreedy, reach
 from eval.ranking import hits_at_k, mrr, ranks
 from eval.rollouts import rank_outcomes, what_if
 from eval.same_board import alternatives, score_alternatives
@@ -20,7 +20,6 @@ from eval.same_board import alternatives, score_alternatives
 VERSION = 2  # of what is measured
 SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation
 WHAT_IF_SAMPLES = 64
-GREEDY_SAMPLES = 16  # of every action, in a common noise
 PLANS = 1000  # episodes planned for
 
 
@@ -117,21 +116,9 @@ def _what_if_ceilings(world, state, action, horizon: int) -> tuple[float, float]
 
 
 def _plans(world, state, action, horizon: int) -> dict[str, float]:
-    """Share of episodes whose recorded outcome after `horizon` actions is met after as many actions of a policy."""
-    state, action = state[:PLANS], action[:PLANS]
-    goal, start = world.unpack(state[:, horizon]), world.unpack(state[:, 0])
-
-    def success(policy: str) -> float:
-        rng, boards = np.random.default_rng([horizon, 3]), start
-        for t in range(horizon):
-            if policy == "replay":
-                choice = action[:, t]
-            elif policy == "greedy":
-                choice = greedy(world, boards, goal, rng, GREEDY_SAMPLES)
-            else:
-                choice = rng.integers(0, world.spec.action_size, len(boards))
-            boards, _ = world.step(boards, choice, world.noise(len(boards), rng))
-        return float(100 * (world.distance(boards, goal) == 0).mean())
-
-    nothing = float(100 * (world.distance(start, goal) == 0).mean())
-    return {"noop": nothing, **{policy: success(policy) for policy in ("random", "replay", "greedy")}}
+    """Percent of episodes whose recorded outcome after `horizon` actions is met after as many actions of a policy."""
+    state, action = state[:PLANS], action[:PLANS, :horizon]
+    tasks = Tasks(world.unpack(state[:, 0]), world.unpack(state[:, horizon]), action)
+    nothing = float(100 * (world.distance(tasks.start, tasks.goal) == 0).mean())
+    policies = {"random": Random(world, 0), "replay": Replay(), "greedy": TrueGreedy(world, 0)}
+    return {"noop": nothing, **{name: float(100 * reach(world, tasks, policy, 0).mean()) for name, policy in policies.items()}}

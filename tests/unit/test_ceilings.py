@@ -23,7 +23,6 @@ def few_samples():
     """Fewer rollouts than for scores that are reported."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(eval.ceilings, "SAMPLES", 16)
-        patch.setattr(eval.ceilings, "GREEDY_SAMPLES", 8)
         yield
 
 
