@@ -26,10 +26,11 @@ from omegaconf import OmegaConf
 
 from envs.collect import collect
 from envs.problem import Problem, nearest
+from eval.causes_first import ordered_distance
 from eval.ceilings import has_ceiling
 from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_distance
 from eval.page import write_whole
-from eval.planning import LatentSearch, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach
+from eval.planning import CausesFirst, LatentSearch, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach
 from eval.runs import load_run
 from eval.terminal import print_table
 from models.reward import LatentDistance
@@ -39,6 +40,7 @@ PLANNERS = {
     "model_open": "learned model, greedy, open loop",
     "simulator": "true next frames, no transition",
     "beam": "learned model, beam search, true frame every step",
+    "causes_first": "learned model, causes before effects",
     "untrained": "true next frames, untrained encoder",
 }
 BASELINES = {
@@ -76,6 +78,7 @@ def _policies(names, model, world, distance, blank, asked) -> dict:
         "model_open": lambda: LatentSearch(model, world, distance, closed=False),
         "simulator": lambda: Simulator(model, world, distance, seed),
         "beam": lambda: LatentSearch(model, world, distance, width=asked["beam"]["width"], depth=asked["beam"]["depth"]),
+        "causes_first": lambda: CausesFirst(model, world, distance, ordered_distance(model, world, seed)),
         "untrained": lambda: Simulator(*blank, seed),
     }
     return {name: made[name]() for name in names}

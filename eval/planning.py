@@ -194,3 +194,18 @@ class LatentSearch:
             parts.append((predicted.cpu(), None if after is None else after.cpu()))
         latents, memories = zip(*parts)
         return torch.cat(latents), None if memories[0] is None else torch.cat(memories)
+
+
+class CausesFirst(LatentSearch):
+    """Greedy, but causes are put right before their effects, whatever the effects do meanwhile; the last action is plainly greedy.
+
+    ordered: a distance in which a cause outweighs all it may upset. One action for each object then reaches any goal.
+    """
+
+    def __init__(self, model, world, distance, ordered) -> None:
+        super().__init__(model, world, distance)
+        self.plain, self.ordered = distance, ordered
+
+    def act(self, boards: Boards, remaining: int) -> np.ndarray:
+        self.distance = self.plain if remaining == 1 else self.ordered
+        return super().act(boards, remaining)

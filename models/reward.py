@@ -36,6 +36,27 @@ class FlatDistance(nn.Module):
         return self.layers(torch.cat([latent.flatten(1), goal.flatten(1)], -1)).squeeze(-1)
 
 
+class OrderedDistance(nn.Module):
+    """How many slots differ from the goal's, each weighing more than all slots after it together.  Ours.
+
+    order (K,) long: the slots, first the one that matters most.  scale (K,): squared distance of a slot in two random boards.
+    latent (B, K, D), goal (B, K, D)  ->  (B,) >= 0; of equals the one whose latents are nearer.
+    """
+
+    DIFFERS = 0.1  # of the scale
+
+    def __init__(self, order: Tensor, scale: Tensor) -> None:
+        super().__init__()
+        weight = torch.empty(len(order))
+        weight[order] = 2.0 ** torch.arange(len(order) - 1, -1, -1)
+        self.register_buffer("weight", weight)
+        self.register_buffer("scale", scale.clamp(min=1e-12))
+
+    def forward(self, latent: Tensor, goal: Tensor) -> Tensor:
+        apart = (latent - goal).pow(2).sum(-1) / self.scale
+        return ((apart > self.DIFFERS) * self.weight).sum(-1) + 1e-3 * apart.clamp(max=1).mean(-1)
+
+
 class LatentDistance(nn.Module):
     """Squared distance of the latents themselves; nothing is learned.  (B, K, D) twice  ->  (B,)."""
 

@@ -7,8 +7,9 @@ import torch
 from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
-from eval.planning import LatentSearch, Random, Replay, Simulator, TrueGreedy, after_every_action, draw_tasks, reach
-from models.reward import FlatDistance, LatentDistance, SiameseDistance
+from eval.causes_first import ordered_distance
+from eval.planning import CausesFirst, LatentSearch, Random, Replay, Simulator, TrueGreedy, after_every_action, draw_tasks, reach
+from models.reward import FlatDistance, LatentDistance, OrderedDistance, SiameseDistance
 from models.transitions.lstm import LSTM
 from models.transitions.recurrent import RecurrentTransition
 from models.world_model import WorldModel
@@ -176,3 +177,57 @@ def test_distances():
     assert (siamese(a, c) <= siamese(a, b) + siamese(b, c) + 1e-6).all()
     assert FlatDistance(8)(a, b).shape == (6,) and FlatDistance(8)(a, a).any()
     torch.testing.assert_close(LatentDistance()(a, b), ((a - b) ** 2).sum((1, 2)))
+
+
+class Painter:
+    """Knows that a command paints its object, and (`effects`) that every object below it in the chain then changes somehow."""
+
+    device, transition = torch.device("cpu"), None
+    step_every = WorldModel.step_every
+
+    def __init__(self, effects: bool):
+        self.effects = effects
+
+    def encode(self, obs):
+        return obs.float()
+
+    def step(self, latent, action, memory=None):
+        target, color = np.divmod(action.argmax(-1).numpy(), 5)
+        after = latent.clone()
+        for row, (i, c) in enumerate(zip(target, color)):
+            after[row, i] = torch.eye(5)[c]
+            if self.effects:
+                after[row, i + 1 :] = 1 / 5
+        return after, None
+
+    def rollout(self, latent, actions):
+        return self.step(latent, actions[:, 0])[0][:, None]
+
+
+def test_causes_before_effects_reach_every_goal():
+    """One action for each object is enough, whatever chance does to effects; the order comes from the model's own answers."""
+    tasks = draw_tasks(CHEMISTRY, 300, 4, seed=3)
+    ordered = ordered_distance(Painter(effects=True), CHEMISTRY, 0)
+    assert ordered.weight.tolist() == [4, 2, 1]
+    found = reach(CHEMISTRY, tasks, CausesFirst(Painter(True), CHEMISTRY, LatentDistance(), ordered), 0)
+    greedy = reach(CHEMISTRY, tasks, LatentSearch(Painter(False), CHEMISTRY, LatentDistance()), 0)
+    assert found.all() and greedy.mean() < 0.95
+    wrong = OrderedDistance(torch.tensor([2, 1, 0]), torch.ones(3))
+    assert not reach(CHEMISTRY, tasks, CausesFirst(Painter(True), CHEMISTRY, LatentDistance(), wrong), 0).all()
+
+
+def test_order_needs_commands_and_slots():
+    with pytest.raises(Problem, match="no colour is commanded"):
+        ordered_distance(Painter(True), PHYSICS, 0)
+    flat = Painter(True)
+    flat.encode = lambda obs: obs.float().flatten(1)[:, None]
+    with pytest.raises(Problem, match="one latent for all"):
+        ordered_distance(flat, CHEMISTRY, 0)
+
+
+def test_a_cause_outweighs_all_its_effects():
+    """Slots count as different or not; of equals the nearer one wins."""
+    far = OrderedDistance(torch.tensor([1, 0, 2]), torch.full((3,), 2.0))
+    goal = torch.zeros(3, 3, 1)
+    latent = torch.tensor([[[0.0], [5.0], [0.0]], [[5.0], [0.0], [5.0]], [[0.1], [0.0], [0.0]]])
+    assert far(latent, goal).round().tolist() == [4, 3, 0] and far(latent, goal)[2] > 0

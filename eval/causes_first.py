@@ -1,0 +1,29 @@
+"""Which objects to put right first: those that more of the others answer to, by the model's own answers to commands."""
+
+import numpy as np
+import torch
+
+from envs.observe import show
+from envs.problem import Problem
+from eval.rollouts import encode_frames
+from eval.structure import MOVES, STATES, answers
+from models.reward import OrderedDistance
+
+
+def ordered_distance(model, world, seed: int) -> OrderedDistance:
+    """A distance that weighs a slot by how many objects answer to commands on its object.
+
+    The graph is the one that the model answers by (eval/structure.py), never the true one. Raises Problem where nothing
+    answers to commands, or where latents have no slot for each object.
+    """
+    if not hasattr(world, "parents"):
+        raise Problem("planner 'causes_first' goes by what answers to commands, and no colour is commanded here; leave it out")
+    boards = world.reset(STATES, np.random.default_rng(seed), "train")
+    latent = encode_frames(model, show(world, boards))
+    if latent.shape[1] == 1:
+        raise Problem("planner 'causes_first' needs a slot for each object, and this model has one latent for all; leave it out")
+    found = answers(model, world, world.pack(boards))
+    answering = ((found.moved > MOVES) & ~np.eye(len(found.moved), dtype=bool)).sum(0)  # to commands on each object
+    order = found.slots[np.argsort(-answering, kind="stable")]
+    scale = (latent - latent.roll(1, 0)).pow(2).sum(-1).mean(0)
+    return OrderedDistance(torch.from_numpy(order), scale)
