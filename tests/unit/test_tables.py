@@ -56,7 +56,7 @@ def scripts(tmp_path, monkeypatch):
 
 def test_every_declared_run_composes(compose, root):
     """Every row of every table is a command that train/fit.py understands; every row has its epochs in every budget."""
-    every = panels(PAGES, "all", "all", None) + panels(PAGES, ["few-shot", "causes-first", "ablation"], None, None)
+    every = panels(PAGES, "all", "all", None) + panels(PAGES, ["few-shot", "beam", "causes-first", "ablation"], None, None)
     assert {p.key for p in every} >= {*(f"table{n}" for n in range(3, 15)), "table16-part3", "figure20-part1", "figure21-part2", "figure25-part3"}
     for panel in every:
         assert (root / "configs" / "env" / f"{panel.env}.yaml").exists()
