@@ -149,6 +149,8 @@ class PhysicsWorld:
         if mode in _SHAPES and self._shape_is_index:
             raise Problem(f"physics shuffled tells objects apart by shape and has no mode '{mode}'; use by_weight")
         n = self.num_objects
+        if _FEWER.get(mode, 0) >= n:
+            raise Problem(f"physics mode '{mode}' leaves none of {n} objects on the board; take more objects or another mode")
         colors, weights = self._colors_and_weights(batch, rng, mode)
         if self._shape_is_index:
             shapes = np.tile(np.arange(n, dtype=np.int8), (batch, 1))

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from statistics import mean, stdev
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from eval.page import calm, inline_svg, svg_text, write_whole
 
@@ -104,7 +106,9 @@ def _legend(figure, keys: list, columns: int) -> None:
 def write_chart(figure, path: Path) -> None:
     """<path>.svg and <path>.png."""
     write_whole(path.with_suffix(".svg"), svg_text(figure, path.name))
-    figure.savefig(path.with_suffix(".png"), dpi=150, facecolor="white", metadata={"Software": None})
+    png = BytesIO()
+    figure.savefig(png, format="png", dpi=150, facecolor="white", metadata={"Software": None})
+    write_whole(path.with_suffix(".png"), png.getvalue())
 
 
 @dataclass(frozen=True)
@@ -118,18 +122,12 @@ class Point:
     y: float
 
 
-def average_ranks(values: Iterable[float]) -> np.ndarray:
-    """Ranks from 1; equal values share the mean of theirs."""
-    _, which, counts = np.unique(np.asarray(list(values), float), return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[which]
-
-
 def rank_correlation(points: list[Point]) -> float | None:
     """Spearman's, ties by average ranks; none of fewer than three points, or where one side never changes."""
-    x, y = average_ranks(p.x for p in points), average_ranks(p.y for p in points)
-    if len(points) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
+    x, y = [p.x for p in points], [p.y for p in points]
+    if len(points) < FEWEST or len(set(x)) == 1 or len(set(y)) == 1:
         return None
-    return float(np.corrcoef(x, y)[0, 1])
+    return float(spearmanr(x, y).statistic)
 
 
 def correlation_text(points: list[Point]) -> str:

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean
 
-from scipy.stats import spearmanr
-
-from eval.panels import read, run_name
+from eval.charts import Point, rank_correlation
+from eval.panels import metrics_of
 from eval.terminal import print_table
 
 STRUCTURED, MONOLITHIC = ("GNN", "Modular"), "AE"
@@ -18,20 +16,33 @@ H1, CF1 = "test/hits@1/h10", "test/cf_hits@1/h1"
 SUCCESS, RANDOM = "plan/success/model_closed/h10", "plan/floor/random/h10"
 STRONG = 0.8  # a rank correlation above it is more than "some correlation"
 HEADER = ("", "the paper says", "our runs")
+FLOOR = 5.0  # percent: where all that is compared lies below, there is nothing to compare
+FEWEST = 5  # models that have a rank correlation worth telling
 SLIGHTLY = 5.0  # percentage points above random that are still "only slightly better"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """claim: in the paper's sense, with its section; holds: none where runs are missing; figures: what it is judged by."""
+    """claim: in the paper's sense, with its section; figures: what it is judged by.
+
+    It was asked of so many settings, told of some, and so many of these speak for it. It holds where all do, and cannot be
+    told where runs of most settings are missing or stand at the floor.
+    """
 
     claim: str
-    holds: bool | None
+    asked: int
+    told: int
+    speaking: int
     figures: str
 
     @property
+    def holds(self) -> bool | None:
+        return None if 2 * self.told < self.asked else self.speaking == self.told
+
+    @property
     def word(self) -> str:
-        return {True: "holds", False: "does not hold", None: "cannot be told"}[self.holds]
+        verdict = {True: "holds", False: "does not hold", None: "cannot be told"}[self.holds]
+        return f"{verdict}: in {self.speaking} of {self.told} settings told, {self.asked} asked"
 
 
 Value = Callable[..., float | None]  # (row, env, key, file) -> mean over the seeds that are there
@@ -39,19 +50,31 @@ Value = Callable[..., float | None]  # (row, env, key, file) -> mean over the se
 
 def _reader(cfg) -> Value:
     def value(row: str, env: str, key: str, file: str = "results.json") -> float | None:
-        folders = (Path(cfg["runs_dir"]) / run_name(row, env, cfg["budget"], seed) for seed in range(cfg["seeds"]))
-        found = [metrics[key] for metrics in (read(folder, file) for folder in folders) if metrics and key in metrics]
+        every = (metrics_of(row, env, seed, cfg, file) for seed in range(cfg["seeds"]))
+        found = [metrics[key] for metrics in every if metrics and key in metrics]
         return mean(found) if found else None
 
     return value
 
 
 def _verdict(claim: str, parts: Iterator[tuple[str, list[float | None], Callable[..., bool]]]) -> Verdict:
-    """parts: what is compared, its figures, and whether they speak for the claim; a part without all figures is left out."""
-    told = [(text.format(*figures), speaks(*figures)) for text, figures, speaks in parts if None not in figures]
-    if not told:
-        return Verdict(claim, None, "no finished runs to judge by")
-    return Verdict(claim, all(yes for _, yes in told), "; ".join(f"{text} ({'yes' if yes else 'no'})" for text, yes in told))
+    """parts: what is compared, its figures, and what they say: True, False, or None where they tell nothing.
+
+    A part without all its figures is asked and not told.
+    """
+    every = [(text, figures, None if None in figures else speaks(*figures)) for text, figures, speaks in parts]
+    told = [(text.format(*figures), says) for text, figures, says in every if says is not None]
+    figures = "; ".join(f"{text} ({'yes' if says else 'no'})" for text, says in told) or "no finished runs to judge by"
+    return Verdict(claim, len(every), len(told), sum(says for _, says in told), figures)
+
+
+def _above_floor(*figures: float) -> bool:
+    """Whether there is anything to compare: the best of them is clearly more than nothing."""
+    return max(figures) >= FLOOR
+
+
+def _structure_wins(gnn: float, modular: float, ae: float) -> bool | None:
+    return min(gnn, modular) > ae if _above_floor(gnn, modular, ae) else None
 
 
 def _physics(objects=(3, 5)) -> list[str]:
@@ -64,16 +87,18 @@ def structure_helps(value: Value, key: str, name: str) -> Verdict:
     return _verdict(claim, (
         (f"{env}: GNN {{:.1f}}, Modular {{:.1f}}, AE {{:.1f}}",
          [value(f"{model} + contrastive", env, key) for model in (*STRUCTURED, MONOLITHIC)],
-         lambda gnn, modular, ae: min(gnn, modular) > ae) for env in envs
+         _structure_wins) for env in envs
     ))  # fmt: skip
 
 
 def modular_scales_best(value: Value) -> Verdict:
     """Shares of H@1 after 10 steps that are kept from 3 to 5 objects."""
 
-    def speaks(*figures: float) -> bool:
-        ae, gnn, modular = (five / max(three, 0.01) for three, five in zip(figures[::2], figures[1::2]))
-        return modular >= max(ae, gnn)
+    def speaks(*figures: float) -> bool | None:
+        if min(figures[::2]) < FLOOR:
+            return None  # nothing to keep
+        ae, gnn, modular = (five / three for three, five in zip(figures[::2], figures[1::2]))
+        return modular > max(ae, gnn)
 
     return _verdict("modular models scale best from 3 to 5 objects, H@1 after 10 steps (4.1)", (
         (f"{setting.strip('_') or 'observed'}: AE {{:.1f}} to {{:.1f}}, GNN {{:.1f}} to {{:.1f}}, Modular {{:.1f}} to {{:.1f}}",
@@ -92,48 +117,44 @@ def collider_is_easiest(value: Value, ceiling: bool) -> Verdict:
     how = "as a share of the true model's" if ceiling else "as it is"
     return _verdict(f"the collider is the easiest graph, H@1 after 10 steps {how} (4.2)", (
         (f"{row}: collider {{:.1f}}, chain {{:.1f}}, full {{:.1f}}", [of(row, graph) for graph in GRAPHS],
-         lambda collider, chain, full: collider > max(chain, full)) for row in PAPER_ROWS
+         lambda *figures: figures[0] > max(figures[1:]) if _above_floor(*figures) else None) for row in PAPER_ROWS
     ))  # fmt: skip
 
 
 def contrastive_beats_likelihood(value: Value) -> Verdict:
     return _verdict("with structure the contrastive loss ranks better than NLL, H@1 after 10 steps (4.4)", (
         (f"{env}, {model}: {{:.1f}} against {{:.1f}}", [value(f"{model} + {loss}", env, H1) for loss in ("contrastive", "NLL")],
-         lambda contrastive, nll: contrastive >= nll) for env in _physics() for model in STRUCTURED
+         lambda contrastive, nll: contrastive > nll if _above_floor(contrastive, nll) else None) for env in _physics() for model in STRUCTURED
     ))  # fmt: skip
 
 
 def structure_transfers(value: Value) -> Verdict:
-    """Other shades than in training, counterfactuals: there ranking between episodes cannot hide the causes."""
+    """Other shades than in training."""
     return _verdict("on boards never trained, structure beats the monolithic model, contrastive, H@1 after 10 steps, any shades (4.1)", (
         (f"{env}: GNN {{:.1f}}, Modular {{:.1f}}, AE {{:.1f}}",
          [value(f"{model} + contrastive", env, H1, "results-zero-shot.json") for model in (*STRUCTURED, MONOLITHIC)],
-         lambda gnn, modular, ae: min(gnn, modular) > ae) for env in ("physics3", "physics5")
+         _structure_wins) for env in ("physics3", "physics5")
     ))  # fmt: skip
 
 
 def barely_better_than_random(value: Value) -> Verdict:
-    """Most: more than half of the paper's rows."""
+    """Most: more than half of the paper's rows, all of which must be there."""
     parts = []
     for env in _physics(objects=(5,)):
-        rows = {row: value(row, env, SUCCESS) for row in PAPER_ROWS}
-        chance = [value(row, env, RANDOM) for row in PAPER_ROWS]
-        told = {row: got for row, got in rows.items() if got is not None}
-        floor = next((f for f in chance if f is not None), None)
-        few = sum(got <= floor + SLIGHTLY for got in told.values()) if told else None
-        text = f"{env}: {{:.0f}} of {len(told)} models within {SLIGHTLY:.0f} points of random"
-        parts.append((text, [few], lambda few, count=len(told): few > count / 2))
+        figures = [value(row, env, key) for row in PAPER_ROWS for key in (SUCCESS, RANDOM)]
+        few = None if None in figures else sum(got <= floor + SLIGHTLY for got, floor in zip(figures[::2], figures[1::2]))
+        text = f"{env}: {{}} of {len(PAPER_ROWS)} models within {SLIGHTLY:.0f} points of random"
+        parts.append((text, [few], lambda few: few > len(PAPER_ROWS) / 2))
     return _verdict("with 5 objects most models reach goals only slightly better than a random policy, 10 steps (4.3)", iter(parts))
 
 
 def partly_correlated(value: Value, key: str, name: str) -> Verdict:
-    """Over the paper's rows on one env; fewer than five rows tell nothing."""
+    """Over the paper's rows on one env; fewer rows than FEWEST tell nothing."""
     parts = []
     for env in [*_physics(), *(f"chemistry_{graph}5" for graph in GRAPHS)]:
-        pairs = [(value(row, env, key), value(row, env, SUCCESS)) for row in PAPER_ROWS]
-        pairs = [pair for pair in pairs if None not in pair]
-        rho = spearmanr(*zip(*pairs)).statistic if len(pairs) >= 5 else None
-        rho = None if rho != rho else rho  # constant columns have no rank
+        pairs = {row: (value(row, env, key), value(row, env, SUCCESS)) for row in PAPER_ROWS}
+        pairs = {row: pair for row, pair in pairs.items() if None not in pair}
+        rho = rank_correlation([Point(row, "", "", *pair) for row, pair in pairs.items()]) if len(pairs) >= FEWEST else None
         parts.append((f"{env}: {{:.2f}} over {len(pairs)} models", [rho], lambda rho: rho < STRONG))
     claim = f"{name} and RL success correlate only partly (Spearman below {STRONG}), 10 steps (4.3)"
     return _verdict(claim, iter(parts))
@@ -164,7 +185,7 @@ def print_claims(verdicts: list[Verdict], cfg) -> None:
 
 
 def claims_caption(cfg) -> str:
-    return f"Runs of budget {cfg['budget']}, means over the seeds that are there (of {cfg['seeds']}); a claim holds if every part does."
+    return f"Runs of budget {cfg['budget']}, means over the seeds that are there (of {cfg['seeds']}); a claim holds where every setting told speaks for it."
 
 
 def claims_markdown(verdicts: list[Verdict], cfg) -> str:

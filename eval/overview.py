@@ -6,13 +6,16 @@ from statistics import mean, stdev
 from urllib.parse import quote
 
 from eval.page import table
-from eval.panels import HORIZONS, read
+from eval.panels import HORIZONS, book, read
 
 MEANING = """<p><b>H@1</b> is how often, in percent, the outcome nearest to the model's prediction is the true one, out of a
 pool of held-out outcomes; after 5 or 10 steps the model is fed its own predictions. <b>What-if H@1</b> asks the same of
 one state under every possible action, so that a model which ignores the action scores no better than one that says
 "nothing happens". <b>Success</b> is how often planning with the model, seeing every true frame, reaches a goal in exactly
 as many steps as made it: read all three against their ceilings and floors, and only within one env, budget and pool.</p>"""
+
+
+BUDGETS = tuple(book()["budgets"])
 
 
 def shown_env(results: dict) -> str:
@@ -25,9 +28,15 @@ def family(env: str) -> str:
     return env.split("_")[0].rstrip("0123456789")
 
 
+def budget(results: dict) -> str:
+    """The folder of a table's run tells its budget; the profile alone does not, it may train for any number of epochs."""
+    told = results["run"].split("-")
+    return next((part for part in told[::-1] if part in BUDGETS), str(results["protocol"]["budget"]))
+
+
 def setting(results: dict) -> tuple[str, str, int]:
     """Env, budget and pool: only runs that share them can be compared."""
-    return shown_env(results), str(results["protocol"]["budget"]), results["protocol"]["pool"]
+    return shown_env(results), budget(results), results["protocol"]["pool"]
 
 
 def last_horizon(results: dict) -> str:
@@ -50,7 +59,7 @@ def _best(scored: dict[Path, dict]) -> str:
     rows = []
     for (env, budget, pool), runs in sorted(groups.items()):
         h = last_horizon(runs[0])
-        keys = (f"test/hits@1/{h}", "test/cf_hits@1", f"plan/success/{h}")
+        keys = (f"test/hits@1/{h}", "test/cf_hits@1/h1", f"plan/success/{h}")
         rows.append([escape(env), escape(budget), f"{pool:,}", str(len(runs)), *(_winner(runs, key) for key in keys)])
     header = ["env", "budget", "pool", "runs", "H@1, last step", "what-if H@1, 1 step", "success, last step"]
     return table(header, rows, text_columns=2) + (

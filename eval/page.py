@@ -63,10 +63,10 @@ def page(title: str, body: str, wide: bool = False, head: str = "") -> str:
     )
 
 
-def write_whole(path: Path, text: str) -> Path:
+def write_whole(path: Path, content: str | bytes) -> Path:
     """Write a file whole or not at all."""
     part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # nobody else's, however many write
-    part.write_text(text, encoding="utf-8")
+    part.write_bytes(content.encode() if isinstance(content, str) else content)
     part.replace(path)
     return path
 

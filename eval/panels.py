@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -42,7 +43,7 @@ class Panel:
     bounds: name -> key, {} for the horizon or for the column's own name.  chart: bars | scatter | none.
     """
 
-    key: str  # table4, figure23-1
+    key: str  # table4, figure23-part1
     title: str
     env: str
     rows: tuple[str, ...]
@@ -54,7 +55,7 @@ class Panel:
 
     @property
     def page(self) -> str:
-        """The table it belongs to: table16-2 is part of table16."""
+        """The table it belongs to: table16-part2 is on the page of table16."""
         return self.key.partition("-part")[0]
 
 
@@ -73,6 +74,7 @@ class Cell:
         return (f"{mean(values):.1f} ± {stdev(values):.1f}" if len(values) > 1 else f"{values[0]:.1f}") + short
 
 
+@lru_cache
 def book() -> dict:
     """paper_tables.yaml."""
     return OmegaConf.to_container(OmegaConf.load(Path(__file__).parent / "paper_tables.yaml"))
@@ -134,11 +136,37 @@ def run_name(row: str, env: str, budget: str, seed: int) -> str:
 
 
 def read(folder: Path, file: str = "results.json") -> dict[str, float] | None:
-    """The metrics of a finished run, or none."""
+    """The metrics of a finished run; none where there are none, or the file is damaged: then it is made again."""
     try:
-        return json.loads((folder / file).read_text())["metrics"]
-    except (FileNotFoundError, json.JSONDecodeError, KeyError):
+        metrics = json.loads((folder / file).read_text())["metrics"]
+    except (OSError, ValueError, TypeError, KeyError):
         return None
+    return metrics if isinstance(metrics, dict) else None
+
+
+def overrides_of(row: str, budget: str) -> list[str]:
+    """What a row asks of train/fit.py or train/agent.py under a budget."""
+    return [*book()["rows"][row], *book()["budgets"][budget]["rows"][row]]
+
+
+def metrics_of(row: str, env: str, seed: int, cfg, file: str = "results.json") -> dict[str, float] | None:
+    """What a row's finished run says; none where it is not there, or where its folder holds a run of something else."""
+    folder = Path(cfg["runs_dir"]) / run_name(row, env, cfg["budget"], seed)
+    metrics = read(folder)
+    if metrics is None or not _is_row(json.loads((folder / "results.json").read_text()), row, env, seed, cfg["budget"]):
+        return None
+    return metrics if file == "results.json" else read(folder, file)
+
+
+def _is_row(results: dict, row: str, env: str, seed: int, budget: str) -> bool:
+    """A folder's name alone proves nothing: env, seed, model, loss and epochs (of an agent: steps) must be the row's."""
+    asked = dict(override.split("=", 1) for override in overrides_of(row, budget))
+    wanted = {"env": env, "seed": seed} | {key: asked[key] for key in ("model", "loss", "algo") if key in asked}
+    epochs = {int(value) for key, value in asked.items() if "epochs" in key} or {100}
+    protocol = results.get("protocol", {})
+    same = all(results.get(key, value) == value for key, value in wanted.items())
+    fewest = int(asked.get("steps", "0").replace("_", ""))  # an agent ends with a whole round of its boards
+    return same and protocol.get("steps", fewest) >= fewest and set(protocol.get("epochs", [])) <= epochs
 
 
 def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:
@@ -147,8 +175,7 @@ def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:
     for column in panel.columns:
         found = {}  # row -> seed -> metrics
         for row in panel.rows:
-            folders = {s: Path(cfg["runs_dir"]) / run_name(row, panel.env, cfg["budget"], s) for s in range(cfg["seeds"])}
-            runs = {seed: read(folder, column.file) for seed, folder in folders.items()}
+            runs = {seed: metrics_of(row, panel.env, seed, cfg, column.file) for seed in range(cfg["seeds"])}
             found[row] = {seed: metrics for seed, metrics in runs.items() if metrics}
         for h in HORIZONS:
             for row, of_row in found.items():

@@ -31,7 +31,7 @@ from eval.ceilings import has_ceiling
 from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_distance
 from eval.page import write_whole
 from eval.planning import CausesFirst, LatentSearch, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach
-from eval.runs import load_run
+from eval.runs import load_run, read_results
 from eval.terminal import print_table
 from models.reward import LatentDistance
 
@@ -52,14 +52,14 @@ BASELINES = {
 
 
 def _distance(model, world, cfg, env, data_dir, asked, kept: Path | None = None):
-    """(predictor, held-out error or none, seconds).  kept: the folder where predictors stay, so that one is trained once."""
+    """(predictor, held-out error or none, seconds of training or none).  kept: the folder where predictors stay."""
     start = time.monotonic()
     if asked["reward"] == "latent":
-        return LatentDistance(), None, 0.0
+        return LatentDistance(), None, None
     name = "-".join(str(asked[key]) for key in ("reward", "reach", "ahead", "reward_steps", "reward_learning_rate", "seed"))
     path = None if kept is None else kept / f"distance-{name}.pt"
     if path is not None and path.exists():
-        return *load_distance(path, model), time.monotonic() - start
+        return *load_distance(path, model), None
     pairs = [
         Pairs(model, world, collect(env, world, split, data_dir or cfg.data_dir), asked["reach"], asked["ahead"])
         for split in ("train", "valid")
@@ -126,7 +126,9 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
         draw_tasks(world, asked["episodes"], h, asked["seed"], asked["mode"], asked["goal_may_equal_start"])
         for h in asked["horizons"]
     ]
-    distance, errors["reward"], timing["reward_s"] = _distance(model, world, cfg, env, data_dir, asked, folder / "checkpoints")
+    distance, errors["reward"], seconds = _distance(model, world, cfg, env, data_dir, asked, folder / "checkpoints")
+    if seconds is not None:
+        timing["reward_s"] = seconds
     blank = None
     if "untrained" in names:
         torch.manual_seed(asked["seed"])
@@ -154,14 +156,22 @@ def _file_name(asked: dict) -> str:
     return f"plan-{'-'.join(parts)}.json" if parts else "results.json"
 
 
+def _plans_of_before(path: Path) -> dict | None:
+    """What another protocol's file holds; none where it is not there or damaged, then it is made anew."""
+    try:
+        found = json.loads(path.read_text())
+        return found if {"metrics", "plan"} <= found.keys() else None
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
 def _keep(folder: Path, asked: dict, metrics: dict, timing: dict) -> dict:
     """Add what was reached to the file of its protocol, read again now: planning takes minutes."""
     with FileLock(folder / ".results.lock"):
-        results, path = json.loads((folder / "results.json").read_text()), folder / _file_name(asked)
+        results, path = read_results(folder), folder / _file_name(asked)
         if path.name != "results.json":
             named = ("run", "model", "loss", "env", "seed", "config_hash", "versions")
-            results = {key: results[key] for key in named} | {"metrics": {}}
-            results = json.loads(path.read_text()) if path.exists() else results
+            results = _plans_of_before(path) or {key: results[key] for key in named} | {"metrics": {}}
         plan = results.get("plan", {"planners": [], "timing": {}})
         planners = [name for name in PLANNERS if name in {*plan["planners"], *asked["planners"]}]
         results["metrics"] |= {k: round(float(v), 4) for k, v in metrics.items()}

@@ -18,6 +18,7 @@ MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the co
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
 RESULTS = ("run", "model", "loss", "env", "seed", "metrics", "protocol", "timing", "setting_hash")
 PROTOCOL = ("split", "budget", "pool", "distinct")
+_BEFORE = {"board": 5, "own_window": True}  # of keys that came later
 _DEPTH = 3  # folders between runs_dir and a run, at most
 _NOT_SCIENCE = ("name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra")
 
@@ -67,9 +68,15 @@ def config_hash(cfg: DictConfig, seed: bool = True) -> str:
 
 
 def first_difference(before: DictConfig, now: DictConfig) -> str | None:
-    """Where two configs mean another experiment, 'key: before, now'; None where they are the same."""
+    """Where two configs mean another experiment, 'key: before, now'; None where they are the same.
+
+    What runs of before do not say, because the code did not know it, had the value in `_BEFORE`; splits to test on that
+    were added since change no training.
+    """
 
     def walk(a, b, path):
+        if a == "nothing" and path and (path[:2] == ("env", "splits") or b == _BEFORE.get(path[-1])):
+            return None
         if isinstance(a, dict) and isinstance(b, dict):
             keys = dict.fromkeys([*a, *b])
             return next(filter(None, (walk(a.get(k, "nothing"), b.get(k, "nothing"), (*path, k)) for k in keys)), None)

@@ -19,6 +19,7 @@ import platform
 import subprocess
 import time
 
+import hydra
 import numpy as np
 import torch
 from filelock import FileLock
@@ -39,6 +40,8 @@ from eval.runs import config_hash, load_run
 from eval.same_board import painted, same_board_scores
 from eval.score_table import print_scores
 from eval.structure import measure_structure
+
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 
 def versions(*others: str) -> dict:
@@ -171,6 +174,14 @@ def _reconstruction(model, latent, obs) -> float:
     return total / len(obs)
 
 
+def _splits_of_today(env: str) -> dict:
+    """Those of configs/env: a run may be scored on boards that nobody had thought of when it was trained."""
+    if not (CONFIGS / "env" / f"{env}.yaml").exists():
+        return {}
+    with hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        return OmegaConf.to_container(hydra.compose("fit", [f"env={env}"]).env.splits)
+
+
 def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, counterfactuals=None, timing=None) -> dict:
     """Score a run folder and write its results; None takes what the run's config says."""
     folder = Path(folder)
@@ -184,7 +195,10 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
     }
     split = asked["split"]
     world = instantiate(cfg.env.world)
-    file = collect(OmegaConf.to_container(cfg.env), world, split, data_dir or cfg.data_dir)
+    env = OmegaConf.to_container(cfg.env)
+    if split not in env["splits"]:
+        env["splits"] = {**_splits_of_today(cfg.env.name), **env["splits"]}
+    file = collect(env, world, split, data_dir or cfg.data_dir)
     start = time.monotonic()
     if torch.cuda.is_available():
         model.cuda()

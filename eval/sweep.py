@@ -94,9 +94,11 @@ class _Sweep:
 
     def _run(self, job: Job, lock: int) -> str | None:
         """Why a job failed, or none."""
-        path = self.folder / f"{job.name}.log"
+        path, steps = self.folder / f"{job.name}.log", job.left()
+        if not steps:
+            return None  # somebody else did it meanwhile: the log is theirs
         with open(path, "w") as log:
-            for step in job.left():
+            for step in steps:
                 if self.stopping:
                     return None
                 command = [sys.executable, str(ROOT / step[0]), *step[1:]]

@@ -7,7 +7,7 @@
     python eval/tables.py table=all
     python eval/tables.py -m table=4 seeds=3 worker='range(4)' hydra/launcher=submitit_slurm
 
-Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/table4.md, .csv, .tex,
+Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/<budget>/table4.md, .csv, .tex,
 its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
 
 Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,
@@ -32,7 +32,7 @@ from eval.charts import write_chart
 from eval.claims import check_claims, claims_markdown, print_claims
 from eval.page import write_whole
 from eval.panel_charts import panel_chart
-from eval.panels import HORIZONS, Column, Panel, book, fill, panels, read, run_name
+from eval.panels import HORIZONS, Column, Panel, book, fill, metrics_of, overrides_of, panels, read, run_name
 from eval.sweep import Job, missing, run_jobs
 from eval.table_text import caption, latex, lines, long_csv, markdown
 from eval.terminal import print_table
@@ -63,15 +63,14 @@ def _planner(key: str) -> str:
 
 def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], book: dict, cfg) -> Job:
     folder = Path(cfg["runs_dir"]) / name
+    train = *overrides_of(row, cfg["budget"]), f"env={env}", f"seed={seed}", f"name={name}", f"runs_dir={cfg['runs_dir']}"
     if _is_agent(row, book):  # trains and plans in one command
-        agent = ("train/agent.py", *book["rows"][row], *book["budgets"][cfg["budget"]]["rows"][row], f"env={env}", f"seed={seed}",
-                 f"name={name}", f"runs_dir={cfg['runs_dir']}")  # fmt: skip
-        return Job(name, lambda: [] if read(folder) else [agent])
-    fit = ("train/fit.py", *book["rows"][row], *book["budgets"][cfg["budget"]]["rows"][row], f"env={env}", f"seed={seed}",
-           f"name={name}", "logger=csv", f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}")  # fmt: skip
+        agent = ("train/agent.py", *train)
+        return Job(name, lambda: [] if metrics_of(row, env, seed, cfg) else [agent])
+    fit = ("train/fit.py", *train, "logger=csv", f"data_dir={cfg['data_dir']}")
 
     def left() -> list[tuple[str, ...]]:
-        steps = [] if read(folder) else [fit]
+        steps = [] if metrics_of(row, env, seed, cfg) else [fit]
         lacking = [c for c in columns if not {c.at(h) for h in HORIZONS} <= (read(folder, c.file) or {}).keys()]
         for split in dict.fromkeys(c.split for c in lacking):
             keys = [c.key for c in lacking if c.split == split]
@@ -117,9 +116,14 @@ def _run_missing(asked: list[Panel], pages: dict, cfg) -> dict[str, str]:
     return run_jobs(turned(todo, cfg["worker"]), workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))
 
 
+def _out(cfg) -> Path:
+    """Tables of different budgets never overwrite each other."""
+    return Path(cfg["out"]) / cfg["budget"]
+
+
 def _show(asked: list[Panel], pages: dict, cfg) -> None:
     """Every table on the terminal and as files, its panels one below the other."""
-    out = Path(cfg["out"])
+    out = _out(cfg)
     out.mkdir(parents=True, exist_ok=True)
     for page, of_page in groupby(asked, lambda panel: panel.page):
         filled = [(panel, fill(panel, cfg)) for panel in of_page]
@@ -133,6 +137,9 @@ def _show(asked: list[Panel], pages: dict, cfg) -> None:
             drawing = panel_chart(panel, f"{panel.title}, budget {cfg['budget']}", cells)
             if drawing is not None:
                 write_chart(drawing, out / panel.key)
+            else:  # one that was drawn of other runs must not stay beside
+                for kind in ("svg", "png"):
+                    (out / f"{panel.key}.{kind}").unlink(missing_ok=True)
         for kind, parts in texts.items():
             write_whole(out / f"{page}.{kind}", "\n".join(parts))
         write_whole(out / f"{page}.csv", long_csv(filled))
@@ -149,7 +156,7 @@ def run(cfg) -> None:
     _show(asked, pages, cfg)
     verdicts = check_claims(cfg)
     print_claims(verdicts, cfg)
-    write_whole(Path(cfg["out"]) / "claims.md", claims_markdown(verdicts, cfg))
+    write_whole(_out(cfg) / "claims.md", claims_markdown(verdicts, cfg))
     if failed:
         raise Problem(f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed, first {next(iter(failed))}: {next(iter(failed.values()))}; "
                       f"their logs lie in {cfg['runs_dir']}/logs, the same command tries them again")  # fmt: skip

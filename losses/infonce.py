@@ -25,8 +25,8 @@ class InfoNCE:
     forward: each prediction must find its true next frame among all frames of the batch; backward: each true next frame
     must find its prediction among all predictions; squared: |prediction - next|^2, summed over the latent. Candidates
     whose picture equals the true one are left out (a false negative otherwise). Means over the batch's transitions.
-    own_window: false leaves the frames of a prediction's own window out of its candidates, the true one kept (an ablation:
-    only other episodes are negatives then).
+    own_window: false leaves the frames of a prediction's own window out of its candidates, the true one kept (for an
+    ablation: the current frame and its neighbours are no negatives then).
     open_loop: inside a window the model is fed its own predictions.
     """
 

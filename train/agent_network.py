@@ -4,16 +4,17 @@ import torch
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
-CELL, CELLS = 10, 25  # pixels of a cell's side, cells of a board
+from envs.grid import CELL
+
 
 
 class FrameSlots(nn.Module):
-    """A small convolutional network, (B, 3, 50, 50) -> (B, num_objects, width). The first convolution sees a cell at a time."""
+    """A small convolutional network, (B, 3, H, W) -> (B, num_objects, width). The first convolution sees a cell at a time."""
 
-    def __init__(self, num_objects: int, channels: int, width: int) -> None:
+    def __init__(self, num_objects: int, channels: int, width: int, cells: int) -> None:
         super().__init__()
         self.look = nn.Sequential(nn.Conv2d(3, channels, CELL, CELL), nn.ReLU(), nn.Conv2d(channels, 16, 1), nn.ReLU())
-        self.slots = nn.Linear(16 * CELLS, num_objects * width)
+        self.slots = nn.Linear(16 * cells, num_objects * width)
         self.num_objects = num_objects
 
     def forward(self, frame: Tensor) -> Tensor:
@@ -32,7 +33,7 @@ class SharedFeatures(BaseFeaturesExtractor):
         super().__init__(space, hidden)
         shape = space["board"].shape
         frames = len(shape) == 3
-        self.see = FrameSlots(num_objects, channels, width) if frames else nn.Identity()
+        self.see = FrameSlots(num_objects, channels, width, (shape[-1] // CELL) ** 2) if frames else nn.Identity()
         slot = width if frames else shape[1]
         self.compare = nn.Sequential(nn.Linear(2 * slot + num_objects, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU())
         numbers = 32 * num_objects + space["remaining"].shape[0]

@@ -77,7 +77,16 @@ def train_together(cfg: DictConfig, folder: Path) -> None:
             place = f"tcp://{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         try:
             about = cfg, folder, node_of(cfg), devices, nodes, place, told
-            multiprocessing.spawn(_process, about, nprocs=devices)
+            processes = multiprocessing.spawn(_process, about, nprocs=devices, join=False)
+            try:
+                while not processes.join():
+                    pass
+            except KeyboardInterrupt:
+                for process in processes.processes:  # told alone, the command must not leave them training
+                    process.terminate()
+                for process in processes.processes:
+                    process.join()
+                raise
         except multiprocessing.ProcessExitedException as error:  # killed: it could say nothing
             raise Problem(f"a training process was ended from outside: {error}; the same command goes on") from error
         except multiprocessing.ProcessRaisedException:

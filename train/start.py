@@ -5,7 +5,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from envs.grid import CELL
+from envs.grid import CELL, GRID
 from envs.problem import Problem
 from eval.runs import MODEL, first_difference, freeze, load_config
 from train.launch import node_of
@@ -65,7 +65,7 @@ def check_world(cfg: DictConfig, world) -> None:
             f"{world.spec.num_objects} and {world.spec.action_size}; set env.num_objects={world.spec.num_objects} "
             f"env.action_size={world.spec.action_size}"
         )
-    if world.spec.obs_shape[0] != CELL * cfg.env.board:
+    if world.spec.obs_shape[0] != CELL * cfg.env.get("board", GRID):  # runs of before do not say
         raise Problem(
             f"env '{cfg.env.name}' says boards of {cfg.env.board} cells a side, its world draws frames of "
             f"{world.spec.obs_shape[0]} pixels; set env.board={world.spec.obs_shape[0] // CELL}"

@@ -46,7 +46,7 @@ def test_copies_share_the_runs(copy):
     assert done.returncode == 0, done.stderr[-2000:]
     starts = [path.read_text() for path in (copy.parent / "r").glob("*/starts")]
     assert starts == ["x"] * 4 and "runs are missing; 1 at a time" in done.stdout
-    assert "50.5 ± 0.7" in (copy.parent / "results" / "tables" / "table4.md").read_text()
+    assert "50.5 ± 0.7" in (copy.parent / "results" / "tables" / "2min" / "table4.md").read_text()
 
 
 def test_a_failure_elsewhere_is_the_exit_code_here(copy):
@@ -56,7 +56,7 @@ def test_a_failure_elsewhere_is_the_exit_code_here(copy):
     assert "error: no luck" in done.stderr and "Traceback" not in done.stderr
     assert len(list((copy.parent / "r").glob("*/results.json"))) == 3
     assert json.loads(next((copy.parent / "r").glob("gnn*s1/results.json")).read_text())
-    assert (copy.parent / "r" / ".submitit").is_dir() and (copy.parent / "results" / "tables" / "table4.md").exists()
+    assert (copy.parent / "r" / ".submitit").is_dir() and (copy.parent / "results" / "tables" / "2min" / "table4.md").exists()
 
 
 def test_fit_through_joblib(command, small, tmp_path):

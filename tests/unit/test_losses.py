@@ -140,13 +140,14 @@ def test_infonce_without_its_own_window():
 
 
 def test_all_pairs_hinge_by_hand():
-    """States 0 and 3 against the frames 0, .2, 3, 4 (2 d^2 each): pairs inside the hinge are (0, .2) alone."""
+    """Predictions .5 and 4 against the frames 0, .2, 3, 4 (2 d^2 each), the true ones left out."""
     batch = windows([[[[0.0]], [[0.2]]], [[[3.0]], [[4.0]]]], [[[0.5]], [[1.0]]])
     terms = AllPairsHinge()(Table(), batch)
     assert terms["positive"].item() == pytest.approx((2 * 0.3**2 + 0) / 2, rel=1e-4)
-    assert terms["negative"].item() == pytest.approx(1 - 2 * 0.2**2, rel=1e-4)
+    assert terms["forward"].item() == pytest.approx(1 - 2 * 0.5**2, rel=1e-4)  # (.5, 0) alone is inside the hinge
+    assert terms["backward"].item() == 0.0  # true frames .2 and 4 against the other's prediction: far outside
     same = windows([[[[0.0]], [[0.2]]], [[[3.0]], [[4.0]]]], [[[0.5]], [[1.0]]], [[7, 7], [8, 9]])
-    assert AllPairsHinge()(Table(), same)["negative"].item() == 0.0
+    assert AllPairsHinge()(Table(), same)["forward"].item() == 0.0
 
 
 @pytest.mark.parametrize("objective", [Contrastive(), InfoNCE(), AllPairsHinge()])

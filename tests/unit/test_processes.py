@@ -8,6 +8,7 @@ from torch import multiprocessing
 from envs.collect import collect
 from envs.physics import PhysicsWorld
 from losses.contrastive import Contrastive
+from losses.hinge import AllPairsHinge
 from losses.infonce import InfoNCE
 from losses.nll import JointNLL
 from models.decoders import FlatDecoder
@@ -25,7 +26,7 @@ PROCESSES, WINDOW, STEPS = 2, 3, 3
 SPLIT = {"episodes": 5, "length": 9, "seed": 1, "mode": "train"}
 OBJECTIVES = {
     "infonce": InfoNCE(), "contrastive": Contrastive(), "contrastive next": Contrastive(anchor="next"),
-    "nll": JointNLL(), "learned edges": InfoNCE(),
+    "nll": JointNLL(), "learned edges": InfoNCE(), "other windows": InfoNCE(own_window=False), "hinge": AllPairsHinge(),
 }  # fmt: skip
 
 RATE = {"nll": 1e-6}  # its loss is summed over 7500 numbers
