@@ -207,8 +207,10 @@ def run(cfg) -> None:
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/plan.py run=runs/<name>")
     asked = OmegaConf.to_container(cfg)
-    results = plan_run(asked.pop("run"), asked.pop("data_dir"), **asked)
-    print_plans(results, PLANNERS, caption(results))
+    folder, data_dir, modes = asked.pop("run"), asked.pop("data_dir"), asked.pop("mode")
+    for mode in modes if isinstance(modes, list) else [modes]:
+        results = plan_run(folder, data_dir, **asked, mode=mode)
+        print_plans(results, PLANNERS, caption(results))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Score a run: ranking, counterfactual ranking and reconstruction, with floors beside them.
 
     python eval/score.py run=runs/modular-infonce-physics5-quick-s0
-    python eval/score.py run=runs/<name> split=test-v3
+    python eval/score.py run=runs/<name> split=[test-v3,fewer-1]
     python eval/score.py run=runs/<name> horizons=[1,10] episodes=2000
 
 Writes results.json into the run folder; another split, pool or horizon than the run's own: results-<what differs>.json.
@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from filelock import FileLock
 from hydra.utils import instantiate
-from omegaconf import OmegaConf
+from omegaconf import ListConfig, OmegaConf
 from torch.nn import functional as F
 
 from envs.collect import collect
@@ -239,10 +239,11 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
 
 def run(cfg) -> None:
     """The command."""
-    asked = {key: cfg[key] for key in ("split", "data_dir", "horizons", "episodes", "counterfactuals")}
+    asked = {key: cfg[key] for key in ("data_dir", "horizons", "episodes", "counterfactuals")}
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
-    print_scores(score_run(cfg.run, **asked))
+    for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
+        print_scores(score_run(cfg.run, split, **asked))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
 import os
+from collections.abc import Iterable
 from itertools import groupby
 
 import torch
@@ -61,6 +62,11 @@ def _planner(key: str) -> str:
     return key.split("/")[2] if key.count("/") > 2 else "model_closed"
 
 
+def _joined(names: Iterable[str]) -> str:
+    """A list as the command line writes it, every name once."""
+    return f"[{','.join(dict.fromkeys(names))}]"
+
+
 def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], book: dict, cfg) -> Job:
     folder = Path(cfg["runs_dir"]) / name
     train = *overrides_of(row, cfg["budget"]), f"env={env}", f"seed={seed}", f"name={name}", f"runs_dir={cfg['runs_dir']}"
@@ -72,14 +78,15 @@ def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], 
     def left() -> list[tuple[str, ...]]:
         steps = [] if metrics_of(row, env, seed, cfg) else [fit]
         lacking = [c for c in columns if not {c.at(h) for h in HORIZONS} <= (read(folder, c.file) or {}).keys()]
-        for split in dict.fromkeys(c.split for c in lacking):
-            keys = [c.key for c in lacking if c.split == split]
-            where = () if split is None else (f"mode={split}",)
-            planners = dict.fromkeys(_planner(key) for key in keys if key.startswith("plan/"))
-            if split is not None and any(key.startswith("test/") for key in keys):
-                steps.append(("eval/score.py", f"run={folder}", f"split={split}"))
-            if planners:
-                steps.append(("eval/plan.py", f"run={folder}", f"planners=[{','.join(planners)}]", *where))
+        splits = _joined(c.split for c in lacking if c.split and c.key.startswith("test/"))
+        if splits != "[]":
+            steps.append(("eval/score.py", f"run={folder}", f"split={splits}"))
+        for elsewhere in (False, True):  # plans under the usual protocol, then on boards drawn otherwise
+            plans = [c for c in lacking if c.key.startswith("plan/") and bool(c.split) == elsewhere]
+            if plans:
+                planners, modes = _joined(_planner(c.key) for c in plans), _joined(c.split or "" for c in plans)
+                where = (f"mode={modes}",) if elsewhere else ()
+                steps.append(("eval/plan.py", f"run={folder}", f"planners={planners}", *where))
         return steps
 
     return Job(name, left)
