@@ -54,6 +54,11 @@ class Panel:
     chart: str = "bars"
 
     @property
+    def of_paper(self) -> bool:
+        """Whether the paper has such a table or figure, with cells of its own."""
+        return self.key.startswith(("table", "figure"))
+
+    @property
     def page(self) -> str:
         """The table it belongs to: table16-part2 is on the page of table16."""
         return self.key.partition("-part")[0]
@@ -66,12 +71,21 @@ class Cell:
     values: dict[int, float]
     asked: int = 1
 
-    def __str__(self) -> str:
+    @property
+    def short(self) -> str:
+        """How many seeds of those asked for, where some are missing."""
+        return f" ({len(self.values)} of {self.asked})" if 0 < len(self.values) < self.asked else ""
+
+    @property
+    def number(self) -> str:
+        """Mean and standard deviation."""
         values = list(self.values.values())
         if not values:
             return "-"
-        short = f" ({len(values)} of {self.asked})" if len(values) < self.asked else ""
-        return (f"{mean(values):.1f} ± {stdev(values):.1f}" if len(values) > 1 else f"{values[0]:.1f}") + short
+        return f"{mean(values):.1f} ± {stdev(values):.1f}" if len(values) > 1 else f"{values[0]:.1f}"
+
+    def __str__(self) -> str:
+        return self.number + self.short
 
 
 @lru_cache
@@ -183,6 +197,7 @@ def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:
                 cells[row, column.label, h] = Cell(values, cfg["seeds"])
             for bound, pattern in panel.bounds.items():
                 name = pattern.format(h) if "h{}" in pattern else pattern.format(column.at(h).removeprefix("test/"))
-                values = [m[name] for of_row in found.values() for m in of_row.values() if name in m]
+                fits = pattern.startswith("plan/") == column.key.startswith("plan/")  # success bounds no ranking
+                values = [m[name] for of_row in found.values() for m in of_row.values() if fits and name in m]
                 cells[bound, column.label, h] = Cell({-1: mean(values)} if values else {})
     return cells

@@ -3,33 +3,40 @@
 import csv
 import io
 
-from eval.panels import HORIZONS, Panel
+from eval.panels import HORIZONS, Cell, Panel
 
 
 def lines(panel: Panel, book: dict, cells: dict) -> tuple[list[str], list[list[str]]]:
     """Header and rows, a column's horizons side by side, published numbers beside ours."""
-    header = ["", *(f"{column.label} {' / '.join(map(str, HORIZONS))}" for column in panel.columns), "published"]
+    header = ["", *(f"{column.label} {' / '.join(map(str, HORIZONS))}" for column in panel.columns)]
+    header += ["published"] * panel.of_paper
     told = book["published"].get(panel.key, {})
     rows = []
     for row in [*panel.rows, *panel.bounds]:
-        shown = [_joined([str(cells[row, column.label, h]) for h in HORIZONS]) for column in panel.columns]
-        ours = row.startswith("ours") or row not in panel.rows
+        shown = [_joined([cells[row, column.label, h] for h in HORIZONS]) for column in panel.columns]
         published = "; ".join(f"{metric} {' / '.join(map(str, values))}" for metric, values in told.get(row, {}).items())
+        published = published or ("not published" if row in book["groups"]["paper"] else "")
         if row in panel.rows or any(text != "-" for text in shown):
-            rows.append([row, *shown, "" if ours else published or "not published"])
+            rows.append([row, *shown, *[published] * panel.of_paper])
     return header, rows
 
 
-def _joined(texts: list[str]) -> str:
-    return "-" if set(texts) == {"-"} else " / ".join(texts)
+def _joined(cells: list[Cell]) -> str:
+    """The numbers of all horizons; how many seeds are there is told once where it is the same for all."""
+    if not any(cell.values for cell in cells):
+        return "-"
+    if len({cell.short for cell in cells}) == 1:
+        return " / ".join(cell.number for cell in cells) + cells[0].short
+    return " / ".join(map(str, cells))
 
 
 def caption(panel: Panel, book: dict, cfg) -> str:
     """The protocol in one line: a number without it means nothing."""
     budget = book["budgets"][cfg["budget"]]
     seeds = ", ".join(map(str, range(cfg["seeds"])))
+    agents = f" ({budget['agents']})" if set(panel.rows) & set(book["groups"]["agents"]) else ""
     said = f"; the paper's text: {panel.said}" if panel.said else ""
-    return f"{panel.title}. {panel.env}; {budget['told']} (budget {cfg['budget']}), seeds {seeds}; {panel.told}; percent{said}"
+    return f"{panel.title}. {panel.env}; {budget['told']}{agents} (budget {cfg['budget']}), seeds {seeds}; {panel.told}; percent{said}"
 
 
 def markdown(panel: Panel, header, rows, text: str) -> str:

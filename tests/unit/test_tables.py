@@ -239,7 +239,12 @@ def test_what_is_written(cfg):
     assert lines(both, pages, fill(both, cfg))[1] == [["AE + NLL", "-", "-", "-", "H@1 1 / 2 / 3"]]
     assert header[1:3] == ["H@1 1 / 5 / 10", "MRR 1 / 5 / 10"]
     assert str(Cell({0: 50.0, 2: 52.0}, asked=3)) == "51.0 ± 1.4 (2 of 3)"
+    ablation = panels(PAGES, "ablation", None, None)[0]
+    assert "published" not in lines(ablation, PAGES, fill(ablation, cfg))[0]
+    success = panels(PAGES, 10, None, None)[0]
+    assert "PPO 150,000 steps" in caption(success, PAGES, cfg)
     text = caption(panel, pages, cfg)
+    assert "PPO" not in text
     for words in ("budget 2min", "seeds 0, 1", "pool 10000", "ties against us", "modular only 50"):
         assert words in text
     assert r"50.00 $\pm$ 1" in latex(["a"], [["50.00 ± 1"]], "50 %_")
