@@ -164,7 +164,7 @@ def training() -> dict:
 
 
 def planning() -> dict:
-    """1000 episodes of 10 steps, 25 actions weighed at each: closed loop, learned distance. What the weights are is no matter."""
+    """1000 episodes of 10 steps, 25 actions weighed at each: closed loop, learned distance. Any weights will do."""
     from eval.planning import LatentSearch, draw_tasks, reach
     from models.encoders import SlotEncoder
     from models.reward import SiameseDistance

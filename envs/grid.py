@@ -60,8 +60,8 @@ def _pixels(shape: int, width: int) -> np.ndarray:
 def render(positions: np.ndarray, shapes: np.ndarray, colors: np.ndarray, board: int = GRID) -> np.ndarray:
     """Draw boards of `board` x `board` cells.
 
-    positions (B, N, 2) int (row, column), negative for an object that is not there; shapes (B, N) int; colors (B, N, 3) in [0, 1]
-    ->  (B, 10 board, 10 board, 3) uint8.
+    positions (B, N, 2) int (row, column), negative for an object that is not there; shapes (B, N) int;
+    colors (B, N, 3) in [0, 1]  ->  (B, 10 board, 10 board, 3) uint8.
     """
     size = board * CELL
     width = size + 1  # the canvas keeps the row and column that sprites spill into, and drops them at the end

@@ -21,7 +21,7 @@ def ordered_distance(model, world, seed: int) -> OrderedDistance:
     boards = world.reset(STATES, np.random.default_rng(seed), "train")
     latent = encode_frames(model, show(world, boards))
     if latent.shape[1] == 1:
-        raise Problem("planner 'causes_first' needs a slot for each object, and this model has one latent for all; leave it out")
+        raise Problem("planner 'causes_first' needs a slot for each object, and this model has one latent; leave it out")
     found = answers(model, world, world.pack(boards))
     answering = ((found.moved > MOVES) & ~np.eye(len(found.moved), dtype=bool)).sum(0)  # to commands on each object
     order = found.slots[np.argsort(-answering, kind="stable")]

@@ -1,17 +1,17 @@
-"""What Ke et al. say in words (arXiv 2107.00848, section 4), held against our runs: each holds, does not hold, or cannot be told."""
+"""What Ke et al. say in words (arXiv 2107.00848, section 4), held against our runs: holds, does not hold, cannot be told."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import mean
 
 from eval.charts import Point, rank_correlation
-from eval.panels import metrics_of
+from eval.panels import book, metrics_of
 from eval.terminal import print_table
 
 STRUCTURED, MONOLITHIC = ("GNN", "Modular"), "AE"
 SETTINGS = ("", "_fixed_unobserved", "_unobserved")
 GRAPHS = ("collider", "chain", "full")
-PAPER_ROWS = ("AE + contrastive", "GNN + contrastive", "Modular + contrastive", "AE + NLL", "VAE + NLL", "GNN + NLL", "Modular + NLL")
+PAPER_ROWS = tuple(book()["groups"]["paper"])
 H1, CF1 = "test/hits@1/h10", "test/cf_hits@1/h1"
 SUCCESS, RANDOM = "plan/success/model_closed/h10", "plan/floor/random/h10"
 STRONG = 0.8  # a rank correlation above it is more than "some correlation"
@@ -124,13 +124,14 @@ def collider_is_easiest(value: Value, ceiling: bool) -> Verdict:
 def contrastive_beats_likelihood(value: Value) -> Verdict:
     return _verdict("with structure the contrastive loss ranks better than NLL, H@1 after 10 steps (4.4)", (
         (f"{env}, {model}: {{:.1f}} against {{:.1f}}", [value(f"{model} + {loss}", env, H1) for loss in ("contrastive", "NLL")],
-         lambda contrastive, nll: contrastive > nll if _above_floor(contrastive, nll) else None) for env in _physics() for model in STRUCTURED
+         lambda contrastive, nll: contrastive > nll if _above_floor(contrastive, nll) else None)
+        for env in _physics() for model in STRUCTURED
     ))  # fmt: skip
 
 
 def structure_transfers(value: Value) -> Verdict:
     """Other shades than in training."""
-    return _verdict("on boards never trained, structure beats the monolithic model, contrastive, H@1 after 10 steps, any shades (4.1)", (
+    return _verdict("on shades never trained, structure beats the monolithic model, contrastive, H@1 after 10 steps (4.1)", (
         (f"{env}: GNN {{:.1f}}, Modular {{:.1f}}, AE {{:.1f}}",
          [value(f"{model} + contrastive", env, H1, "results-zero-shot.json") for model in (*STRUCTURED, MONOLITHIC)],
          _structure_wins) for env in ("physics3", "physics5")
@@ -145,7 +146,8 @@ def barely_better_than_random(value: Value) -> Verdict:
         few = None if None in figures else sum(got <= floor + SLIGHTLY for got, floor in zip(figures[::2], figures[1::2]))
         text = f"{env}: {{}} of {len(PAPER_ROWS)} models within {SLIGHTLY:.0f} points of random"
         parts.append((text, [few], lambda few: few > len(PAPER_ROWS) / 2))
-    return _verdict("with 5 objects most models reach goals only slightly better than a random policy, 10 steps (4.3)", iter(parts))
+    claim = "with 5 objects most models reach goals only slightly better than a random policy, 10 steps (4.3)"
+    return _verdict(claim, iter(parts))
 
 
 def partly_correlated(value: Value, key: str, name: str) -> Verdict:
@@ -185,7 +187,8 @@ def print_claims(verdicts: list[Verdict], cfg) -> None:
 
 
 def claims_caption(cfg) -> str:
-    return f"Runs of budget {cfg['budget']}, means over the seeds that are there (of {cfg['seeds']}); a claim holds where every setting told speaks for it."
+    seeds = f"means over the seeds that are there (of {cfg['seeds']})"
+    return f"Runs of budget {cfg['budget']}, {seeds}; a claim holds where every setting told speaks for it."
 
 
 def claims_markdown(verdicts: list[Verdict], cfg) -> str:

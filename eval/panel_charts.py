@@ -7,7 +7,7 @@ from eval.panels import HORIZONS, Panel
 
 
 def panel_chart(panel: Panel, title: str, cells: dict):
-    """matplotlib Figure, without plots that would be empty; none where no row has a number, or only one side of a comparison."""
+    """matplotlib Figure without empty plots; none where no row has a number, or only one side of a comparison."""
     if panel.chart == "none":
         return None
     if panel.chart == "bars":

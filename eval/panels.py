@@ -1,4 +1,4 @@
-"""The tables and figures of paper_tables.yaml as values: which rows, of which runs, under which numbers, and what those runs say."""
+"""The tables and figures of paper_tables.yaml as values: rows of runs, columns of numbers, and what those runs say."""
 
 import json
 from dataclasses import dataclass

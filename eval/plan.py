@@ -5,8 +5,8 @@
     python eval/plan.py run=runs/<name> planners=[beam] beam.width=50
 
 Goals lie exactly T random actions away and differ from the start; after exactly T actions every object must be where (or
-coloured as) the goal has it. Success, percent. Adds plan/... to the run's results.json; under another protocol than configs/plan.yaml's,
-to plan-<what differs>.json beside it.
+coloured as) the goal has it. Success, percent. Adds plan/... to the run's results.json; under another protocol than that of
+configs/plan.yaml, to plan-<what differs>.json beside it.
 """
 
 import sys
@@ -175,7 +175,8 @@ def _keep(folder: Path, asked: dict, metrics: dict, timing: dict) -> dict:
         plan = results.get("plan", {"planners": [], "timing": {}})
         planners = [name for name in PLANNERS if name in {*plan["planners"], *asked["planners"]}]
         results["metrics"] |= {k: round(float(v), 4) for k, v in metrics.items()}
-        results["plan"] = {**asked, "planners": planners, "timing": plan["timing"] | {k: round(v, 2) for k, v in timing.items()}}
+        timing = plan["timing"] | {k: round(v, 2) for k, v in timing.items()}
+        results["plan"] = {**asked, "planners": planners, "timing": timing}
         write_whole(path, json.dumps(results, indent=2))
     return results
 

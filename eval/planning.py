@@ -16,7 +16,8 @@ from eval.rollouts import actions_of, encode_frames
 
 ROWS = 16384  # latents that are stepped at a time
 SAMPLES = 16  # of chance, where the true world plans
-TASKS, CHANCE, RANDOM, GREEDY, SIMULATOR, EPISODES = range(7001, 7007)  # streams of random numbers, apart from each other and from data's
+# Streams of random numbers, apart from each other and from data's.
+TASKS, CHANCE, RANDOM, GREEDY, SIMULATOR, EPISODES = range(7001, 7007)
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class LatentSearch:
 
 
 class CausesFirst(LatentSearch):
-    """Greedy, but causes are put right before their effects, whatever the effects do meanwhile; the last action is plainly greedy.
+    """Greedy, but causes are put right before effects, whatever those do meanwhile; the last action is plainly greedy.
 
     ordered: a distance in which a cause outweighs all it may upset. One action for each object then reaches any goal.
     """

@@ -36,7 +36,8 @@ def caption(panel: Panel, book: dict, cfg) -> str:
     seeds = ", ".join(map(str, range(cfg["seeds"])))
     agents = f" ({budget['agents']})" if set(panel.rows) & set(book["groups"]["agents"]) else ""
     said = f"; the paper's text: {panel.said}" if panel.said else ""
-    return f"{panel.title}. {panel.env}; {budget['told']}{agents} (budget {cfg['budget']}), seeds {seeds}; {panel.told}; percent{said}"
+    trained = f"{budget['told']}{agents} (budget {cfg['budget']}), seeds {seeds}"
+    return f"{panel.title}. {panel.env}; {trained}; {panel.told}; percent{said}"
 
 
 def markdown(panel: Panel, header, rows, text: str) -> str:
@@ -51,7 +52,8 @@ def latex(header, rows, text: str) -> str:
     body = " \\\\\n".join(" & ".join(map(cell, row)) for row in rows)
     top = " & ".join(map(cell, header))
     return (
-        f"\\begin{{table}}\n\\caption{{{cell(text)}}}\n\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n\\hline\n{top} \\\\\n\\hline\n"
+        f"\\begin{{table}}\n\\caption{{{cell(text)}}}\n\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n"
+        f"\\hline\n{top} \\\\\n\\hline\n"
         f"{body} \\\\\n\\hline\n\\end{{tabular}}\n\\end{{table}}\n"
     )
 

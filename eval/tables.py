@@ -7,8 +7,8 @@
     python eval/tables.py table=all
     python eval/tables.py -m table=4 seeds=3 worker='range(4)' hydra/launcher=submitit_slurm
 
-Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/<budget>/table4.md, .csv, .tex,
-its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
+Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/<budget>/table4.md,
+.csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
 
 Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,
 leaves a run that somebody is at, waits for the last ones and writes the tables, whole file by whole file. What fails, every
@@ -100,7 +100,8 @@ def turned(todo: list[Job], worker: int) -> list[Job]:
 
 def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
     """Of all jobs side by side."""
-    seconds = {"train/fit.py": 60 * minutes + SCORE_S, "train/agent.py": 60 * minutes, "eval/score.py": SCORE_S, "eval/plan.py": PLAN_S}
+    train = 60 * minutes
+    seconds = {"train/fit.py": train + SCORE_S, "train/agent.py": train, "eval/score.py": SCORE_S, "eval/plan.py": PLAN_S}
     return sum(seconds[step[0]] for job in todo for step in job.left()) / 60 / min(workers, max(1, len(todo)))
 
 
@@ -165,7 +166,8 @@ def run(cfg) -> None:
     print_claims(verdicts, cfg)
     write_whole(_out(cfg) / "claims.md", claims_markdown(verdicts, cfg))
     if failed:
-        raise Problem(f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed, first {next(iter(failed))}: {next(iter(failed.values()))}; "
+        count, (first, why) = f"{len(failed)} run{'s' if len(failed) > 1 else ''}", next(iter(failed.items()))
+        raise Problem(f"{count} failed, first {first}: {why}; "
                       f"their logs lie in {cfg['runs_dir']}/logs, the same command tries them again")  # fmt: skip
 
 

@@ -30,7 +30,8 @@ class AllPairsHinge:
             predicted = gather(predicted.float().flatten(2)).flatten(0, 1)  # (B T, F)
             positive = scale * (predicted - frames[:, 1:].flatten(0, 1)).pow(2).sum(-1)
             short = (self.hinge - scale * squared_distances(predicted, frames.flatten(0, 1))).clamp(min=0)
-            short = short.masked_fill(frame[:, 1:].flatten()[:, None] == frame.flatten()[None], 0)  # the true one, and its twins
+            twin = frame[:, 1:].flatten()[:, None] == frame.flatten()[None]  # the true frame itself among them
+            short = short.masked_fill(twin, 0)
             backward = short.unflatten(1, frame.shape)[:, :, 1:]
             return {"positive": positive.mean(), "forward": _mean_inside(short), "backward": _mean_inside(backward)}
 
