@@ -1,0 +1,48 @@
+"""Runs that were trained before a key or a test split was thought of are still the same runs, and can be asked about it."""
+
+import numpy as np
+import pytest
+from hydra.utils import instantiate
+from omegaconf import OmegaConf, open_dict
+
+from eval.runs import first_difference, freeze
+from eval.score import _splits_of_today
+from train.start import check_world
+
+
+@pytest.fixture
+def both(compose):
+    """(the config of a run of before, today's)."""
+    now = freeze(compose("fit", "model=edge", "env=physics5"))
+    before = OmegaConf.create(OmegaConf.to_container(now))
+    with open_dict(before):
+        for node in (before.env, before.env.world, before.model.module.encoder):
+            del node["board"]
+        del before.loss["own_window"], before.loss.stages[0].objective["own_window"], before.env.splits["fewer-1"]
+    return before, now
+
+
+def test_keys_that_came_later_had_their_usual_value(both):
+    before, now = both
+    assert first_difference(before, now) is None
+    check_world(before, instantiate(before.env.world))
+
+
+@pytest.mark.parametrize("asked, said", [
+    (["env=physics5", "env.board=7"], "board: nothing there, 7 here"),
+    (["loss.own_window=false"], "own_window: nothing there, False here"),
+    (["env.splits.train.episodes=7"], "episodes: 1000 there, 7 here"),
+])  # fmt: skip
+def test_another_value_is_another_run(both, compose, asked, said):
+    assert said in first_difference(both[0], freeze(compose("fit", "model=edge", *asked)))
+
+
+def test_splits_that_came_later_are_todays():
+    assert _splits_of_today("physics5")["fewer-1"]["mode"] == "fewer-1" and _splits_of_today("no such env") == {}
+
+
+def test_no_object_is_left(both):
+    """Boards without any object are refused; goals that differ from the start would be drawn forever."""
+    world = instantiate(both[1].env.world, num_objects=2)
+    with pytest.raises(Exception, match="leaves none of 2 objects"):
+        world.reset(3, np.random.default_rng(0), "fewer-2")
