@@ -149,13 +149,19 @@ def run_name(row: str, env: str, budget: str, seed: int) -> str:
     return "-".join([*words, env, budget, f"s{seed}"])
 
 
-def read(folder: Path, file: str = "results.json") -> dict[str, float] | None:
-    """The metrics of a finished run; none where there are none, or the file is damaged: then it is made again."""
+def _results(folder: Path, file: str) -> dict | None:
+    """What a results file holds; none where it is not there or damaged: then it is made again."""
     try:
-        metrics = json.loads((folder / file).read_text())["metrics"]
-    except (OSError, ValueError, TypeError, KeyError):
+        found = json.loads((folder / file).read_text())
+    except (OSError, ValueError):
         return None
-    return metrics if isinstance(metrics, dict) else None
+    return found if isinstance(found, dict) and isinstance(found.get("metrics"), dict) else None
+
+
+def read(folder: Path, file: str = "results.json") -> dict[str, float] | None:
+    """The metrics of a finished run, or none."""
+    found = _results(folder, file)
+    return None if found is None else found["metrics"]
 
 
 def overrides_of(row: str, budget: str) -> list[str]:
@@ -166,10 +172,10 @@ def overrides_of(row: str, budget: str) -> list[str]:
 def metrics_of(row: str, env: str, seed: int, cfg, file: str = "results.json") -> dict[str, float] | None:
     """What a row's finished run says; none where it is not there, or where its folder holds a run of something else."""
     folder = Path(cfg["runs_dir"]) / run_name(row, env, cfg["budget"], seed)
-    metrics = read(folder)
-    if metrics is None or not _is_row(json.loads((folder / "results.json").read_text()), row, env, seed, cfg["budget"]):
+    results = _results(folder, "results.json")
+    if results is None or not _is_row(results, row, env, seed, cfg["budget"]):
         return None
-    return metrics if file == "results.json" else read(folder, file)
+    return results["metrics"] if file == "results.json" else read(folder, file)
 
 
 def _is_row(results: dict, row: str, env: str, seed: int, budget: str) -> bool:
