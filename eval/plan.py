@@ -70,15 +70,15 @@ def _distance(model, world, cfg, env, data_dir, asked, kept: Path | None = None)
     return head, error, time.monotonic() - start
 
 
-def _policies(names, model, world, distance, blank, asked) -> dict:
-    """Planner -> policy.  blank: (untrained model, world, its distance), where it is asked for."""
+def _policies(names, model, world, distance, ordered, blank, asked) -> dict:
+    """Planner -> policy.  ordered (the causes-first distance), blank (untrained model, world, its distance): where asked for."""
     seed = asked["seed"]
     made = {
         "model_closed": lambda: LatentSearch(model, world, distance),
         "model_open": lambda: LatentSearch(model, world, distance, closed=False),
         "simulator": lambda: Simulator(model, world, distance, seed),
         "beam": lambda: LatentSearch(model, world, distance, width=asked["beam"]["width"], depth=asked["beam"]["depth"]),
-        "causes_first": lambda: CausesFirst(model, world, distance, ordered_distance(model, world, seed)),
+        "causes_first": lambda: CausesFirst(model, world, distance, ordered),
         "untrained": lambda: Simulator(*blank, seed),
     }
     return {name: made[name]() for name in names}
@@ -126,6 +126,7 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
         draw_tasks(world, asked["episodes"], h, asked["seed"], asked["mode"], asked["goal_may_equal_start"])
         for h in asked["horizons"]
     ]
+    ordered = ordered_distance(model, world, asked["seed"]) if "causes_first" in names else None  # refused before it takes long
     distance, errors["reward"], seconds = _distance(model, world, cfg, env, data_dir, asked, folder / "checkpoints")
     if seconds is not None:
         timing["reward_s"] = seconds
@@ -136,7 +137,7 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
         head, errors["untrained"], _ = _distance(fresh, world, cfg, env, data_dir, asked)
         blank = fresh, world, head
     for h, tasks in zip(asked["horizons"], every):
-        found = reached(world, tasks, _policies(names, model, world, distance, blank, asked), asked["seed"])
+        found = reached(world, tasks, _policies(names, model, world, distance, ordered, blank, asked), asked["seed"])
         metrics, timing = metrics | found[0], timing | found[1]
         if "model_closed" in names:
             metrics[f"plan/success/h{h}"] = metrics[f"plan/success/model_closed/h{h}"]
@@ -150,8 +151,8 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
 
 def _file_name(asked: dict) -> str:
     """results.json for the usual protocol; another gets a name of its own and never takes that place."""
-    usual = OmegaConf.load(Path(__file__).parents[1] / "configs" / "plan.yaml")
-    parts = [f"{k}{asked[k]}" for k in asked if k != "planners" and asked[k] != OmegaConf.to_container(usual)[k]]
+    usual = OmegaConf.to_container(OmegaConf.load(Path(__file__).parents[1] / "configs" / "plan.yaml"))
+    parts = [f"{k}{asked[k]}" for k in asked if k != "planners" and asked[k] != usual[k]]
     parts = ["".join(c if c.isalnum() or c in ".-_" else "" for c in part) for part in parts]
     return f"plan-{'-'.join(parts)}.json" if parts else "results.json"
 
