@@ -14,7 +14,6 @@ from pathlib import Path
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
-import csv
 import hashlib
 import json
 import os
@@ -23,9 +22,9 @@ import wandb
 
 from envs.problem import Problem
 from eval.page import write_whole
-from eval.paper_panels import declared
-from eval.runs import read_results, run_folders
 from eval.panels import book, run_name
+from eval.paper_panels import declared
+from eval.runs import losses, read_results, run_folders
 
 PANELS = {  # title -> metric of results.json; a section has those that one of its runs has
     **{f"H@1, {h} step{'s' * (h > 1)}": f"test/hits@1/h{h}" for h in (1, 5, 10)},
@@ -33,7 +32,6 @@ PANELS = {  # title -> metric of results.json; a section has those that one of i
     "what-if H@1, 1 step": "test/cf_hits@1",
     **{f"success, {h} step{'s' * (h > 1)}": f"plan/success/h{h}" for h in (1, 5, 10)},
 }
-LOSSES = ("train/loss", "val/loss")
 
 
 def env_of(results: dict) -> str:
@@ -52,14 +50,8 @@ def tables_of(seeds: set[int]) -> dict[str, list[str]]:
 
 def curves(folder: Path) -> dict[tuple[str, str], list[float]]:
     """(stage, loss) -> its value after every epoch, from metrics.csv; empty where there is none."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
-    path = folder / "metrics.csv"
-    if path.exists():
-        with path.open(newline="") as file:
-            for row in csv.DictReader(file):  # a resumed run repeats an epoch: the last line counts
-                if row["metric"] in LOSSES and row["value"]:
-                    found.setdefault((row["stage"], row["metric"]), {})[int(row["epoch"])] = float(row["value"])
-    return {key: [curve[epoch] for epoch in sorted(curve)] for key, curve in found.items()}
+    every = losses(folder / "metrics.csv")
+    return {key: [curve[epoch] for epoch in sorted(curve)] for key, curve in every.items()}
 
 
 def log_run(folder: Path, root: Path, tables: list[str], project: str, mode: str) -> None:
@@ -73,9 +65,9 @@ def log_run(folder: Path, root: Path, tables: list[str], project: str, mode: str
         tags=[results["model"], results["loss"], str(results["protocol"]["budget"]), *tables],
         settings=wandb.Settings(silent=True, console="off"),
     )  # fmt: skip
-    losses = curves(folder)
-    for epoch in range(max(map(len, losses.values()), default=0)):
-        run.log({f"{env}/{stage}/{key}": v[epoch] for (stage, key), v in losses.items() if epoch < len(v)}, step=epoch + 1)
+    told = curves(folder)
+    for epoch in range(max(map(len, told.values()), default=0)):
+        run.log({f"{env}/{stage}/{key}": v[epoch] for (stage, key), v in told.items() if epoch < len(v)}, step=epoch + 1)
     run.summary.update(results["metrics"] | {f"{env}/{key}": value for key, value in results["metrics"].items()})
     run.finish()
 
@@ -93,8 +85,8 @@ def workspace(runs: dict[Path, dict], project: str):
         there = {key for r in own.values() for key in r["metrics"]}
         panels = [parts.BarPlot(title=title, metrics=[parts.SummaryMetric(f"{env}/{key}")], range_x=(0, 100))
                   for title, key in PANELS.items() if key in there]  # fmt: skip
-        losses = dict.fromkeys(key for folder in own for key in curves(folder))
-        panels += [parts.LinePlot(title=f"{key}, stage {stage}", y=[f"{env}/{stage}/{key}"]) for stage, key in losses]
+        told = dict.fromkeys(key for folder in own for key in curves(folder))
+        panels += [parts.LinePlot(title=f"{key}, stage {stage}", y=[f"{env}/{stage}/{key}"]) for stage, key in told]
         sections.append(spaces.Section(name=env, panels=panels))
     grouped = spaces.RunsetSettings(groupby=[spaces.Metric("Group"), spaces.Config("model"), spaces.Config("loss")])
     owner = os.environ.get("WANDB_ENTITY", "")

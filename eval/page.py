@@ -1,7 +1,6 @@
 """A calm, self-contained HTML page: its frame and style, tables, pictures and loss curves; nothing comes from a network."""
 
 import base64
-import csv
 import os
 import re
 import threading
@@ -10,6 +9,8 @@ from io import BytesIO, StringIO
 from pathlib import Path
 
 import numpy as np
+
+from eval.runs import losses
 
 # Inks of drawings that follow the reader's light or dark scheme, where they stand in a page.
 INKS = {"#23303b": "var(--ink)", "#6b7a87": "var(--soft)", "#c9d2d9": "var(--line)", "#fbfcfc": "var(--paper)"}
@@ -106,11 +107,8 @@ def loss_curves(metrics: Path) -> str:
     from matplotlib.ticker import MaxNLocator
 
     stages: dict[str, dict[str, dict[int, float]]] = {}
-    with metrics.open(newline="") as file:
-        for row in csv.DictReader(file):  # a resumed run repeats an epoch: the last line counts
-            if row["metric"] in ("train/loss", "val/loss") and row["value"]:  # an interrupted write leaves half a row
-                curve = stages.setdefault(row["stage"], {}).setdefault(row["metric"][:-5], {})
-                curve[int(row["epoch"]) + 1] = float(row["value"])
+    for (stage, loss), curve in losses(metrics).items():
+        stages.setdefault(stage, {})[loss.removesuffix("/loss")] = {epoch + 1: value for epoch, value in curve.items()}
     drawings = []
     for name, curves in stages.items():
         figure = Figure(figsize=(4.4, 2.9), layout="constrained")
