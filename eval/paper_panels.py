@@ -35,21 +35,26 @@ def panel_sections(scored: dict[Path, dict]) -> str:
     return "\n".join(filter(None, parts))
 
 
+def _drawing(panel: Panel, name: str, cells: dict) -> tuple[str, str]:
+    """The chart and what is to be said of it; empty where there is nothing to draw."""
+    if panel.chart == "scatter":
+        plots = scatter_points(panel, cells)
+        return (scatter_chart(plots, *axis_names(panel)), "Points: rows that have both numbers.") if plots else ("", "")
+    figure = panel_chart(panel, "", cells)
+    if figure is None:
+        return "", ""
+    note = "Bars: rows that have runs; whiskers: standard deviation over seeds."
+    return f'<div class="scroll chart">{inline_svg(figure, name)}</div>', note
+
+
 def _section(panel: Panel, pages: dict, cfg: dict) -> str:
     """Empty where runs are there and none has the numbers of this table, as before eval/plan.py."""
     cells = fill(panel, cfg)
-    figure = panel_chart(panel, "", cells)
-    if figure is None and (panel.chart != "none" or not any(cell.values for cell in cells.values())):
+    name = f"{panel.key.replace('table', 'Table ').replace('figure', 'Figure ')}, budget {cfg['budget']}"
+    drawing, note = _drawing(panel, name, cells)
+    if not drawing and (panel.chart != "none" or not any(cell.values for cell in cells.values())):
         return ""
     header, rows = lines(panel, pages, cells)
-    name = f"{panel.key.replace('table', 'Table ').replace('figure', 'Figure ')}, budget {cfg['budget']}"
-    if figure is None:
-        drawing, note = "", ""
-    elif panel.chart == "scatter":
-        drawing, note = scatter_chart(scatter_points(panel, cells), *axis_names(panel)), "Points: rows that have both numbers."
-    else:
-        drawing = f'<div class="scroll chart">{inline_svg(figure, name)}</div>'
-        note = "Bars: rows that have runs; whiskers: standard deviation over seeds."
     classes = ["" if row[0] in panel.rows else "bound" for row in rows]
     shown = table(header, [[escape(cell) for cell in row] for row in rows], classes)
     return (

@@ -29,6 +29,7 @@ from eval.score_table import caption, table_rows
 from eval.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
 from eval.website import write_site
 
+
 def write_report(folder: str | Path) -> Path:
     """Write <folder>/report.html for a scored run."""
     folder = Path(folder)
