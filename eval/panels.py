@@ -164,6 +164,11 @@ def read(folder: Path, file: str = "results.json") -> dict[str, float] | None:
     return None if found is None else found["metrics"]
 
 
+def is_agent_row(row: str) -> bool:
+    """Whether train/agent.py makes its runs."""
+    return row in book()["groups"]["agents"]
+
+
 def overrides_of(row: str, budget: str) -> list[str]:
     """What a row asks of train/fit.py or train/agent.py under a budget."""
     return [*book()["rows"][row], *book()["budgets"][budget]["rows"][row]]

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from eval.panels import HORIZONS, Cell, Panel
+from eval.panels import HORIZONS, Cell, Panel, is_agent_row
 
 
 def lines(panel: Panel, book: dict, cells: dict) -> tuple[list[str], list[list[str]]]:
@@ -34,7 +34,7 @@ def caption(panel: Panel, book: dict, cfg) -> str:
     """The protocol in one line: a number without it means nothing."""
     budget = book["budgets"][cfg["budget"]]
     seeds = ", ".join(map(str, range(cfg["seeds"])))
-    agents = f" ({budget['agents']})" if set(panel.rows) & set(book["groups"]["agents"]) else ""
+    agents = f" ({budget['agents']})" if any(map(is_agent_row, panel.rows)) else ""
     said = f"; the paper's text: {panel.said}" if panel.said else ""
     trained = f"{budget['told']}{agents} (budget {cfg['budget']}), seeds {seeds}"
     return f"{panel.title}. {panel.env}; {trained}; {panel.told}; percent{said}"

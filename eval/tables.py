@@ -33,7 +33,7 @@ from eval.charts import write_chart
 from eval.claims import check_claims, claims_markdown, print_claims
 from eval.page import write_whole
 from eval.panel_charts import panel_chart
-from eval.panels import HORIZONS, Column, Panel, book, fill, metrics_of, overrides_of, panels, read, run_name
+from eval.panels import HORIZONS, Column, Panel, book, fill, is_agent_row, metrics_of, overrides_of, panels, read, run_name
 from eval.sweep import Job, missing, run_jobs
 from eval.table_text import caption, latex, lines, long_csv, markdown
 from eval.terminal import print_table
@@ -42,7 +42,7 @@ SCORE_S, PLAN_S = 75, 90  # seconds for scores and for plans of one run on one t
 GPU_RUN = 6 << 30  # bytes of GPU memory that a run of the published protocol stays below
 
 
-def jobs_of(asked: list[Panel], book: dict, cfg) -> list[Job]:
+def jobs_of(asked: list[Panel], cfg) -> list[Job]:
     """What fills the panels: for every row and seed a training, then the scores and plans that some column shows."""
     wanted: dict[str, tuple] = {}  # run name -> row, env, seed, columns
     for panel in asked:
@@ -50,11 +50,7 @@ def jobs_of(asked: list[Panel], book: dict, cfg) -> list[Job]:
             for seed in range(cfg["seeds"]):
                 name = run_name(row, panel.env, cfg["budget"], seed)
                 wanted.setdefault(name, (row, panel.env, seed, {}))[3].update(dict.fromkeys(panel.columns))
-    return [_job(name, *what, book, cfg) for name, what in wanted.items()]
-
-
-def _is_agent(row: str, book: dict) -> bool:
-    return any(override.startswith("algo=") for override in book["rows"][row])
+    return [_job(name, *what, cfg) for name, what in wanted.items()]
 
 
 def _planner(key: str) -> str:
@@ -67,10 +63,10 @@ def _joined(names: Iterable[str]) -> str:
     return f"[{','.join(dict.fromkeys(names))}]"
 
 
-def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], book: dict, cfg) -> Job:
+def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], cfg) -> Job:
     folder = Path(cfg["runs_dir"]) / name
     train = *overrides_of(row, cfg["budget"]), f"env={env}", f"seed={seed}", f"name={name}", f"runs_dir={cfg['runs_dir']}"
-    if _is_agent(row, book):  # trains and plans in one command
+    if is_agent_row(row):  # trains and plans in one command
         agent = ("train/agent.py", *train)
         return Job(name, lambda: [] if metrics_of(row, env, seed, cfg) else [agent])
     fit = ("train/fit.py", *train, "logger=csv", f"data_dir={cfg['data_dir']}")
@@ -115,7 +111,7 @@ def _workers(budget: str) -> int:
 
 def _run_missing(asked: list[Panel], pages: dict, cfg) -> dict[str, str]:
     """Train, score and plan what the panels lack.  -> name of each failed run: why."""
-    todo = missing(jobs_of(asked, pages, cfg))
+    todo = missing(jobs_of(asked, cfg))
     if not todo:
         return {}
     workers = cfg["jobs"] or _workers(cfg["budget"])

@@ -14,11 +14,11 @@ from omegaconf import OmegaConf
 import eval.sweep
 import eval.tables
 from envs.problem import Problem
-from eval.panels import Cell, book, fill, panels, run_name
+from eval.panels import Cell, book, fill, is_agent_row, panels, run_name
 from eval.plan import _file_name
 from eval.sweep import Job, missing, run_jobs
 from eval.table_text import caption, latex, lines, long_csv
-from eval.tables import _is_agent, _workers, expected_minutes, jobs_of
+from eval.tables import _workers, expected_minutes, jobs_of
 
 PAGES = book()
 
@@ -68,7 +68,7 @@ def test_every_declared_run_composes(compose, root):
     for panel in {p.rows: p for p in every}.values():
         for row in panel.rows:
             for name, budget in PAGES["budgets"].items():
-                if _is_agent(row, PAGES):
+                if is_agent_row(row):
                     assert compose("agent", *PAGES["rows"][row], *budget["rows"][row], f"env={panel.env}").steps > 0
                     continue
                 config = compose("fit", *PAGES["rows"][row], *budget["rows"][row], f"env={panel.env}")
@@ -100,7 +100,7 @@ def test_unknown_names_are_refused(asked, said):
 
 def test_one_run_serves_ranking_and_success(cfg):
     """A run that two tables ask for is one job; it plans if one of them wants success; time is told beforehand."""
-    jobs = jobs_of(panels(PAGES, [4, 10], None, ["GNN + NLL"]), PAGES, cfg)
+    jobs = jobs_of(panels(PAGES, [4, 10], None, ["GNN + NLL"]), cfg)
     assert len(jobs) == 2 and all([s[0] for s in job.left()] == ["train/fit.py", "eval/plan.py"] for job in jobs)
     assert expected_minutes(jobs, 2, workers=1) == pytest.approx(2 * (120 + 75 + 90) / 60)
     assert expected_minutes(jobs, 2, workers=8) == pytest.approx((120 + 75 + 90) / 60)
@@ -121,7 +121,7 @@ def test_what_is_done_is_skipped(cfg, scripts, tmp_path):
     ranking, success = (panels(PAGES, n, None, ["GNN + NLL"]) for n in (4, 10))
     folder = tmp_path / "runs" / run_name("GNN + NLL", "physics5", "2min", 1)
     for asked, starts in ((ranking, ["/fit.py"]), (ranking, ["/fit.py"]), (success, ["/fit.py", "plan.py"]), (success, ["/fit.py", "plan.py"])):
-        todo = missing(jobs_of(asked, PAGES, cfg))
+        todo = missing(jobs_of(asked, cfg))
         assert not run_jobs(todo, 2, tmp_path / "logs", lambda _: None)
         assert (folder / "starts").read_text().split() == starts
     cell = fill(ranking[0], cfg)["GNN + NLL", "H@1", 1]
@@ -133,8 +133,8 @@ def test_other_splits_are_scored_and_planned_on(cfg, scripts, tmp_path):
     """Zero-shot: one training, one scoring of all splits, one planning in all modes, each number in its own column."""
     asked = panels(PAGES, 16, None, ["GNN + NLL"])
     cfg["seeds"] = 1
-    assert not run_jobs(missing(jobs_of(asked, PAGES, cfg)), 1, tmp_path / "logs", lambda _: None)
-    assert not missing(jobs_of(asked, PAGES, cfg))
+    assert not run_jobs(missing(jobs_of(asked, cfg)), 1, tmp_path / "logs", lambda _: None)
+    assert not missing(jobs_of(asked, cfg))
     folder = tmp_path / "runs" / run_name("GNN + NLL", "physics5", "2min", 0)
     starts = (folder / "starts").read_text().split()
     assert (starts[0], starts.count("core.py"), starts.count("plan.py"), len(starts)) == ("/fit.py", 1, 2, 4)
@@ -154,7 +154,7 @@ def test_files_are_those_that_score_and_plan_write(compose):
 def test_agents_have_the_closed_loop_alone(cfg):
     """Trained and measured by one command; in success tables only; what they lack is a dash."""
     row = "PPO (model-free)"
-    (job, other) = jobs_of(panels(PAGES, 9, None, [row]), PAGES, cfg)
+    (job, other) = jobs_of(panels(PAGES, 9, None, [row]), cfg)
     ((script, *arguments),) = job.left()
     assert script == "train/agent.py" and {"algo=ppo", "env=physics3", "seed=0"} <= set(arguments)
     folder = Path(cfg["runs_dir"]) / job.name
@@ -172,7 +172,7 @@ def test_agents_have_the_closed_loop_alone(cfg):
 def test_two_sweeps_share_the_work(cfg, scripts, tmp_path):
     """Started at once for the same table, every run is trained once."""
     asked = panels(PAGES, 4, None, ["GNN + NLL", "AE + NLL"])
-    todo = jobs_of(asked, PAGES, cfg)
+    todo = jobs_of(asked, cfg)
     both = [threading.Thread(target=run_jobs, args=(todo, 2, tmp_path / "logs", lambda _: None)) for _ in range(2)]
     for thread in both:
         thread.start()
