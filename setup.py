@@ -22,6 +22,7 @@ CORE = [
 ]
 AGENTS = ["stable-baselines3>=2.9"]  # train/agent.py
 DASHBOARDS = ["wandb-workspaces>=0.4"]  # eval/dashboard.py
+TRIFINGER = ["pybullet>=3.2.5", "pin>=3", "robot_properties_fingers>=2.0.2"]  # envs/trifinger
 CLUSTER = [  # sweeps over the cores of a machine, or over machines
     "hydra-joblib-launcher>=1.2",
     "hydra-submitit-launcher>=1.2",
@@ -30,6 +31,7 @@ DEV = [
     *AGENTS,
     *CLUSTER,
     *DASHBOARDS,
+    *TRIFINGER,
     "pytest>=8",
     "pytest-xdist>=3.5",
     "hypothesis>=6.100",
@@ -48,5 +50,5 @@ setup(
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
     package_data={"configs": ["**/*.yaml", "*.yaml"], "eval": ["*.yaml"]},
     install_requires=CORE,
-    extras_require={"dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS},
+    extras_require={"dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS, "trifinger": TRIFINGER},
 )

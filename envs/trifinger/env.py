@@ -1,0 +1,233 @@
+"""TriFingerEnv: a task in the world, as a Gymnasium environment.
+
+    env = make("pushing");  observation, info = env.reset(seed=0);  env.step(env.action_space.sample())
+    env.unwrapped.intervene({"tool_block": {"mass": 0.04}})
+
+Nothing is kept from one episode to the next but the start that `set_start` gave.
+"""
+
+from collections.abc import Mapping
+
+import gymnasium as gym
+import numpy as np
+
+from envs.problem import Problem, nearest
+from envs.trifinger.interventions import Interventions, Verdict, value_of
+from envs.trifinger.kinematics import Kinematics
+from envs.trifinger.observations import Observer
+from envs.trifinger.robot import MAX_TORQUE
+from envs.trifinger.state import State, arena, copied
+from envs.trifinger.tasks import Task, make_task
+from envs.trifinger.tasks.task import Changes, Moment
+from envs.trifinger.variables import SPACES, Variable
+from envs.trifinger.world import TIME_STEP, World
+
+_LIMITS = {  # action mode -> lowest, highest
+    "joint_positions": ([-1.57, -1.2, -3.0] * 3, [1.0, 1.57, 3.0] * 3),
+    "joint_torques": ([-MAX_TORQUE] * 9, [MAX_TORQUE] * 9),
+    "end_effector_positions": ([-0.5, -0.5, 0.0] * 3, [0.5, 0.5, 0.5] * 3),
+}
+ACTION_MODES = (*_LIMITS, *(f"delta_{mode}" for mode in _LIMITS))
+REWARDS = ("dense", "fractional", "sparse", "none")
+
+
+class TriFingerEnv(gym.Env):
+    """One arena.
+
+    action: (9,) in [-1, 1], or in the units of `action_mode` where normalized=False; what lies outside is refused unless
+    clip=True.  observation: the structured vector.  reward: dense = time step x (weighted terms + weighted fractional
+    success), fractional = time step x fractional success, sparse = time step where solved, none = 0.
+    terminated: never, the tasks go on to their end.  truncated: the time is over; a step after it is refused.
+    info: fractional_success (float), success (bool), accepted/applied interventions of an actor.
+
+    score: exact | legacy (see `overlap`).  dynamics: default | legacy.  space: where interventions must lie, a | b | ab | None.
+    """
+
+    metadata = {"render_modes": [], "render_fps": 25}
+
+    def __init__(
+        self, task: str | Task = "pushing", *, action_mode: str = "joint_positions", skip_frame: int = 10,
+        normalized: bool = True, clip: bool = True, reward: str = "dense", score: str = "exact", dynamics: str = "default", collision: str = "mesh",
+        robot: str = "edu", space: str | None = "ab", source: str = "code", max_steps: int | None = None,
+        task_params: Mapping | None = None, render_mode: str | None = None,
+    ) -> None:  # fmt: skip
+        for name, value, known in (
+            ("action_mode", action_mode, ACTION_MODES),
+            ("reward", reward, REWARDS),
+            ("score", score, ("exact", "legacy")),
+        ):
+            if value not in known:
+                raise Problem(f"there is no {name} '{value}': {nearest(str(value), known)}")
+        if space is not None and space not in SPACES:
+            raise Problem(f"there is no space '{space}': {nearest(str(space), SPACES)}")
+        if not (isinstance(skip_frame, int) and skip_frame > 0):
+            raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
+        self.task = make_task(task, **dict(task_params or {}))
+        self.world = World(robot, collision, dynamics)
+        self.skip_frame, self.reward, self.score, self.source, self.render_mode = skip_frame, reward, score, source, render_mode
+        self.max_steps, self._normalized, self._clip = max_steps, normalized, clip
+        self._model, self._kinematics = robot, None
+        self._interventions = Interventions(self.task, source, space, robot, collision)
+        self._start = {**arena(self.world.robot.default_masses, self.task.start_pose), **self.task.objects()}
+        self._set_action_mode(action_mode)
+        self._watch(self._start)
+        self._steps: int | None = None
+
+    def _set_action_mode(self, mode: str) -> None:
+        self._delta, self._mode = mode.startswith("delta_"), mode.removeprefix("delta_")
+        low, high = (np.array(limit) for limit in _LIMITS[self._mode])
+        if self._delta:  # as far as from end to end
+            low, high = low - high, high - low
+        self._low, self._high = low, high
+        ends = (-np.ones(9), np.ones(9)) if self._normalized else (low, high)
+        self.action_space = gym.spaces.Box(*(end.astype(np.float32) for end in ends), dtype=np.float32)
+
+    def _watch(self, state: State) -> None:
+        """Observer and spaces for the objects of a state."""
+        self._limit = self.max_steps or round(self.task.seconds(state) / self.dt)
+        self._observer = Observer(self.task.features(state), self._limit * self.dt, self._normalized)
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (len(self._observer),), np.float64)
+
+    @property
+    def dt(self) -> float:
+        """Seconds of a step."""
+        return self.skip_frame * TIME_STEP
+
+    @property
+    def state(self) -> State:
+        """A copy of the state as it is; `restore` takes it back."""
+        self._need_reset()
+        return copied(self._now.state)
+
+    def _need_reset(self) -> None:
+        if self._steps is None:
+            raise Problem("the environment was not reset; call reset() first")
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None):
+        """options: {"interventions": {...}}, carried out on the start; a refused one is a Problem."""
+        super().reset(seed=seed)
+        options = dict(options or {})
+        wish = options.pop("interventions", None)
+        if options:
+            raise Problem(f"reset has no option '{next(iter(options))}': known: interventions")
+        state = self._start
+        if wish:
+            verdict, state = self._interventions.attempt(wish, state)
+            if not verdict.accepted:
+                raise Problem(f"the start was refused: {'; '.join(verdict.reasons)}")
+        self._begin(state)
+        return self._observe(), self._info()
+
+    def _begin(self, state: State, steps: int = 0) -> None:
+        self.world.load(state)
+        if self._observer.features != self.task.features(state):
+            self._watch(state)
+        self._steps, self._target = steps, state["joint_positions"].copy()
+        self._now = Moment(self.world.read(), self.world.robot.tips(), np.zeros(9))
+
+    def step(self, action):
+        self._need_reset()
+        if self._steps >= self._limit:
+            raise Problem(f"the episode is over after {self._limit} steps; call reset()")
+        before, command = self._now, self._command(action)
+        if self._mode == "joint_torques":
+            torques = self.world.push(command, self.skip_frame)
+        else:
+            self._target = command
+            torques = self.world.follow(command, self.skip_frame)
+        self._steps += 1
+        self._now = Moment(self.world.read(), self.world.robot.tips(), torques)
+        fraction = self.task.fraction(self._now, self.score)
+        info = {"fractional_success": fraction, "success": self.task.solved(fraction)}
+        return self._observe(), self._reward(before, fraction), False, self._steps >= self._limit, info
+
+    def _command(self, action) -> np.ndarray:
+        """The action in its mode's units, (9,): joint positions, or torques."""
+        action = np.asarray(action, float)
+        if action.shape != (9,):
+            raise Problem(f"an action has 9 numbers, three for each finger, got shape {action.shape}")
+        if not np.isfinite(action).all():
+            raise Problem(f"an action must be finite, got {action.tolist()}")
+        if self._normalized:
+            action = self._low + (action + 1) / 2 * (self._high - self._low)
+        if not self._clip and ((action < self._low - 1e-6) | (action > self._high + 1e-6)).any():
+            raise Problem(f"an action must lie in {self.action_space}, got {action.tolist()}; or make the env with clip=True")
+        action = np.clip(action, self._low, self._high)
+        if self._delta:
+            origin = {"joint_positions": self._target, "joint_torques": self._now.torques}
+            action = action + origin.get(self._mode, self._now.tips.ravel())
+            action = np.clip(action, *(np.array(limit) for limit in _LIMITS[self._mode]))
+        return self._joints_for(action.reshape(3, 3)) if self._mode == "end_effector_positions" else action
+
+    def _joints_for(self, tips: np.ndarray) -> np.ndarray:
+        if self._kinematics is None:
+            self._kinematics = Kinematics(self._model)
+        return self._kinematics.joints(tips, self._now.state["joint_positions"])
+
+    def _reward(self, before: Moment, fraction: float) -> float:
+        if self.reward == "none":
+            return 0.0
+        if self.reward == "sparse":
+            return self.dt * self.task.solved(fraction)
+        if self.reward == "fractional":
+            return self.dt * fraction
+        terms = self.task.dense_terms(self._now, before)
+        weighted = sum(weight * term for weight, term in zip(self.task.dense_weights, terms, strict=True))
+        return self.dt * (weighted + self.task.fractional_weight * fraction)
+
+    def _observe(self) -> np.ndarray:
+        return self._observer.observe(self._now.state, self._now.tips, (self._limit - self._steps) * self.dt)
+
+    def _info(self) -> dict:
+        fraction = self.task.fraction(self._now, self.score)
+        return {"fractional_success": fraction, "success": self.task.solved(fraction)}
+
+    def variables(self) -> dict[str, Variable]:
+        """Path -> Variable, for the state as it is."""
+        return self.task.variables(self._now.state if self._steps is not None else self._start, self.source)
+
+    def value(self, path: str) -> np.ndarray:
+        """A variable's value now."""
+        self._need_reset()
+        if path not in self.variables():
+            raise Problem(f"there is no variable '{path}': {nearest(path, self.variables())}")
+        return np.array(value_of(self._now.state, self.task, path))
+
+    def intervene(self, wish: Mapping) -> Verdict:
+        """Set variables now, within the episode; all or nothing. A refused wish changes nothing, not a bit."""
+        self._need_reset()
+        verdict, state = self._interventions.attempt(wish, self._now.state)
+        if verdict.accepted:
+            joints = self._target
+            self._begin(state, self._steps)
+            self._target = self._target if "joint_positions" in verdict.applied else joints
+        return verdict
+
+    def set_start(self, wish: Mapping | None) -> Verdict:
+        """From the next reset on, episodes begin so; None = as the task has it."""
+        start = {**arena(self.world.robot.default_masses, self.task.start_pose), **self.task.objects()}
+        verdict, state = self._interventions.attempt(wish or {}, start)
+        if verdict.accepted:
+            self._start = state
+        return verdict
+
+    def sample_goal(self, space: str = "ab") -> Changes:
+        """A new goal from a space, as a wish to `intervene`; the env's own generator draws it."""
+        return self.task.sample_goal(
+            self.np_random, self._now.state if self._steps is not None else self._start, space, self.source
+        )
+
+    def save(self) -> State:
+        """The state, exactly; the episode goes on from it as every restored one will (see `World.save`)."""
+        self._need_reset()
+        state = self.world.save()
+        self._now = Moment(state, self._now.tips, self._now.torques)
+        return copied(state)
+
+    def restore(self, state: State, steps: int | None = None) -> None:
+        """Back to a saved state, in this environment or in another of the same task. steps: time that counts as gone."""
+        self._begin(state, (self._steps or 0) if steps is None else steps)
+
+    def close(self) -> None:
+        self.world.close()
+        self._interventions.close()

@@ -1,0 +1,12 @@
+"""Gymnasium ids of the tasks: causalwm/TriFingerPushing-v0 and so on. Imports nothing heavy: the extra may be missing."""
+
+import gymnasium as gym
+
+NAMES = ("reaching", "pushing", "picking", "pick_and_place", "stacking2")
+
+
+def register() -> None:
+    """Add every task; making one without the extra says what to install."""
+    for name in NAMES:
+        camel = "".join(part.capitalize() for part in name.split("_"))
+        gym.register(f"causalwm/TriFinger{camel}-v0", entry_point="envs.trifinger.env:TriFingerEnv", kwargs={"task": name})

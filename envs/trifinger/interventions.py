@@ -1,0 +1,180 @@
+"""Interventions: a wish to change variables, checked in every way before anything happens.
+
+    intervene({"tool_block": {"mass": 0.04}, "floor_friction": 0.5})   or by path: {"tool_block/mass": 0.04}
+
+A wish is carried out whole or refused whole, with the reasons; a refused one leaves the world as it was, bit for bit, since
+it was tried on another world.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from envs.problem import nearest
+from envs.trifinger.box_overlap import rotation
+from envs.trifinger.geometry import from_cylindrical, to_cylindrical, to_quaternion, to_turn
+from envs.trifinger.state import CUBE, GOAL, STATIC, State, of_type
+from envs.trifinger.tasks.task import Changes, Task
+from envs.trifinger.variables import ARENA_HIGH, ARENA_LOW, Variable
+from envs.trifinger.world import WALL_RADIUS, World
+
+DEPTH = 0.002  # metres: deeper contacts are refused
+_SLACK = 1e-9  # of closed bounds
+_CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+_OTHER_NAMES = {"cylindrical_position": "cartesian_position", "euler_orientation": "orientation"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """accepted: whether the world was changed.  reasons: why not, in sentences.  applied: path -> value, all that changed."""
+
+    accepted: bool
+    reasons: tuple[str, ...] = ()
+    applied: Changes = field(default_factory=dict)
+
+
+def flat(wish: Mapping) -> dict[str, object]:
+    """{"tool_block": {"mass": m}} -> {"tool_block/mass": m}; paths stay."""
+    paths = {}
+    for name, value in wish.items():
+        paths |= {f"{name}/{key}": v for key, v in value.items()} if isinstance(value, Mapping) else {str(name): value}
+    return paths
+
+
+def value_of(state: State, task: Task, path: str) -> np.ndarray:
+    """A variable's current value, by any of its names."""
+    special = task.values(state)
+    if path in special:
+        return special[path]
+    name, _, key = path.partition("/")
+    if not key:
+        return state[name]
+    if key == "cylindrical_position":
+        return to_cylindrical(state[name]["cartesian_position"])
+    return to_turn(state[name]["orientation"]) if key == "euler_orientation" else state[name][key]
+
+
+def applied(state: State, changes: Changes) -> State:
+    """A new state; the old one stays, and what did not change is shared with it."""
+    state = dict(state)
+    for path, value in changes.items():
+        name, _, key = path.partition("/")
+        if not key:
+            state[name] = np.array(value, float)
+            continue
+        if key == "cylindrical_position":
+            key, value = "cartesian_position", from_cylindrical(value)
+        elif key == "euler_orientation":
+            key, value = "orientation", to_quaternion(value)
+        elif key == "orientation":
+            value = np.asarray(value, float) / np.linalg.norm(value)
+        state[name] = {**state[name], key: np.array(value, float)}
+    return state
+
+
+class Interventions:
+    """Tries wishes for one task. space: a | b | ab = variables that have spaces must lie in this one; None = only in bounds."""
+
+    def __init__(self, task: Task, source: str = "code", space: str | None = "ab", robot: str = "edu", collision: str = "mesh"):
+        self._task, self._source, self.space = task, source, space
+        self._robot, self._collision, self._trial = robot, collision, None
+
+    def attempt(self, wish: Mapping, state: State) -> tuple[Verdict, State]:
+        """-> the verdict, and the state that the world must be given (the old one where refused)."""
+        given, reasons = self._read(flat(wish), self._task.variables(state, self._source))
+        if not reasons:
+            changes = self._task.linked(given, state)
+            after = applied(state, changes)
+            reasons = self._within(given, self._task.variables(after, self._source)) or self._feasible(after, changes)
+            if not reasons:
+                return Verdict(True, (), changes), after
+        return Verdict(False, tuple(reasons)), state
+
+    def _read(self, wish: Mapping[str, object], table: Mapping[str, Variable]) -> tuple[Changes, list[str]]:
+        """Names, shapes and numbers.  -> values as arrays, reasons against them"""
+        given, reasons = {}, []
+        for path, value in wish.items():
+            if path not in table:
+                reasons.append(f"there is no variable '{path}': {_near(path, table)}")
+                continue
+            try:
+                value = np.asarray(value, float)
+            except (TypeError, ValueError):
+                reasons.append(f"{path} must be numbers, got {value!r}")
+                continue
+            if value.shape != table[path].shape:
+                reasons.append(f"{path} must have shape {table[path].shape}, got {value.shape}")
+            elif not np.isfinite(value).all():
+                reasons.append(f"{path} must be finite, got {value.tolist()}")
+            elif table[path].integer and (value != np.round(value)).any():
+                reasons.append(f"{path} must be whole numbers, got {value.tolist()}")
+            elif path.endswith("/orientation") and not np.linalg.norm(value) > 1e-6:
+                reasons.append(f"{path} must be a quaternion xyzw, got {value.tolist()}")
+            given[path] = value
+            name, _, key = path.rpartition("/")
+            if f"{name}/{_OTHER_NAMES.get(key)}" in wish:
+                reasons.append(f"{path} and {name}/{_OTHER_NAMES[key]} are two names of one fact; give one of them")
+        return given, reasons
+
+    def _within(self, given: Changes, table: Mapping[str, Variable]) -> list[str]:
+        """Closed bounds, and the space where the variable has one; those of the state after the change."""
+        reasons = []
+        for path, value in given.items():
+            space = table[path].space(self.space) if self.space else None
+            for (low, high), what in ((table[path].bounds, "bounds"), (space or table[path].bounds, f"space {self.space}")):
+                if (value < low - _SLACK).any() or (value > high + _SLACK).any():
+                    got = np.round(value, 6).tolist()
+                    reasons.append(f"{path} is out of its {what}: {_short(low)} to {_short(high)}, got {got}")
+                    break
+        return reasons
+
+    def _feasible(self, state: State, changes: Changes) -> list[str]:
+        """Whether bodies fit where they would be; nothing is asked where no change can matter."""
+        touched = {path.partition("/")[0] for path in changes if path.endswith(("/size", "_position", "orientation"))}
+        robot = "joint_positions" in changes
+        reasons = [reason for name in touched if name in state for reason in self._in_arena(state, name)]
+        moved = touched & set(of_type(state, CUBE, STATIC))
+        if reasons or not (moved or robot):
+            return reasons
+        if self._trial is None:
+            self._trial = World(self._robot, self._collision)
+        self._trial.load(state)
+        for a, b, depth in self._trial.contacts():
+            mine = {a, b} & moved or (robot and "robot" in (a, b))
+            still = {a, b} <= set(of_type(state, STATIC)) | {"floor", "stage"}  # a wall that stands in the floor is no fault
+            if mine and not still and depth > DEPTH:
+                reasons.append(f"{a} would be {1000 * depth:.1f} mm inside {b}; {1000 * DEPTH:.0f} mm at most")
+        return list(dict.fromkeys(reasons))
+
+    def _in_arena(self, state: State, name: str) -> list[str]:
+        """Blocks and goals: the middle in the arena's box, no corner below the floor or beyond the round wall."""
+        thing = state[name]
+        if not isinstance(thing, dict) or int(thing.get("type", STATIC)) not in (CUBE, GOAL):
+            return []
+        place = thing["cartesian_position"]
+        if (place < ARENA_LOW - _SLACK).any() or (place > ARENA_HIGH + _SLACK).any():
+            return [f"{name} would be outside the arena, {_short(ARENA_LOW)} to {_short(ARENA_HIGH)}, at {_short(place)}"]
+        corners = place + (_CORNERS * thing["size"]) @ rotation(thing["orientation"]).T
+        if corners[:, 2].min() < -DEPTH:
+            return [f"{name} would reach {-1000 * corners[:, 2].min():.1f} mm below the floor"]
+        if int(thing["type"]) == CUBE and np.hypot(*corners[:, :2].T).max() > WALL_RADIUS + DEPTH:
+            return [f"{name} would be beyond the round wall, at {_short(place)}"]
+        return []
+
+    def close(self) -> None:
+        if self._trial is not None:
+            self._trial.close()
+            self._trial = None
+
+
+def _near(path: str, table: Mapping[str, Variable]) -> str:
+    """The nearest names alone: all of them would be a page."""
+    return (
+        nearest(path, table).split("known:")[0].strip()
+        or f"names begin with {', '.join(sorted({p.split('/')[0] for p in table})[:6])}"
+    )
+
+
+def _short(values: np.ndarray) -> str:
+    return np.array2string(np.asarray(values), precision=4, separator=", ", max_line_width=1000)

@@ -1,0 +1,53 @@
+"""The structured observation: one vector in CausalWorld's order and normalisation (reference section 4).
+
+Robot first (time left 1, joint positions 9, joint velocities 9, tips 9), then the objects in the task's order, each with its
+features. Normalised, a feature goes from its low and high to -1 and 1 and is not cut; `type` stays as it is.
+"""
+
+import numpy as np
+
+from envs.trifinger.state import State
+
+_ROBOT = {  # feature -> length, low, high
+    "joint_positions": (9, [-1.57, -1.2, -3.0] * 3, [1.0, 1.57, 3.0] * 3),
+    "joint_velocities": (9, -50.0, 50.0),
+    "end_effector_positions": (9, [-0.5, -0.5, 0.0] * 3, [0.5, 0.5, 0.5] * 3),
+}
+_OBJECT = {
+    "type": (1, 0.0, 0.0),  # low = high: passes as it is
+    "size": (3, 0.03, 0.1),
+    "cartesian_position": (3, [-0.5, -0.5, 0.0], [0.5, 0.5, 0.5]),
+    "orientation": (4, -10.0, 10.0),
+    "linear_velocity": (3, -0.5, 0.5),
+    "angular_velocity": (3, -np.pi, np.pi),
+}
+
+
+class Observer:
+    """Makes the vector for a fixed list of objects. features: (object, names of its features), in order."""
+
+    def __init__(self, features: list[tuple[str, tuple[str, ...]]], seconds: float, normalized: bool = True) -> None:
+        self.features = features
+        parts = [(1, 0.0, seconds), *_ROBOT.values(), *(_OBJECT[key] for _, keys in features for key in keys)]
+        self.low = np.concatenate([np.broadcast_to(np.asarray(low, float), n) for n, low, _ in parts])
+        self.high = np.concatenate([np.broadcast_to(np.asarray(high, float), n) for n, _, high in parts])
+        raw = self.low == self.high
+        self._scale = np.where(raw | (not normalized), 1.0, 2 / np.where(raw, 1.0, self.high - self.low))
+        self._shift = np.where(raw | (not normalized), 0.0, -1 - self.low * self._scale)
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def names(self) -> list[str]:
+        """What each entry is: 'tool_block/size/2'."""
+        robot = [("time_left", 1), *((key, n) for key, (n, _, _) in _ROBOT.items())]
+        parts = robot + [(f"{name}/{key}", _OBJECT[key][0]) for name, keys in self.features for key in keys]
+        return [f"{name}/{i}" if n > 1 else name for name, n in parts for i in range(n)]
+
+    def observe(self, state: State, tips: np.ndarray, seconds_left: float) -> np.ndarray:
+        """-> (len(self),) float64"""
+        parts = [(seconds_left,), state["joint_positions"], state["joint_velocities"], tips.ravel()]
+        for name, keys in self.features:
+            thing = state[name]
+            parts += [thing[key] if thing[key].ndim else thing[key][None] for key in keys]
+        return np.concatenate(parts) * self._scale + self._shift

@@ -1,0 +1,101 @@
+"""The TriFinger in Bullet: nine joints driven by torques, a PD controller, the safety limits of the real robot.
+
+Joints and tips go finger by finger (0, 120, 240 in the URDF; 60, 120, 300 in the names of variables): upper, middle, lower.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from envs.trifinger.urdf import write_urdf
+
+FINGERS = (60, 120, 300)  # as variables name them
+LINKS = tuple(f"robot_finger_{finger}_link_{link}" for finger in FINGERS for link in range(4))  # 0 is the fixed base
+REST = np.array([0.0, np.pi / 4, -np.pi / 4] * 3)  # radians
+RAISED = np.array([-1.56, -0.08, -2.7] * 3)
+MAX_TORQUE = 0.36  # newton metres
+FLOOR = 0.011  # metres from the world's zero to the floor; every height that users see begins there
+_GAIN = 10.0  # newton metres per radian
+_DAMPING = (0.1, 0.3, 0.001) * 3  # newton metre seconds per radian, of the PD controller
+_SAFETY = (0.08, 0.08, 0.04) * 3  # the same, subtracted before a torque goes to a motor
+_DOFS = range(9)
+
+
+class Robot:
+    """The robot of one Bullet client. dynamics: what its links are made of.
+
+    default: the contact parameters that CausalWorld's code sets out to give (friction .1, restitution .8, damping .5), the
+    inertias of the URDF.  legacy: those it really gets: the engine's friction .5, no restitution, and the inertias of the
+    links' bounding boxes (reference section 14 a, b).
+    """
+
+    def __init__(self, client, model: str = "edu", collision: str = "mesh", dynamics: str = "default") -> None:
+        self._bullet = client
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "robot.urdf"
+            write_urdf(path, model, collision)
+            flags = client.URDF_USE_INERTIA_FROM_FILE | client.URDF_USE_SELF_COLLISION
+            self.body = client.loadURDF(str(path), useFixedBase=1, flags=flags)
+        found = [client.getJointInfo(self.body, i) for i in range(client.getNumJoints(self.body))]
+        self.joints = [info[0] for info in found if info[2] == client.JOINT_REVOLUTE]
+        names = {info[12].decode(): info[0] for info in found}
+        self.tip_links = [names[f"finger_tip_link_{angle}"] for angle in (0, 120, 240)]
+        parts = [(f"{part}_link", angle) for angle in (0, 120, 240) for part in ("base", "upper", "middle", "lower")]
+        self.links = [names[f"finger_{part}_{angle}"] for part, angle in parts]  # in the order of LINKS
+        client.setJointMotorControlArray(self.body, self.joints, client.VELOCITY_CONTROL, forces=[0.0] * 9)
+        self._made = [client.getDynamicsInfo(self.body, link)[:3:2] for link in self.links]  # mass, inertia of the file
+        self.default_masses = np.array([mass for mass, _ in self._made])
+        self._keeps_inertia = dynamics == "default"
+        client.changeDynamics(self.body, -1, linearDamping=0.5, angularDamping=0.5, maxJointVelocity=1000)  # of the whole robot
+        if dynamics == "default":
+            for link in [*self.joints, *self.tip_links]:
+                client.changeDynamics(
+                    self.body, link, lateralFriction=0.1, spinningFriction=0.1, rollingFriction=0.1, restitution=0.8
+                )  # fmt: skip
+        self._masses = self.default_masses.copy()
+        if dynamics == "legacy":
+            self._masses[:] = np.nan  # every mass is set anew on the first call, which is what changes the inertias
+            self.set_masses(self.default_masses)
+
+    def set_masses(self, masses: np.ndarray) -> None:
+        """masses (12,) kg, in the order of LINKS; inertias grow with them (legacy: become those of the bounding boxes)."""
+        for index in np.flatnonzero(masses != self._masses):
+            mass, (made, inertia) = float(masses[index]), self._made[index]
+            more = {"localInertiaDiagonal": [i * mass / made for i in inertia]} if self._keeps_inertia else {}
+            self._bullet.changeDynamics(self.body, self.links[index], mass=mass, **more)
+        self._masses = np.array(masses, float)
+
+    def set_joints(self, positions: np.ndarray, velocities: np.ndarray) -> None:
+        """Both (9,): radians, radians per second."""
+        pairs = [[float(q)] for q in positions], [[float(v)] for v in velocities]
+        self._bullet.resetJointStatesMultiDof(self.body, self.joints, *pairs)
+
+    def joint_state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities, (9,) each."""
+        states = self._bullet.getJointStates(self.body, self.joints)
+        return np.array([s[0] for s in states]), np.array([s[1] for s in states])
+
+    def tips(self) -> np.ndarray:
+        """Finger tips, (3, 3) metres, z from the floor."""
+        states = self._bullet.getLinkStates(self.body, self.tip_links, computeForwardKinematics=1)
+        return np.array([s[4] for s in states]) - (0, 0, FLOOR)
+
+    def follow(self, target: list[float]) -> list[float]:
+        """One time step's torques towards joint positions (9); plain floats, since arrays of nine cost more.  -> applied (9)"""
+        states = self._bullet.getJointStates(self.body, self.joints)
+        wanted = [_GAIN * (goal - s[0]) - d * s[1] for goal, s, d in zip(target, states, _DAMPING)]
+        return self._drive(wanted, states)
+
+    def push(self, torques: list[float]) -> list[float]:
+        """One time step of given torques (9), within the safety limits.  -> applied (9)"""
+        return self._drive(torques, self._bullet.getJointStates(self.body, self.joints))
+
+    def _drive(self, wanted: list[float], states) -> list[float]:
+        """Cut, damp, cut again, as the real robot's firmware does."""
+        applied = []
+        for torque, state, damping in zip(wanted, states, _SAFETY):
+            torque = min(max(torque, -MAX_TORQUE), MAX_TORQUE) - damping * state[1]
+            applied.append(min(max(torque, -MAX_TORQUE), MAX_TORQUE))
+        self._bullet.setJointMotorControlArray(self.body, self.joints, self._bullet.TORQUE_CONTROL, forces=applied)
+        return applied

@@ -1,0 +1,79 @@
+"""Pick and place: one block, its goal on the floor beyond a wall."""
+
+import numpy as np
+
+from envs.trifinger.geometry import angle_between
+from envs.trifinger.state import State, block, goal, obstacle
+from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, same_size
+
+_LIFT = 0.15  # metres: how high the block should go while the wall is between it and the goal
+_NEAR, _FAR = {"a": 0.07, "b": 0.12}, {"a": 0.12, "b": 0.15}  # metres from the middle
+_SECTOR = (np.pi / 6, 5 * np.pi / 6)
+
+
+class PickAndPlace(Task):
+    """Reference section 9.4. dense_weights: approach, way along the floor, way up or down, turn, jerk.
+
+    Differs from CausalWorld: the goal's sector is not upside down there (its bounds refuse every goal in a fresh
+    environment, section 14 j), the block stays on its own side of the wall, and the goal on the other.
+    """
+
+    name = "pick_and_place"
+    dense_weights = (750.0, 50.0, 250.0, 0.0, 0.005)
+    fractional_weight = 0.0
+
+    def objects(self) -> State:
+        return {
+            "tool_block": block((0, -0.09, 0.0325)),
+            "goal_block": goal((0, 0.09, 0.0325)),
+            "obstacle": obstacle((0, 0, 0.0325), (0.5, 0.015, 0.065)),
+        }
+
+    def variables(self, state, source="code"):
+        table = super().variables(state, source)
+        side = 1.0 if state["tool_block"]["cartesian_position"][1] > 0 else -1.0
+        for name, where in (("tool_block", side), ("goal_block", -side)):
+            path, z = f"{name}/cylindrical_position", state[name]["size"][2] / 2
+            phi = sorted(where * angle for angle in _SECTOR)
+            spaces = (((_NEAR[s], phi[0], z), (_FAR[s], phi[1], z)) for s in "ab")
+            table[path] = table[path].only(*spaces)
+        wall = table["obstacle/size"]
+        table["obstacle/size"] = wall.only(((0.5, 0.015, 0.02), (0.5, 0.015, 0.065)), ((0.5, 0.015, 0.065), (0.5, 0.015, 0.1)))
+        return table
+
+    def linked(self, changes: Changes, state: State) -> Changes:
+        changes = same_size(changes, state)
+        size = changes.get("obstacle/size")
+        if size is not None and "obstacle/cartesian_position" not in changes:
+            x, y, _ = state["obstacle"]["cartesian_position"]
+            changes = {**changes, "obstacle/cartesian_position": np.array([x, y, size[2] / 2])}
+        return changes
+
+    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+        flat = slice(0, 2)
+
+        def height(moment: Moment) -> float:
+            tool, aim = moment.place("tool_block"), moment.place("goal_block")
+            beyond = np.sign(tool[1]) != np.sign(aim[1])
+            return abs(float(tool[2] - (_LIFT if beyond else moment.state["goal_block"]["size"][2] / 2)))
+
+        def turn(moment: Moment) -> float:
+            return angle_between(moment.state["goal_block"]["orientation"], moment.state["tool_block"]["orientation"])
+
+        return (
+            before.reach("tool_block") - now.reach("tool_block"),
+            before.gap("goal_block", "tool_block", flat) - now.gap("goal_block", "tool_block", flat),
+            height(before) - height(now),
+            turn(before) - turn(now),
+            -float(np.linalg.norm(now.state["joint_velocities"] - before.state["joint_velocities"])),
+        )
+
+    def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
+        """The block on a side drawn by a coin, at rho .09; the goal anywhere beyond the wall."""
+        side = rng.choice([-1.0, 1.0])
+        z = state["tool_block"]["size"][2] / 2
+        start = np.array([0.0, side * 0.09, z])
+        moved = {**state, "tool_block": {**state["tool_block"], "cartesian_position": start}}
+        table = self.variables(moved, source)
+        paths = ("goal_block/cylindrical_position", "goal_block/euler_orientation")
+        return {"tool_block/cartesian_position": start} | {path: drawn(rng, table, path, space) for path in paths}

@@ -1,0 +1,61 @@
+"""Picking: one block, its goal above the middle of the arena."""
+
+import numpy as np
+
+from envs.trifinger.state import State, block, goal
+from envs.trifinger.tasks.task import Changes, Moment, Task, on_floor, same_size
+
+_HEIGHT = {"a": (0.08, 0.20), "b": (0.20, 0.25)}  # metres of the goal
+
+
+class Picking(Task):
+    """Reference section 9.3. dense_weights: height won and left, centre won and left, approach won and left, grasp, jerk."""
+
+    name = "picking"
+    dense_weights = (250.0, 0.0, 125.0, 0.0, 750.0, 0.0, 0.0, 0.005)
+
+    def __init__(self, goal_height: float = 0.15) -> None:
+        self._goal_height = goal_height
+
+    def objects(self) -> State:
+        return {"tool_block": block((0, 0, 0.0325)), "goal_block": goal((0, 0, self._goal_height))}
+
+    def variables(self, state, source="code"):
+        table = super().variables(state, source)
+        tool, aim = "tool_block/cylindrical_position", "goal_block/cylindrical_position"
+        table[tool] = on_floor(table[tool], state["tool_block"]["size"][2])
+        table[aim] = table[aim].only(*(((0, 0, low), (0, 0, high)) for low, high in _HEIGHT.values()))
+        return table
+
+    def linked(self, changes: Changes, state: State) -> Changes:
+        changes = same_size(changes, state, z=False)
+        size = changes.get("tool_block/size")
+        if size is not None and not {"tool_block/cylindrical_position", "tool_block/cartesian_position"} & changes.keys():
+            x, y, _ = state["tool_block"]["cartesian_position"]
+            changes["tool_block/cartesian_position"] = np.array([x, y, size[2] / 2])
+        return changes
+
+    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+        def height(moment: Moment) -> float:
+            return abs(float(moment.place("tool_block")[2] - moment.place("goal_block")[2]))
+
+        def centre(moment: Moment) -> float:
+            return float(np.hypot(*moment.place("tool_block")[:2]))
+
+        velocities = now.state["joint_velocities"] - before.state["joint_velocities"]
+        return (
+            height(before) - height(now), -height(now), centre(before) - centre(now), -centre(now),
+            before.reach("tool_block") - now.reach("tool_block"), -now.reach("tool_block"),
+            -self._apart(now), -float(np.linalg.norm(velocities)),
+        )  # fmt: skip
+
+    def _apart(self, now: Moment) -> float:
+        """How far the two nearest tips are outside the block's size, a mean over their three coordinates each."""
+        away = np.abs(now.tips - now.place("tool_block"))
+        nearest = np.argsort(np.linalg.norm(away, axis=1))[:2]
+        outside = np.where(away > now.state["tool_block"]["size"], away, 0.0)
+        return float(outside[nearest].mean(1).sum())
+
+    def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
+        low, high = self.variables(state, source)["goal_block/cylindrical_position"].space(space)
+        return {"goal_block/cylindrical_position": rng.uniform(low, high)}

@@ -1,0 +1,42 @@
+"""Pushing: one block, its goal on the floor."""
+
+import numpy as np
+
+from envs.trifinger.geometry import angle_between
+from envs.trifinger.state import State, block, goal
+from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, on_floor, same_size
+
+
+class Pushing(Task):
+    """Reference section 9.2. dense_weights: approach, way to the goal, turn (the paper has no third term)."""
+
+    name = "pushing"
+    dense_weights = (750.0, 250.0, 100.0)
+
+    def objects(self) -> State:
+        return {"tool_block": block((0, -0.08, 0.0325)), "goal_block": goal((0, 0.08, 0.0325))}
+
+    def variables(self, state, source="code"):
+        table = super().variables(state, source)
+        for name in ("tool_block", "goal_block"):
+            path = f"{name}/cylindrical_position"
+            table[path] = on_floor(table[path], state[name]["size"][2])
+        return table
+
+    def linked(self, changes: Changes, state: State) -> Changes:
+        return same_size(changes, state)
+
+    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+        def turn(moment: Moment) -> float:
+            return angle_between(moment.state["goal_block"]["orientation"], moment.state["tool_block"]["orientation"])
+
+        return (
+            before.reach("tool_block") - now.reach("tool_block"),
+            before.gap("goal_block", "tool_block") - now.gap("goal_block", "tool_block"),
+            turn(before) - turn(now),
+        )
+
+    def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
+        table = self.variables(state, source)
+        paths = ("goal_block/cylindrical_position", "goal_block/euler_orientation")
+        return {path: drawn(rng, table, path, space) for path in paths}

@@ -1,0 +1,120 @@
+"""Task: the promise of every task, small enough that a user's own fits on one page.
+
+A task says which objects there are, which of their variables may be set within which spaces, what a change brings with it,
+what is observed and what is rewarded. It keeps nothing between steps: all that happens stands in the state.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from envs.trifinger.box_overlap import overlap
+from envs.trifinger.robot import REST
+from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, boxes, of_type
+from envs.trifinger.variables import Variable, scene_variables
+
+Changes = dict[str, np.ndarray]  # path of a variable -> value
+BLOCK = ("type", "size", "cartesian_position", "orientation", "linear_velocity", "angular_velocity")
+STILL = ("type", "size", "cartesian_position", "orientation")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What rewards look at. tips (3, 3) metres from the floor; torques (9,) of the last time step."""
+
+    state: State
+    tips: np.ndarray
+    torques: np.ndarray
+
+    def reach(self, name: str) -> float:
+        """Frobenius norm of the tips minus an object's place."""
+        return float(np.linalg.norm(self.tips - self.state[name]["cartesian_position"]))
+
+    def place(self, name: str) -> np.ndarray:
+        return self.state[name]["cartesian_position"]
+
+    def gap(self, a: str, b: str, axes: slice = slice(None)) -> float:
+        """Distance of two objects, along the axes given."""
+        return float(np.linalg.norm((self.place(a) - self.place(b))[axes]))
+
+
+class Task:
+    """Base of all tasks; subclasses override what differs."""
+
+    name: str
+    dense_weights: tuple[float, ...] = ()
+    fractional_weight: float = 1.0
+    start_pose: np.ndarray = REST
+
+    def objects(self) -> State:
+        """Blocks, obstacles and goals as they start, in the order in which they are observed."""
+        raise NotImplementedError
+
+    def seconds(self, state: State) -> float:
+        """Time limit: ten seconds for every rigid object."""
+        return 10.0 * len(of_type(state, CUBE, STATIC))
+
+    def variables(self, state: State, source: str = "code") -> dict[str, Variable]:
+        """Path -> Variable: what may be set in this state, and the spaces A and B."""
+        return scene_variables(state, source)
+
+    def values(self, state: State) -> Changes:
+        """Current values of variables that only this task has (those of the state need not be repeated)."""
+        return {}
+
+    def linked(self, changes: Changes, state: State) -> Changes:
+        """The changes and all that they bring with them, in variables of the state."""
+        return changes
+
+    def features(self, state: State) -> list[tuple[str, tuple[str, ...]]]:
+        """Objects in the order of the observation, each with its features: blocks, then goals, then obstacles."""
+        blocks = [(name, BLOCK) for name in of_type(state, CUBE)]
+        return blocks + [(name, STILL) for name in of_type(state, GOAL, GOAL_SPHERE) + of_type(state, STATIC)]
+
+    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+        """One number for each of `dense_weights`."""
+        return ()
+
+    def fraction(self, now: Moment, method: str = "exact") -> float:
+        """Fractional success, in [0, 1]: the filled share of the goals."""
+        return overlap(boxes(now.state, of_type(now.state, CUBE)), boxes(now.state, of_type(now.state, GOAL)), method)
+
+    def solved(self, fraction: float) -> bool:
+        return fraction > 0.9
+
+    def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
+        """A new goal drawn from a space (a | b | ab)."""
+        raise NotImplementedError
+
+
+def drawn(rng: np.random.Generator, table: Mapping[str, Variable], path: str, space: str) -> np.ndarray:
+    """One value of a variable, uniform in its space, component by component."""
+    variable = table[path]
+    low, high = variable.space(space)
+    return rng.integers(low, high + 1) if variable.integer else rng.uniform(low, high)
+
+
+def on_floor(variable: Variable, height: float) -> Variable:
+    """A cylindrical position whose z is pinned to half the block's height."""
+
+    def pinned(given):
+        low, high = given[0].copy(), given[1].copy()
+        low[2] = high[2] = height / 2
+        return low, high
+
+    return variable.only(pinned(variable.a), pinned(variable.b))
+
+
+def same_size(changes: Changes, state: State, tool: str = "tool_block", goal: str = "goal_block", z: bool = True) -> Changes:
+    """A size given for the block or its goal is the other's too (the goal's wins); both stand on the floor with it."""
+    size = changes.get(f"{goal}/size", changes.get(f"{tool}/size"))
+    if size is None:
+        return changes
+    changes = {**changes, f"{goal}/size": size, f"{tool}/size": size}
+    for name in (tool, goal) if z else ():
+        if not {f"{name}/cylindrical_position", f"{name}/cartesian_position"} & changes.keys():
+            place = state[name]["cartesian_position"].copy()
+            place[2] = size[2] / 2
+            changes[f"{name}/cartesian_position"] = place
+    return changes
