@@ -47,8 +47,8 @@ class TriFingerEnv(gym.Env):
 
     def __init__(
         self, task: str | Task = "pushing", *, action_mode: str = "joint_positions", skip_frame: int = 10,
-        normalized: bool = True, clip: bool = True, reward: str = "dense", score: str = "exact", dynamics: str = "default", collision: str = "mesh",
-        robot: str = "edu", space: str | None = "ab", source: str = "code", max_steps: int | None = None,
+        normalized: bool = True, clip: bool = True, reward: str = "dense", score: str = "exact", dynamics: str = "default",
+        collision: str = "mesh", robot: str = "edu", space: str | None = "ab", source: str = "code", max_steps: int | None = None,
         task_params: Mapping | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         for name, value, known in (
@@ -116,7 +116,7 @@ class TriFingerEnv(gym.Env):
             if not verdict.accepted:
                 raise Problem(f"the start was refused: {'; '.join(verdict.reasons)}")
         self._begin(state)
-        return self._observe(), self._info()
+        return self.observe(), self.success()
 
     def _begin(self, state: State, steps: int = 0) -> None:
         self.world.load(state)
@@ -139,7 +139,7 @@ class TriFingerEnv(gym.Env):
         self._now = Moment(self.world.read(), self.world.robot.tips(), torques)
         fraction = self.task.fraction(self._now, self.score)
         info = {"fractional_success": fraction, "success": self.task.solved(fraction)}
-        return self._observe(), self._reward(before, fraction), False, self._steps >= self._limit, info
+        return self.observe(), self._reward(before, fraction), False, self._steps >= self._limit, info
 
     def _command(self, action) -> np.ndarray:
         """The action in its mode's units, (9,): joint positions, or torques."""
@@ -157,9 +157,10 @@ class TriFingerEnv(gym.Env):
             origin = {"joint_positions": self._target, "joint_torques": self._now.torques}
             action = action + origin.get(self._mode, self._now.tips.ravel())
             action = np.clip(action, *(np.array(limit) for limit in _LIMITS[self._mode]))
-        return self._joints_for(action.reshape(3, 3)) if self._mode == "end_effector_positions" else action
+        return self.joints_for(action.reshape(3, 3)) if self._mode == "end_effector_positions" else action
 
-    def _joints_for(self, tips: np.ndarray) -> np.ndarray:
+    def joints_for(self, tips: np.ndarray) -> np.ndarray:
+        """Joints (9,) whose tips (3, 3) come nearest to those given (see `Kinematics.joints`)."""
         if self._kinematics is None:
             self._kinematics = Kinematics(self._model)
         return self._kinematics.joints(tips, self._now.state["joint_positions"])
@@ -175,10 +176,13 @@ class TriFingerEnv(gym.Env):
         weighted = sum(weight * term for weight, term in zip(self.task.dense_weights, terms, strict=True))
         return self.dt * (weighted + self.task.fractional_weight * fraction)
 
-    def _observe(self) -> np.ndarray:
+    def observe(self) -> np.ndarray:
+        """The observation of this moment."""
+        self._need_reset()
         return self._observer.observe(self._now.state, self._now.tips, (self._limit - self._steps) * self.dt)
 
-    def _info(self) -> dict:
+    def success(self) -> dict:
+        """{"fractional_success": float, "success": bool} of this moment"""
         fraction = self.task.fraction(self._now, self.score)
         return {"fractional_success": fraction, "success": self.task.solved(fraction)}
 

@@ -34,6 +34,12 @@ class Kinematics:
         pinocchio.framesForwardKinematics(self._model, self._data, np.asarray(joints, float))
         return np.array([self._data.oMf[frame].translation for frame in self._frames]) - (0, 0, FLOOR)
 
+    def link_poses(self, joints: np.ndarray) -> dict[str, np.ndarray]:
+        """Every link of the URDF: its name -> (4, 4) pose in the world, whose zero lies FLOOR below the floor."""
+        pinocchio.framesForwardKinematics(self._model, self._data, np.asarray(joints, float))
+        bodies = (i for i, frame in enumerate(self._model.frames) if frame.type == pinocchio.FrameType.BODY)
+        return {self._model.frames[i].name: self._data.oMf[i].homogeneous for i in bodies}
+
     def joints(self, tips: np.ndarray, start: np.ndarray = REST) -> np.ndarray:
         """Joints (9,) within their limits whose tips come nearest to the wanted ones, searched from `start`.
 

@@ -1,4 +1,4 @@
-"""Every causalwm/ id keeps Gymnasium's promises, one board or many."""
+"""Every id of a grid world keeps Gymnasium's promises, one board or many."""
 
 import gymnasium as gym
 import numpy as np
@@ -8,7 +8,7 @@ from gymnasium.utils.env_checker import check_env
 import envs  # noqa: F401  registers the ids
 from envs.problem import Problem
 
-IDS = sorted(name for name in gym.registry if name.startswith("causalwm/"))
+IDS = sorted(name for name in gym.registry if name.startswith(("causalwm/Physics", "causalwm/Chemistry")))
 PLAYED = [name for name in IDS if "Physics" in name or "Chain5" in name or name == "causalwm/ChemistryJungle10Delayed-v0"]
 
 

@@ -1,0 +1,55 @@
+"""Cameras: where from, where to, how wide. Three stand around the arena as in CausalWorld (reference section 4)."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Camera:
+    """eye, target (3,) metres in the world; fov: vertical, degrees; size in pixels.
+
+    mirrored: rows read from right to left, as CausalWorld's pictures are.
+    """
+
+    eye: tuple[float, float, float]
+    target: tuple[float, float, float]
+    fov: float = 52.0
+    height: int = 128
+    width: int = 128
+    near: float = 0.02
+    far: float = 4.0
+    mirrored: bool = False
+
+    def sized(self, height: int, width: int) -> "Camera":
+        return replace(self, height=height, width=width)
+
+    def view(self) -> np.ndarray:
+        """World -> camera, (4, 4): x to the right, y up, looking along -z."""
+        eye, forward = np.array(self.eye), np.array(self.target) - self.eye
+        forward = forward / np.linalg.norm(forward)
+        up = np.array([0.0, 0.0, 1.0]) if abs(forward[2]) < 0.999 else np.array([0.0, 1.0, 0.0])
+        right = np.cross(forward, up)
+        right /= np.linalg.norm(right)
+        turn = np.stack([right, np.cross(right, forward), -forward])
+        return np.block([[turn, -(turn @ eye)[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
+
+    def projection(self) -> np.ndarray:
+        """Camera -> clip space of OpenGL, (4, 4)."""
+        scale, n, f = 1 / np.tan(np.radians(self.fov) / 2), self.near, self.far
+        return np.array([
+            [scale * self.height / self.width, 0, 0, 0], [0, scale, 0, 0],
+            [0, 0, (f + n) / (n - f), 2 * f * n / (n - f)], [0, 0, -1, 0],
+        ])  # fmt: skip
+
+    def metres(self, depth: np.ndarray) -> np.ndarray:
+        """A depth buffer in [0, 1] -> distance along the view axis in metres."""
+        return self.near * self.far / (self.far - depth * (self.far - self.near))
+
+
+VIEWS = (  # the reference's eyes, and the table points that they look at
+    Camera((0.2496, 0.2458, 0.58), (-0.048, -0.029, 0.0)),
+    Camera((0.0047, -0.2834, 0.58), (0.0, 0.032, 0.0)),
+    Camera((-0.2470, 0.2513, 0.50), (0.023, -0.027, 0.0)),
+)
+FILM = Camera((0.0, -0.30, 0.52), (0.0, 0.0, 0.0), fov=60.0, height=240, width=320)  # of render()

@@ -1,0 +1,72 @@
+"""Curricula: which actor intervenes in which episodes, and at which step of them."""
+
+from dataclasses import dataclass
+
+import gymnasium as gym
+import numpy as np
+
+from envs.problem import Problem
+from envs.trifinger.actors import Actor
+
+TRIES = 5  # wishes drawn before an episode goes on without one
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An actor's turn: episodes first, first + period, ... up to last (none = for ever), at a step; 0 = the start."""
+
+    actor: Actor
+    first: int = 0
+    last: int | None = None
+    period: int = 1
+    step: int = 0
+
+    def __post_init__(self) -> None:
+        if self.first < 0 or self.period < 1 or self.step < 0 or (self.last is not None and self.last < self.first):
+            raise Problem(f"a turn needs 0 <= first <= last, period >= 1, step >= 0; got {self}")
+
+    def fires(self, episode: int, step: int) -> bool:
+        within = self.first <= episode and (self.last is None or episode <= self.last)
+        return within and (episode - self.first) % self.period == 0 and step == self.step
+
+
+class Curriculum(gym.Wrapper):
+    """Intervenes on a TriFingerEnv. Wishes of actors that fire together are one wish, the later actor's word counts.
+
+    Every episode counts its steps from 0, so turns within an episode fire in each. info["interventions"]: where an actor
+    fired, {"accepted": bool, "tries": int, "reasons": [...], "applied": path -> value}; never silent about a refusal.
+    """
+
+    def __init__(self, env: gym.Env, turns: list[Turn]) -> None:
+        super().__init__(env)
+        self._turns, self.episode, self._step = list(turns), -1, 0
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None):
+        observation, info = self.env.reset(seed=seed, options=options)
+        self.episode, self._step = self.episode + 1, 0
+        return self._act(observation, info)
+
+    def step(self, action):
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._step += 1
+        if not truncated:
+            observation, info = self._act(observation, info)
+        return observation, reward, terminated, truncated, info
+
+    def _act(self, observation: np.ndarray, info: dict):
+        actors = [turn.actor for turn in self._turns if turn.fires(self.episode, self._step)]
+        if not actors:
+            return observation, info
+        report = intervene(self.env.unwrapped, actors, self.env.unwrapped.np_random)
+        base = self.env.unwrapped
+        return base.observe(), {**info, **base.success(), "interventions": report}
+
+
+def intervene(env, actors: list[Actor], rng: np.random.Generator) -> dict:
+    """Draw wishes until one is accepted, TRIES times at most.  -> what came of it"""
+    for tries in range(1, TRIES + 1):
+        wish = {path: value for actor in actors for path, value in actor.wish(env, rng).items()}
+        verdict = env.intervene(wish)
+        if verdict.accepted:
+            break
+    return {"accepted": verdict.accepted, "tries": tries, "reasons": list(verdict.reasons), "applied": dict(verdict.applied)}

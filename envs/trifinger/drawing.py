@@ -1,0 +1,141 @@
+"""What is drawn: a state as a list of parts, each a shape at a pose in a colour. Renderers know nothing else.
+
+Segments: 0 nothing, 1 floor, 2 wall, 3 robot, 10 + i the i-th block or obstacle of the state, 100 + i the i-th goal.
+"""
+
+import math
+import tempfile
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from envs.trifinger.box_overlap import rotation
+from envs.trifinger.hulls import read_stl
+from envs.trifinger.kinematics import Kinematics
+from envs.trifinger.robot import FINGERS, FLOOR
+from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, of_type
+from envs.trifinger.urdf import write_urdf
+from envs.trifinger.world import WALL_HEIGHT, WALL_RADIUS
+
+NOTHING, FLOOR_SEGMENT, WALL_SEGMENT, ROBOT_SEGMENT, FIRST_BLOCK, FIRST_GOAL = 0, 1, 2, 3, 10, 100
+PARKED = np.array([-1.57, -1.2, -3.0] * 3)  # radians: out of the pictures' middle, as in CausalWorld's goal views
+_GRID = 1e-3  # metres: corners of meshes nearer than that are one; a pixel sees four times as much
+_PART_OF_LINK = {"base": 0, "upper": 1, "middle": 2, "lower": 3, "tip": 3}
+
+
+@dataclass(frozen=True)
+class Part:
+    """shape: a name of `triangles`; pose (4, 4) carries its size; color (3,) in [0, 1]; alpha < 1 is drawn last."""
+
+    shape: str
+    pose: np.ndarray
+    color: np.ndarray
+    segment: int
+    alpha: float = 1.0
+
+
+@lru_cache
+def triangles(shape: str) -> np.ndarray:
+    """Corners of a shape's triangles, (n, 3, 3): box and sphere of size 1, floor, wall, or the path of an STL file."""
+    if shape == "box":
+        square = np.array([[-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, -1, 1], [1, 1, 1], [-1, 1, 1]]) / 2
+        turns = [
+            np.eye(3),
+            np.diag([1, -1, -1]),
+            *(np.roll(np.eye(3), k, 0) @ np.diag(s) for k in (1, 2) for s in ((1, 1, 1), (1, -1, -1))),
+        ]
+        return np.concatenate([square @ turn.T for turn in turns]).reshape(-1, 3, 3)
+    if shape == "sphere":
+        u, v = np.meshgrid(np.linspace(0, 2 * np.pi, 17), np.linspace(0, np.pi, 9), indexing="ij")
+        grid = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], -1) / 2
+        return _quads(grid[:-1, 1:], grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:])
+    if shape == "floor":
+        square = np.array([[-0.355, -0.38, 0], [0.355, -0.38, 0], [0.355, 0.38, 0], [-0.355, 0.38, 0]])
+        return np.stack([square[:3], square[[0, 2, 3]]])
+    if shape == "wall":
+        angle = np.linspace(0, 2 * np.pi, 97)
+        ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], -1)
+        inner, outer, up = ring * WALL_RADIUS, ring * (WALL_RADIUS + 0.003), np.array([0, 0, WALL_HEIGHT])
+        inside = _quads(inner[1:], inner[:-1], inner[:-1] + up, inner[1:] + up)
+        rim = _quads(inner[1:] + up, inner[:-1] + up, outer[:-1] + up, outer[1:] + up)
+        return np.concatenate([inside, rim, _quads(outer[:-1], outer[1:], outer[1:] + up, outer[:-1] + up)])
+    corners = np.round(read_stl(Path(shape)) / _GRID) * _GRID
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    return corners[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 1e-12]
+
+
+def _quads(a, b, c, d) -> np.ndarray:
+    return np.stack([np.stack([a, b, c], -2), np.stack([a, c, d], -2)]).reshape(-1, 3, 3)
+
+
+@lru_cache
+def _visuals(model: str) -> tuple[tuple[str, str, np.ndarray, int], ...]:
+    """(link, mesh file, offset in the link (4, 4), which of the finger's four variables colours it), of the URDF."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "robot.urdf"
+        write_urdf(path, model)
+        links = ET.parse(path).iter("link")
+        found = []
+        for link in links:
+            name = link.get("name")
+            for visual in link.findall("visual"):
+                mesh, origin = visual.find("geometry/mesh"), visual.find("origin")
+                if mesh is None or not name.startswith("finger"):
+                    continue
+                offset = np.eye(4)
+                if origin is not None:
+                    offset[:3, 3] = [float(x) for x in origin.get("xyz", "0 0 0").split()]
+                    offset[:3, :3] = _from_rpy(*(float(x) for x in origin.get("rpy", "0 0 0").split()))
+                finger = (0, 120, 240).index(int(name.rsplit("_", 1)[1]))
+                found.append((name, mesh.get("filename"), offset, finger * 4 + _PART_OF_LINK[name.split("_")[1]]))
+    return tuple(found)
+
+
+def _from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
+    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a), math.sin(a)) for a in (roll, pitch, yaw))
+    return (
+        np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+        @ np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+        @ np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    )
+
+
+class Drawing:
+    """Makes the parts of states, for one robot model."""
+
+    def __init__(self, model: str = "edu") -> None:
+        self._model, self._kinematics = model, Kinematics(model)
+
+    def scene(self, state: State, goal_alpha: float = 0.0) -> list[Part]:
+        """Robot, arena, blocks, and the goals where goal_alpha > 0."""
+        parts = self._arena(state) + self._robot(state, state["joint_positions"])
+        parts += [self._object(state[name], FIRST_BLOCK + i) for i, name in enumerate(of_type(state, CUBE, STATIC))]
+        return parts + (self._goals(state, goal_alpha) if goal_alpha else [])
+
+    def goals(self, state: State) -> list[Part]:
+        """The goals alone in the arena, the robot's fingers raised."""
+        return self._arena(state) + self._robot(state, PARKED) + self._goals(state, 1.0)
+
+    def _arena(self, state: State) -> list[Part]:
+        ground = np.eye(4)
+        ground[2, 3] = FLOOR
+        floor = Part("floor", ground, state["floor_color"], FLOOR_SEGMENT)
+        return [floor, Part("wall", ground, state["stage_color"], WALL_SEGMENT)]
+
+    def _robot(self, state: State, joints: np.ndarray) -> list[Part]:
+        poses = self._kinematics.link_poses(joints)
+        colors = [state[f"robot_finger_{finger}_link_{part}"]["color"] for finger in FINGERS for part in range(4)]
+        return [Part(mesh, poses[link] @ offset, colors[i], ROBOT_SEGMENT) for link, mesh, offset, i in _visuals(self._model)]
+
+    def _goals(self, state: State, alpha: float) -> list[Part]:
+        return [self._object(state[name], FIRST_GOAL + i, alpha) for i, name in enumerate(of_type(state, GOAL, GOAL_SPHERE))]
+
+    @staticmethod
+    def _object(thing: dict, segment: int, alpha: float = 1.0) -> Part:
+        pose = np.eye(4)
+        pose[:3, :3] = rotation(thing["orientation"]) * thing["size"]
+        pose[:3, 3] = thing["cartesian_position"] + (0, 0, FLOOR)
+        return Part("sphere" if int(thing["type"]) == GOAL_SPHERE else "box", pose, thing["color"], segment, alpha)

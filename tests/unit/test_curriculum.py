@@ -1,0 +1,126 @@
+"""Actors wish for what they promise, and curricula let them act when they should."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pybullet")
+from envs.problem import Problem  # noqa: E402
+from envs.trifinger import make  # noqa: E402
+from envs.trifinger.actors import (  # noqa: E402
+    GoalActor,
+    JointsActor,
+    PhysicalActor,
+    PoseActor,
+    RandomActor,
+    VariablesActor,
+    VisualActor,
+)
+from envs.trifinger.curriculum import TRIES, Curriculum, Turn, intervene  # noqa: E402
+from envs.trifinger.tasks import TASKS  # noqa: E402
+
+RNG = np.random.default_rng
+
+
+@pytest.fixture
+def env():
+    env = make()
+    env.reset(seed=0)
+    yield env
+    env.close()
+
+
+@pytest.mark.parametrize("actor, has, lacks", [
+    (GoalActor(), {"goal_block/cylindrical_position"}, {"tool_block/cylindrical_position"}),
+    (VisualActor(), {"floor_color", "tool_block/color", "robot_finger_60_link_0/color"}, {"tool_block/mass"}),
+    (PhysicalActor("tool"), {"tool_block/mass"}, {"floor_friction"}),
+    (PhysicalActor("floor"), {"floor_friction"}, {"stage_friction"}),
+    (PhysicalActor("robot"), {"robot_finger_300_link_3/mass"}, {"tool_block/mass"}),
+    (PoseActor(), {"tool_block/cylindrical_position", "tool_block/euler_orientation"}, {"goal_block/cylindrical_position"}),
+    (PoseActor(orientations=False), {"tool_block/cylindrical_position"}, {"tool_block/euler_orientation"}),
+    (VariablesActor(["tool_block/mass", "floor_friction"]), {"tool_block/mass", "floor_friction"}, {"stage_friction"}),
+    (JointsActor(), {"joint_positions"}, {"tool_block/mass"}),
+])  # fmt: skip
+def test_an_actor_wishes_for_its_own_variables(env, actor, has, lacks):
+    wish = actor.wish(env, RNG(0)).keys()
+    assert has <= wish and not lacks & wish
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("space", ["a", "b"])
+def test_the_random_actor_finds_a_world_in_a_few_tries(task, space):
+    """In CausalWorld it stops with an error on some tasks, and P5 to P9 of pick_and_place are always refused."""
+    env, rng = make(task), RNG(0)
+    for _ in range(20):
+        env.reset()
+        wish = RandomActor(space).wish(env, rng)
+        assert "joint_positions" not in wish
+        keys = {path.rpartition("/")[2] for path in wish}
+        assert not ({"size"} <= keys and {"cylindrical_position"} & keys)
+        report = intervene(env, [RandomActor(space)], rng)
+        assert report["accepted"] and report["tries"] <= TRIES
+    env.close()
+
+
+def test_wishes_lie_in_their_space(env):
+    for space in "ab":
+        wish = RandomActor(space).wish(env, RNG(1))
+        for path in ("tool_block/mass", "floor_friction"):
+            low, high = env.variables()[path].space(space)
+            assert low <= wish[path] <= high
+
+
+@pytest.mark.parametrize("turn, fires", [
+    (Turn(None), {(e, 0) for e in range(6)}),
+    (Turn(None, first=1, last=4, period=2), {(1, 0), (3, 0)}),
+    (Turn(None, first=2, step=3), {(2, 3), (3, 3), (4, 3), (5, 3)}),
+])  # fmt: skip
+def test_when_a_turn_fires(turn, fires):
+    assert {(e, s) for e in range(6) for s in range(5) if turn.fires(e, s)} == fires
+
+
+def test_turns_within_an_episode_fire_in_every_episode():
+    """CausalWorld counts steps over the whole run, so they fire once."""
+    env = Curriculum(make(), [Turn(PhysicalActor("tool"), step=2), Turn(GoalActor(), period=2)])
+    goals, masses = [], []
+    for _ in range(4):
+        _, info = env.reset(seed=None)
+        goals.append("interventions" in info)
+        for step in range(4):
+            before = env.unwrapped.state["tool_block"]["mass"]
+            info = env.step(np.zeros(9))[4]
+            assert ("interventions" in info) == (step == 1)
+            if step == 1:
+                assert info["interventions"]["accepted"]
+                masses.append(float(env.unwrapped.state["tool_block"]["mass"]))
+            else:
+                assert env.unwrapped.state["tool_block"]["mass"] == before
+    assert goals == [True, False, True, False] and len(set(masses)) == 4
+    env.close()
+
+
+def test_an_episode_after_an_intervention_starts_as_the_task_has_it(env):
+    env = Curriculum(make(), [Turn(RandomActor("b"), last=0)])
+    env.reset(seed=0)
+    assert env.unwrapped.state["tool_block"]["mass"] != 0.02
+    env.reset()
+    assert env.unwrapped.state["tool_block"]["mass"] == 0.02
+    env.close()
+
+
+def test_the_observation_shows_what_the_actor_did():
+    env = Curriculum(make(normalized=False), [Turn(VariablesActor(["goal_block/cylindrical_position"]))])
+    observation, info = env.reset(seed=0)
+    names = env.unwrapped._observer.names()
+    assert observation[names.index("goal_block/cartesian_position/0")] == info["interventions"]["applied"][
+        "goal_block/cylindrical_position"
+    ][0] * np.cos(info["interventions"]["applied"]["goal_block/cylindrical_position"][1])
+    env.close()
+
+
+def test_refusals(env):
+    with pytest.raises(Problem, match="no variable 'tool_blok': did you mean 'tool_block"):
+        VariablesActor(["tool_blok"]).wish(env, RNG(0))
+    with pytest.raises(Problem, match="begins with 'goal' has a mass"):
+        PhysicalActor("goal").wish(env, RNG(0))
+    with pytest.raises(Problem, match="period >= 1"):
+        Turn(None, period=0)
