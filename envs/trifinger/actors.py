@@ -59,9 +59,8 @@ class VariablesActor:
         for name in self._names:
             found = [path for path in free(table, self._space) if path == name or path.startswith(name + "/")]
             if not found:
-                raise Problem(
-                    f"space {self._space} of {env.task.name} has no variable '{name}': {nearest(name, free(table, self._space))}"
-                )
+                known = nearest(name, free(table, self._space))
+                raise Problem(f"space {self._space} of {env.task.name} has no variable '{name}': {known}")
             paths += found
         return draw_all(env, rng, list(dict.fromkeys(paths)), self._space)
 

@@ -48,8 +48,8 @@ class TriFingerEnv(gym.Env):
     def __init__(
         self, task: str | Task = "pushing", *, action_mode: str = "joint_positions", skip_frame: int = 10,
         normalized: bool = True, clip: bool = True, reward: str = "dense", score: str = "exact", dynamics: str = "default",
-        collision: str = "mesh", robot: str = "edu", space: str | None = "ab", source: str = "code", max_steps: int | None = None,
-        task_params: Mapping | None = None, render_mode: str | None = None,
+        collision: str = "mesh", robot: str = "edu", space: str | None = "ab", source: str = "code",
+        max_steps: int | None = None, task_params: Mapping | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         for name, value, known in (
             ("action_mode", action_mode, ACTION_MODES),
