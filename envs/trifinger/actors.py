@@ -11,7 +11,7 @@ import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.trifinger.interventions import applied
-from envs.trifinger.state import CUBE, of_type
+from envs.trifinger.state import CUBE, GOAL, STATIC, of_type
 from envs.trifinger.tasks.task import Changes, drawn
 from envs.trifinger.variables import Variable
 
@@ -73,7 +73,8 @@ class RandomActor:
 
     def wish(self, env, rng: np.random.Generator) -> Changes:
         left_out = _PLACES if rng.random() < 0.5 else ("size",)
-        paths = free(env.variables(), self._space)
+        rebuilt = of_type(env.state, CUBE, STATIC, GOAL) if env.task.family else []  # gone before they could be set
+        paths = [p for p in free(env.variables(), self._space) if p.partition("/")[0] not in rebuilt]
         return draw_all(
             env, rng, [p for p in paths if p != "joint_positions" and p.rpartition("/")[2] not in left_out], self._space
         )

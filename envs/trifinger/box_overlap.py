@@ -28,7 +28,9 @@ def overlap(blocks: np.ndarray, goals: np.ndarray, method: str = "exact") -> flo
         return 1.0
     if method == "legacy":
         return _legacy(blocks, goals)
-    shared = np.array([[box_intersection(block, goal) for goal in goals] for block in blocks]).reshape(len(blocks), len(goals))
+    shared = np.zeros((len(blocks), len(goals)))
+    for i, j in _near(blocks, goals):
+        shared[i, j] = box_intersection(blocks[i], goals[j])
     matched = shared[linear_sum_assignment(shared, maximize=True)] if shared.size > 1 else shared
     return min(1.0, float(matched.sum() / goals[:, 7:].prod(1).sum()))
 
@@ -38,6 +40,14 @@ def _rows(boxes, name: str) -> np.ndarray:
     if boxes.ndim != 2 or boxes.shape[1] != 10:
         raise Problem(f"{name} must have shape (n, 10): position 3, quaternion xyzw 4, size 3; got {boxes.shape}")
     return boxes
+
+
+def _near(blocks: np.ndarray, goals: np.ndarray) -> list[list[int]]:
+    """Pairs whose spheres meet; the others share nothing."""
+    if len(blocks) * len(goals) < 5:  # asking them all costs less
+        return [[i, j] for i in range(len(blocks)) for j in range(len(goals))]
+    reach = np.linalg.norm(blocks[:, None, 7:], axis=-1) + np.linalg.norm(goals[None, :, 7:], axis=-1)
+    return np.argwhere(2 * np.linalg.norm(blocks[:, None, :3] - goals[None, :, :3], axis=-1) < reach).tolist()
 
 
 def rotation(quaternion) -> np.ndarray:

@@ -112,7 +112,7 @@ class TriFingerEnv(gym.Env):
             raise Problem(f"reset has no option '{next(iter(options))}': known: interventions")
         state = self._start
         if wish:
-            verdict, state = self._interventions.attempt(wish, state)
+            verdict, state = self._interventions.attempt(wish, state, self.np_random)
             if not verdict.accepted:
                 raise Problem(f"the start was refused: {'; '.join(verdict.reasons)}")
         self._begin(state)
@@ -193,14 +193,15 @@ class TriFingerEnv(gym.Env):
     def value(self, path: str) -> np.ndarray:
         """A variable's value now."""
         self._need_reset()
-        if path not in self.variables():
-            raise Problem(f"there is no variable '{path}': {nearest(path, self.variables())}")
-        return np.array(value_of(self._now.state, self.task, path))
+        try:
+            return np.array(value_of(self._now.state, self.task, path))
+        except KeyError:
+            raise Problem(f"there is no variable '{path}': {nearest(path, self.variables())}") from None
 
     def intervene(self, wish: Mapping) -> Verdict:
         """Set variables now, within the episode; all or nothing. A refused wish changes nothing, not a bit."""
         self._need_reset()
-        verdict, state = self._interventions.attempt(wish, self._now.state)
+        verdict, state = self._interventions.attempt(wish, self._now.state, self.np_random)
         if verdict.accepted:
             joints = self._target
             self._begin(state, self._steps)
@@ -210,7 +211,7 @@ class TriFingerEnv(gym.Env):
     def set_start(self, wish: Mapping | None) -> Verdict:
         """From the next reset on, episodes begin so; None = as the task has it."""
         start = {**arena(self.world.robot.default_masses, self.task.start_pose), **self.task.objects()}
-        verdict, state = self._interventions.attempt(wish or {}, start)
+        verdict, state = self._interventions.attempt(wish or {}, start, self.np_random)
         if verdict.accepted:
             self._start = state
         return verdict

@@ -2,7 +2,8 @@
 
 import gymnasium as gym
 
-NAMES = ("reaching", "pushing", "picking", "pick_and_place", "stacking2")
+NAMES = ("reaching", "pushing", "picking", "pick_and_place", "stacking2", "towers", "stacked_blocks",
+         "creative_stacked_blocks", "general")  # fmt: skip
 
 
 def register() -> None:

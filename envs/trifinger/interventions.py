@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from envs.problem import nearest
+from envs.problem import Problem, nearest
 from envs.trifinger.box_overlap import rotation
 from envs.trifinger.geometry import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.trifinger.state import CUBE, GOAL, STATIC, State, of_type
@@ -80,16 +80,29 @@ class Interventions:
         self._task, self._source, self.space = task, source, space
         self._robot, self._collision, self._trial = robot, collision, None
 
-    def attempt(self, wish: Mapping, state: State) -> tuple[Verdict, State]:
-        """-> the verdict, and the state that the world must be given (the old one where refused)."""
-        given, reasons = self._read(flat(wish), self._task.variables(state, self._source))
-        if not reasons:
-            changes = self._task.linked(given, state)
-            after = applied(state, changes)
-            reasons = self._within(given, self._task.variables(after, self._source)) or self._feasible(after, changes)
-            if not reasons:
-                return Verdict(True, (), changes), after
-        return Verdict(False, tuple(reasons)), state
+    def attempt(self, wish: Mapping, state: State, rng: np.random.Generator) -> tuple[Verdict, State]:
+        """-> the verdict, and the state that the world must be given (the old one where refused).
+
+        rng: for what a change leaves open, such as where new blocks lie.
+        """
+        table = self._task.variables(state, self._source)
+        given, reasons = self._read(flat(wish), table)
+        family = {path: value for path, value in given.items() if path in self._task.family}
+        reasons = reasons or self._within(family, table)
+        if reasons:
+            return Verdict(False, tuple(reasons)), state
+        try:
+            built = self._task.rebuilt(state, family, rng) if family else state
+        except Problem as problem:
+            return Verdict(False, (str(problem),)), state
+        gone = [p for p in given if p not in family and p not in self._task.variables(built, self._source)]
+        if gone:
+            return Verdict(False, (f"{gone[0]} does not exist any more with {', '.join(family)} as wished",)), state
+        changes = self._task.linked({path: value for path, value in given.items() if path not in family}, built)
+        after = applied(built, changes)
+        reasons = self._within(given, self._task.variables(after, self._source))
+        reasons = reasons or self._feasible(after, changes, everything=bool(family.keys() - {"blocks_mass"}))
+        return (Verdict(False, tuple(reasons)), state) if reasons else (Verdict(True, (), {**family, **changes}), after)
 
     def _read(self, wish: Mapping[str, object], table: Mapping[str, Variable]) -> tuple[Changes, list[str]]:
         """Names, shapes and numbers.  -> values as arrays, reasons against them"""
@@ -129,11 +142,12 @@ class Interventions:
                     break
         return reasons
 
-    def _feasible(self, state: State, changes: Changes) -> list[str]:
+    def _feasible(self, state: State, changes: Changes, everything: bool) -> list[str]:
         """Whether bodies fit where they would be; nothing is asked where no change can matter."""
         touched = {path.partition("/")[0] for path in changes if path.endswith(("/size", "_position", "orientation"))}
+        touched |= set(of_type(state, CUBE, STATIC, GOAL)) if everything else set()
         robot = "joint_positions" in changes
-        reasons = [reason for name in touched if name in state for reason in self._in_arena(state, name)]
+        reasons = [reason for name in touched if name in state for reason in self._in_arena(state, name, roomy=everything)]
         moved = touched & set(of_type(state, CUBE, STATIC))
         if reasons or not (moved or robot):
             return reasons
@@ -147,18 +161,19 @@ class Interventions:
                 reasons.append(f"{a} would be {1000 * depth:.1f} mm inside {b}; {1000 * DEPTH:.0f} mm at most")
         return list(dict.fromkeys(reasons))
 
-    def _in_arena(self, state: State, name: str) -> list[str]:
-        """Blocks and goals: the middle in the arena's box, no corner below the floor or beyond the round wall."""
+    def _in_arena(self, state: State, name: str, roomy: bool) -> list[str]:
+        """Blocks and goals: the middle in the arena's box (roomy: families fill the whole ground and build as high as they
+        like), no corner below the floor or beyond the round wall."""
         thing = state[name]
         if not isinstance(thing, dict) or int(thing.get("type", STATIC)) not in (CUBE, GOAL):
             return []
         place = thing["cartesian_position"]
-        if (place < ARENA_LOW - _SLACK).any() or (place > ARENA_HIGH + _SLACK).any():
+        if not roomy and ((place < ARENA_LOW - _SLACK).any() or (place > ARENA_HIGH + _SLACK).any()):
             return [f"{name} would be outside the arena, {_short(ARENA_LOW)} to {_short(ARENA_HIGH)}, at {_short(place)}"]
         corners = place + (_CORNERS * thing["size"]) @ rotation(thing["orientation"]).T
         if corners[:, 2].min() < -DEPTH:
             return [f"{name} would reach {-1000 * corners[:, 2].min():.1f} mm below the floor"]
-        if int(thing["type"]) == CUBE and np.hypot(*corners[:, :2].T).max() > WALL_RADIUS + DEPTH:
+        if (roomy or int(thing["type"]) == CUBE) and np.hypot(*corners[:, :2].T).max() > WALL_RADIUS + DEPTH:
             return [f"{name} would be beyond the round wall, at {_short(place)}"]
         return []
 

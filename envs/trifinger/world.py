@@ -4,10 +4,9 @@ Goals are not bodies: nothing touches them, so they exist in the state alone.
 """
 
 import numpy as np
-import pybullet
-from pybullet_utils.bullet_client import BulletClient
 
 from envs.problem import Problem, nearest
+from envs.trifinger.bullet import new_client
 from envs.trifinger.robot import FLOOR, LINKS, REST, Robot
 from envs.trifinger.state import CUBE, STATIC, State, copied, of_type
 
@@ -22,9 +21,11 @@ class World:
     def __init__(self, robot: str = "edu", collision: str = "mesh", dynamics: str = "default") -> None:
         if dynamics not in DYNAMICS:
             raise Problem(f"there is no dynamics '{dynamics}': {nearest(str(dynamics), DYNAMICS)}")
-        self._bullet = bullet = BulletClient(connection_mode=pybullet.DIRECT)
+        self._bullet = bullet = new_client()
         bullet.setTimeStep(TIME_STEP)
-        bullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1)
+        # All iterations, always: ended early, by the error left over all bodies that are near one another, the solver's
+        # result would depend in its last digits on how the past grouped them.
+        bullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, solverResidualThreshold=0)
         self.robot = Robot(bullet, robot, collision, dynamics)
         self._floor = bullet.createMultiBody(0, bullet.createCollisionShape(bullet.GEOM_PLANE), basePosition=[0, 0, FLOOR])
         self._wall = bullet.createMultiBody(0, self._wall_shape())
@@ -53,8 +54,8 @@ class World:
         bullet = self._bullet
         self.robot.set_joints(REST, np.zeros(9))  # where it touches nothing
         self._set_bodies(state)
-        for name, body in self._bodies.items():
-            bullet.resetBasePositionAndOrientation(body, [10.0 + len(name), 10.0, 1.0], [0, 0, 0, 1])
+        for i, body in enumerate(self._bodies.values()):
+            bullet.resetBasePositionAndOrientation(body, [10.0 + i, 10.0, 1.0], [0, 0, 0, 1])
         bullet.performCollisionDetection()  # everything is apart now, which empties the engine's cache of contacts
         self.robot.set_joints(state["joint_positions"], state["joint_velocities"])
         for name, body in self._bodies.items():

@@ -117,7 +117,7 @@ def test_every_key_is_read(root, everything):
 
 def test_the_checker_sees_a_dead_key(everything):
     """The test above can fail: keys that merely look like words of the code count as dead."""
-    assert len(unread("epoch: 3\nlatent: 7\nmax_steps: 9\nrun: 1\n", "trainer", everything)) == 4
+    assert len(unread("epoch: 3\nlatent: 7\nmax_epoch: 9\nrun: 1\n", "trainer", everything)) == 4
 
 
 def test_every_budget_exists(root):

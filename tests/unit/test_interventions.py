@@ -153,10 +153,10 @@ def test_the_start_can_be_set_and_taken_back(env):
         env.reset(options={"interventions": {"tool_block": {"mass": 7}}})
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if not task.family])
 @pytest.mark.parametrize("space", ["a", "b", "ab"])
 def test_goals_drawn_from_a_space_are_accepted(task, space):
-    """CausalWorld refuses every goal of a fresh pick_and_place."""
+    """CausalWorld refuses every goal of a fresh pick_and_place. (Families: test_families.)"""
     env = make(task, space=space)
     env.reset(seed=0)
     for _ in range(10):

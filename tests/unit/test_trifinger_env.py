@@ -13,8 +13,19 @@ from envs.trifinger.ids import NAMES  # noqa: E402
 from envs.trifinger.robot import REST  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 
-LENGTHS = {"reaching": 37, "pushing": 56, "picking": 56, "pick_and_place": 67, "stacking2": 84}  # reference section 4
-STEPS = {"reaching": 125, "pushing": 250, "picking": 250, "pick_and_place": 500, "stacking2": 500}
+LENGTHS = {
+    "reaching": 37,
+    "pushing": 56,
+    "picking": 56,
+    "pick_and_place": 67,
+    "stacking2": 84,
+    "towers": 168,
+    "general": 168,
+    "creative_stacked_blocks": 502,
+    "stacked_blocks": 1008,
+}  # fmt: skip  reference section 4
+STEPS = {"reaching": 125, "pushing": 250, "picking": 250, "pick_and_place": 500, "stacking2": 500, "towers": 1250,
+         "general": 1250, "creative_stacked_blocks": 6000, "stacked_blocks": 8750}  # fmt: skip
 
 
 @pytest.fixture
@@ -47,14 +58,18 @@ def test_length_of_observation_and_episode(task):
     observation, info = env.reset(seed=0)
     assert observation.shape == (LENGTHS[task],) and len(env._observer.names()) == LENGTHS[task]
     assert 0 <= info["fractional_success"] < 0.01 and not info["success"]
-    assert observation[0] == 1  # all the time is left
-    for step in range(STEPS[task]):
-        observation, *_, truncated, _ = env.step(stay(env))
-        assert truncated == (step == STEPS[task] - 1)
-    assert observation[0] == pytest.approx(-1)
-    with pytest.raises(Problem, match=f"over after {STEPS[task]} steps; call reset"):
-        env.step(stay(env))
+    assert env._limit == STEPS[task] and observation[0] == 1  # all the time is left
     env.close()
+
+
+def test_the_end_of_an_episode(env):
+    env.reset()
+    for step in range(250):
+        observation, *_, truncated, _ = env.step(stay(env))
+        assert truncated == (step == 249)
+    assert observation[0] == pytest.approx(-1)
+    with pytest.raises(Problem, match="over after 250 steps; call reset"):
+        env.step(stay(env))
 
 
 def test_observation_is_the_references_order(env):

@@ -63,6 +63,24 @@ def test_what_happened_before_leaves_no_trace(world):
     assert np.array_equal(what_follows(world, 0), first)
 
 
+def test_a_pile_falls_in_the_same_way_after_another_pile():
+    """Many blocks near one another: the engine groups them by a past that must not show."""
+
+    def fall(world, count, edge, seed):
+        rng, state = np.random.default_rng(seed), arena(world.robot.default_masses, RAISED)
+        for i in range(count):
+            state[str(i)] = block(rng.uniform([-0.1, -0.1, 0.05], [0.1, 0.1, 0.25]), edge, 0.07)
+        world.load(state)
+        world.follow(RAISED, 150)
+        return np.array([world.read()[str(i)]["cartesian_position"] for i in range(count)])
+
+    world = World(collision="primitive")
+    alone = [fall(world, 9, 0.049, seed) for seed in range(3)]
+    fall(world, 6, 0.06, 9)
+    assert all(np.array_equal(fall(world, 9, 0.049, seed), alone[seed]) for seed in range(3))
+    world.close()
+
+
 def test_a_saved_state_goes_on_in_the_same_way_here_and_in_another_world():
     worlds = [World(), World()]
     worlds[0].load(scene(worlds[0]))

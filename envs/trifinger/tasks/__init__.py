@@ -1,14 +1,18 @@
 """The tasks by name."""
 
 from envs.problem import Problem, nearest
+from envs.trifinger.tasks.general import General
 from envs.trifinger.tasks.pick_and_place import PickAndPlace
 from envs.trifinger.tasks.picking import Picking
 from envs.trifinger.tasks.pushing import Pushing
 from envs.trifinger.tasks.reaching import Reaching
+from envs.trifinger.tasks.stacked_blocks import CreativeStackedBlocks, StackedBlocks
 from envs.trifinger.tasks.stacking2 import Stacking2
 from envs.trifinger.tasks.task import Task
+from envs.trifinger.tasks.towers import Towers
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in (Reaching, Pushing, Picking, PickAndPlace, Stacking2)}
+_ALL = (Reaching, Pushing, Picking, PickAndPlace, Stacking2, Towers, StackedBlocks, CreativeStackedBlocks, General)
+TASKS: dict[str, type[Task]] = {task.name: task for task in _ALL}
 
 
 def make_task(task: str | Task, **parameters) -> Task:

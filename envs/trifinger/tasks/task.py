@@ -46,6 +46,7 @@ class Task:
     dense_weights: tuple[float, ...] = ()
     fractional_weight: float = 1.0
     start_pose: np.ndarray = REST
+    family: Mapping[str, tuple] = {}  # variables that say how many objects there are (see tasks/family.py)
 
     def objects(self) -> State:
         """Blocks, obstacles and goals as they start, in the order in which they are observed."""
@@ -66,6 +67,10 @@ class Task:
     def linked(self, changes: Changes, state: State) -> Changes:
         """The changes and all that they bring with them, in variables of the state."""
         return changes
+
+    def rebuilt(self, state: State, changes: Changes, rng: np.random.Generator) -> State:
+        """The state with other values of `family` variables: objects may come and go. Only families have any."""
+        return state
 
     def features(self, state: State) -> list[tuple[str, tuple[str, ...]]]:
         """Objects in the order of the observation, each with its features: blocks, then goals, then obstacles."""

@@ -1,0 +1,38 @@
+"""Bullet without its chatter: it prints a line when it is imported, and one for every client."""
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What C code prints meanwhile goes nowhere."""
+    libc = ctypes.CDLL(None)
+    kept, nowhere = [os.dup(stream) for stream in (1, 2)], os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    libc.fflush(None)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    try:
+        yield
+    finally:
+        libc.fflush(None)
+        for stream, before in zip((1, 2), kept):
+            os.dup2(before, stream)
+        for open_file in (*kept, nowhere):
+            os.close(open_file)
+
+
+with _quiet():
+    import pybullet
+    from pybullet_utils.bullet_client import BulletClient
+
+
+def new_client() -> BulletClient:
+    """A simulation of its own, without a window."""
+    with _quiet():
+        return BulletClient(connection_mode=pybullet.DIRECT)

@@ -1,0 +1,77 @@
+"""Family: tasks whose variables say how many blocks there are; setting one builds all objects anew."""
+
+import numpy as np
+
+from envs.trifinger.robot import RAISED
+from envs.trifinger.state import CUBE, GOAL, STATIC, State, block, goal, of_type
+from envs.trifinger.tasks.task import BLOCK, STILL, Changes, Task, drawn
+from envs.trifinger.variables import Variable
+
+Built = tuple[np.ndarray, np.ndarray]  # places (n, 3) and sizes (n, 3)
+
+
+class Family(Task):
+    """Only the filled share of the goals is rewarded. `family`: name -> (default value, Variable).
+
+    The values stand in the state under their names, beside the objects that were built of them.
+    """
+
+    fractional_weight = 1.0
+    start_pose = RAISED
+    family: dict[str, tuple[object, Variable]]
+
+    def __init__(self, **values) -> None:
+        known = ", ".join(self.family)
+        for name in values:
+            if name not in self.family:
+                raise TypeError(f"it has no parameter '{name}', only {known}")
+        self._values = {name: np.array(values.get(name, default), float) for name, (default, _) in self.family.items()}
+
+    def objects(self) -> State:
+        return {**self._values, **self.build(self._values, None)}
+
+    def build(self, values: Changes, rng: np.random.Generator | None) -> State:
+        """Objects for values of the family's variables; rng None = the default scene."""
+        raise NotImplementedError
+
+    def rebuilt(self, state: State, changes: Changes, rng: np.random.Generator) -> State:
+        """The state with other values of the family's variables. Other masses alone leave every block where it is."""
+        values = {name: np.array(changes.get(name, state[name])) for name in self.family}
+        if set(changes) == {"blocks_mass"}:
+            blocks = {name: {**state[name], "mass": values["blocks_mass"]} for name in of_type(state, CUBE)}
+            return {**state, **values, **blocks}
+        gone = set(of_type(state, CUBE, STATIC, GOAL))
+        return {**{k: v for k, v in state.items() if k not in gone}, **values, **self.build(values, rng)}
+
+    def variables(self, state: State, source: str = "code") -> dict[str, Variable]:
+        """Blocks have no size of their own, goals no place: the family's variables say them."""
+        table = super().variables(state, source)
+        ruled = ("size", "cartesian_position", "cylindrical_position", "orientation", "euler_orientation")
+        for name in of_type(state, CUBE, GOAL):
+            del table[f"{name}/size"]
+            for key in ruled[1:] if int(state[name]["type"]) == GOAL else ():
+                del table[f"{name}/{key}"]
+        return table | {name: variable for name, (_, variable) in self.family.items()}
+
+    def features(self, state: State) -> list[tuple[str, tuple[str, ...]]]:
+        """Block and goal in turn."""
+        pairs = []
+        for name in of_type(state, CUBE):
+            aim = name.replace("tool", "goal", 1)
+            pairs += [(name, BLOCK), (aim, STILL)] if aim in state else [(name, BLOCK)]
+        return pairs + [(name, STILL) for name in of_type(state, STATIC)]
+
+    def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
+        table = self.variables(state, source)
+        return {name: drawn(rng, table, name, space) for name in self.family if table[name].space(space) is not None}
+
+
+def tools_and_goals(
+    names: list[str], sizes: np.ndarray, tools: np.ndarray, goals: np.ndarray, mass: float, turns=None
+) -> State:
+    """tool_<name> and goal_<name> for every name; goals: places (n, 3), nan = this block has no goal."""
+    turns = np.zeros(len(names)) if turns is None else turns
+    state = {}
+    for name, size, place, turn in zip(names, sizes, tools, turns):
+        state[f"tool_{name}"] = block(place, size, mass, orientation=(0, 0, np.sin(turn / 2), np.cos(turn / 2)))
+    return state | {f"goal_{n}": goal(place, size) for n, size, place in zip(names, sizes, goals) if np.isfinite(place).all()}

@@ -1,0 +1,75 @@
+"""The protocols: which variables of a task are drawn, and from which space (CausalWorld, reference section 11).
+
+A protocol names roles, a task says which of its variables play them; one whose roles a task does not have is not asked of it.
+"""
+
+from dataclasses import dataclass
+
+from envs.problem import Problem, nearest
+from envs.trifinger.actors import Actor, RandomActor, VariablesActor
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """roles: of variables; "all" = every variable but the joints.  told: for captions."""
+
+    roles: tuple[str, ...]
+    space: str
+    told: str
+
+
+PROTOCOLS = {
+    "P0": Protocol((), "a", "nothing"),
+    "P1": Protocol(("mass",), "a", "block mass A"),
+    "P2": Protocol(("mass",), "b", "block mass B"),
+    "P3": Protocol(("size",), "a", "block size A"),
+    "P4": Protocol(("place",), "a", "block position A"),
+    "P5": Protocol(("goal",), "a", "goal position A"),
+    "P6": Protocol(("place", "goal"), "b", "block and goal position B"),
+    "P7": Protocol(("place", "mass", "goal"), "a", "block position, mass, goal position A"),
+    "P8": Protocol(("place", "mass", "goal"), "b", "block position, mass, goal position B"),
+    "P9": Protocol(("place", "mass", "goal", "floor_friction"), "b", "as P8, and floor friction B"),
+    "P10": Protocol(("all",), "a", "all variables A"),
+    "P11": Protocol(("all",), "b", "all variables B"),
+}
+_ONE_BLOCK = {
+    "mass": ("tool_block/mass",), "size": ("tool_block/size",), "place": ("tool_block/cylindrical_position",),
+    "goal": ("goal_block/cylindrical_position",), "floor_friction": ("floor_friction",),
+}  # fmt: skip
+_BUILT = {"mass": ("blocks_mass",), "floor_friction": ("floor_friction",)}
+ROLES = {  # task -> role -> variables. CausalWorld has no protocols for the last four; theirs are ours.
+    "reaching": {"goal": tuple(f"goal_{finger}/cylindrical_position" for finger in (60, 120, 300))},
+    "pushing": _ONE_BLOCK,
+    "picking": _ONE_BLOCK,
+    "pick_and_place": _ONE_BLOCK,
+    "stacking2": {
+        "mass": ("tool_block_1/mass", "tool_block_2/mass"),
+        "place": ("tool_block_1/cylindrical_position", "tool_block_2/cylindrical_position"),
+        "goal": ("goal_tower/cylindrical_position",), "floor_friction": ("floor_friction",),
+    },
+    "towers": {**_BUILT, "size": ("tower_dims",), "goal": ("number_of_blocks_in_tower", "tower_center")},
+    "stacked_blocks": {**_BUILT, "size": ("blocks_min_size",), "goal": ("stack_levels", "max_level_width")},
+    "creative_stacked_blocks": {**_BUILT, "size": ("blocks_min_size",), "goal": ("stack_levels", "max_level_width")},
+    "general": {**_BUILT, "size": ("tool_block_size",), "goal": ("nums_objects",)},
+}  # fmt: skip
+
+
+def actor(protocol: str, task: str) -> Actor | None:
+    """Who intervenes at the start of an episode of this protocol; None = nobody."""
+    asked = PROTOCOLS[protocol]
+    if not asked.roles:
+        return None
+    if asked.roles == ("all",):
+        return RandomActor(asked.space)
+    return VariablesActor([path for role in asked.roles for path in ROLES[task][role]], asked.space)
+
+
+def protocols_of(task: str, names: list[str] | None = None) -> list[str]:
+    """The protocols that a task has, or those named; a Problem where it lacks one that is named."""
+    has = [name for name, p in PROTOCOLS.items() if set(p.roles) <= {"all"} or set(p.roles) <= ROLES[task].keys()]
+    for name in names or ():
+        if name not in PROTOCOLS:
+            raise Problem(f"there is no protocol '{name}': {nearest(str(name), PROTOCOLS)}")
+        if name not in has:
+            raise Problem(f"{task} has no protocol {name} ({PROTOCOLS[name].told}); it has {', '.join(has)}")
+    return [name for name in has if names is None or name in names]

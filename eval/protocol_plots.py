@@ -1,0 +1,48 @@
+"""Pictures of protocols: bars with intervals, and a radar whose rings are fractional success."""
+
+import numpy as np
+
+_COLORS = ("#2f6f9f", "#d6903f", "#3d8f83", "#b0487a", "#8a5a9c", "#9a7b4f")
+
+
+def bar_plot(found: dict[str, dict], task: str, metric: str = "last"):
+    """found: agent -> protocol -> entry of `summary`.  -> matplotlib Figure"""
+    from matplotlib.figure import Figure
+
+    protocols = list(dict.fromkeys(p for scores in found.values() for p in scores))
+    figure = Figure(figsize=(1.5 + 0.55 * len(protocols) * max(1, 0.6 * len(found)), 3.2), layout="constrained")
+    axes, wide = figure.subplots(), 0.8 / len(found)
+    for k, (agent, scores) in enumerate(found.items()):
+        for i, protocol in enumerate(protocols):
+            if metric not in scores.get(protocol, {}):
+                continue
+            mean, low, high = scores[protocol][metric]
+            x = i + (k - (len(found) - 1) / 2) * wide
+            axes.bar(x, mean, 0.9 * wide, color=_COLORS[k % len(_COLORS)], label=agent if i == 0 else None)
+            axes.errorbar(x, mean, [[max(0, mean - low)], [max(0, high - mean)]], color="#23303b", capsize=2, linewidth=1)
+            axes.text(x, high + 0.02, f"{mean:.2f}", ha="center", va="bottom", fontsize=7)
+    axes.set(xticks=range(len(protocols)), ylim=(0, 1.12), ylabel="fractional success", title=task)
+    axes.set_xticklabels(protocols)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8, loc="upper right")
+    return figure
+
+
+def radar_plot(found: dict[str, dict], task: str, metric: str = "last"):
+    """One closed line for each agent, one axis for each protocol."""
+    from matplotlib.figure import Figure
+
+    protocols = list(dict.fromkeys(p for scores in found.values() for p in scores))
+    angles = np.linspace(0, 2 * np.pi, len(protocols), endpoint=False)
+    figure = Figure(figsize=(4.2, 4.2), layout="constrained")
+    axes = figure.add_subplot(projection="polar")
+    for k, (agent, scores) in enumerate(found.items()):
+        values = [scores.get(p, {}).get(metric, [0.0])[0] for p in protocols]
+        closed = [*values, values[0]], [*angles, angles[0]]
+        axes.plot(closed[1], closed[0], color=_COLORS[k % len(_COLORS)], label=agent)
+        axes.fill(closed[1], closed[0], color=_COLORS[k % len(_COLORS)], alpha=0.15)
+    axes.set(ylim=(0, 1), yticks=[0.2, 0.4, 0.6, 0.8], title=f"{task}: fractional success")
+    axes.set_xticks(angles, protocols)
+    axes.set_theta_zero_location("N")
+    axes.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.15, -0.1))
+    return figure

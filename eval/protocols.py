@@ -1,0 +1,182 @@
+"""The twelve protocols of CausalWorld: how an agent does where masses, sizes, places, goals or everything is drawn anew.
+
+    python eval/protocols.py task=pushing agent=random episodes=20
+    python eval/protocols.py task=pushing agent=pushing_ppo_curr1.zip dynamics=legacy score=legacy
+    python eval/protocols.py task=stacking2 agent=still protocols=[P0,P11] jobs=2
+
+Every episode has a seed of its own, so neither the order of protocols nor the number of processes changes a score. A start
+that the world refuses is drawn again, five times at most; how many were accepted stands beside the score, and an episode
+without a start is left out, never run on the default scene. Killed, the same command goes on.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+
+import csv
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from io import StringIO
+
+import numpy as np
+from filelock import FileLock, Timeout
+from omegaconf import OmegaConf
+
+from envs.problem import Problem, nearest
+from envs.trifinger import make
+from envs.trifinger.curriculum import intervene
+from eval.page import write_whole
+from eval.policies import load_policy
+from eval.protocol_book import PROTOCOLS, ROLES, actor, protocols_of
+from eval.protocol_plots import bar_plot, radar_plot
+from eval.terminal import print_table
+
+FIELDS = ("protocol", "episode", "accepted", "tries", "last", "integrated", "last20", "steps")
+METRICS = {"last": "last step", "integrated": "mean over the episode", "last20": "mean over the last 20 steps"}
+_CHUNK = 5  # episodes that a process takes at a time
+_FIXED = ("task", "agent", "skip_frame", "max_steps", "dynamics", "overlap", "collision", "seed")  # what a folder is for
+
+
+def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
+    """Some episodes of a protocol, a row each. Fractional success in [0, 1]; none where no start was accepted."""
+    options = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "collision")}
+    env = make(cfg["task"], reward="none", space=None, score=cfg["overlap"], **options)
+    drawn, rows = actor(protocol, cfg["task"]), []
+    for episode in episodes:
+        rng = np.random.default_rng([cfg["seed"], list(PROTOCOLS).index(protocol), episode])
+        observation, _ = env.reset(seed=int(rng.integers(2**31)))
+        report = {"accepted": True, "tries": 0} if drawn is None else intervene(env, [drawn], rng)
+        row = {"protocol": protocol, "episode": episode, "accepted": report["accepted"], "tries": report["tries"]}
+        if report["accepted"]:
+            policy, fractions, over = load_policy(cfg["agent"], env, rng), [], False
+            observation = env.observe()
+            while not over:
+                observation, _, _, over, info = env.step(policy(observation))
+                fractions.append(info["fractional_success"])
+            scores = fractions[-1], np.mean(fractions), np.mean(fractions[-20:])
+            row |= {**dict(zip(METRICS, map(float, scores))), "steps": len(fractions)}
+        rows.append(row)
+    env.close()
+    return rows
+
+
+def interval(values: np.ndarray, rng: np.random.Generator, draws: int = 2000) -> tuple[float, float]:
+    """95 % of the means of samples drawn with replacement (percentile bootstrap)."""
+    means = rng.choice(values, (draws, len(values))).mean(1)
+    return tuple(np.percentile(means, (2.5, 97.5)))
+
+
+def summary(rows: list[dict]) -> dict[str, dict]:
+    """protocol -> episodes, acceptance (accepted starts of all drawn), and for each metric its mean and interval."""
+    found = {}
+    for protocol in dict.fromkeys(row["protocol"] for row in rows):
+        mine = [row for row in rows if row["protocol"] == protocol]
+        played = [row for row in mine if row["accepted"]]
+        tries = sum(row["tries"] for row in mine)
+        entry = {
+            "episodes": len(played),
+            "left_out": len(mine) - len(played),
+            "acceptance": len(played) / tries if tries else 1.0,
+        }
+        for metric in METRICS if played else ():
+            values = np.array([row[metric] for row in played])
+            entry[metric] = [float(values.mean()), *interval(values, np.random.default_rng(0))]
+        found[protocol] = entry
+    return found
+
+
+def _read(path: Path) -> list[dict]:
+    """Rows of an episodes.csv, numbers again."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    whole = {"episode": int, "tries": int, "steps": int, "accepted": lambda text: text == "True", "protocol": str}
+    return [{key: whole.get(key, float)(value) for key, value in row.items() if value != ""} for row in rows]
+
+
+def _write(path: Path, rows: list[dict]) -> None:
+    text = StringIO()
+    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(sorted(rows, key=lambda row: (list(PROTOCOLS).index(row["protocol"]), row["episode"])))
+    write_whole(path, text.getvalue())
+
+
+def _play_missing(cfg: dict, folder: Path, asked: list[str]) -> list[dict]:
+    """All rows asked for: those that are there, and the others played now; kept after every few."""
+    rows = _read(folder / "episodes.csv")
+    done = {(row["protocol"], row["episode"]) for row in rows}
+    left = {p: [e for e in range(cfg["episodes"]) if (p, e) not in done] for p in asked}
+    chunks = [(p, episodes[i : i + _CHUNK]) for p, episodes in left.items() for i in range(0, len(episodes), _CHUNK)]
+    if chunks:
+        jobs = min(cfg["jobs"] or os.cpu_count() or 1, len(chunks))
+        print(f"{sum(len(e) for _, e in chunks)} episodes to play, {len(done)} are there; {jobs} processes", flush=True)
+        with ProcessPoolExecutor(jobs) as pool:
+            for future in as_completed([pool.submit(play, cfg, *chunk) for chunk in chunks]):
+                rows += future.result()
+                _write(folder / "episodes.csv", rows)
+    return [row for row in rows if row["protocol"] in asked and row["episode"] < cfg["episodes"]]
+
+
+def _check_same(cfg: dict, path: Path) -> None:
+    """A folder holds one agent under one setting; another would mix with it."""
+    fixed = {key: cfg[key] for key in _FIXED}
+    if path.exists() and (before := json.loads(path.read_text())) != fixed:
+        other = next(key for key in fixed if before.get(key) != fixed[key])
+        raise Problem(f"{path.parent} was played with {other}={before.get(other)}, not {fixed[other]}; choose another name=")
+    write_whole(path, json.dumps(fixed, indent=1))
+
+
+def _told(cfg: dict) -> str:
+    return (
+        f"{cfg['task']}, agent {Path(cfg['agent']).stem}: fractional success (95 % bootstrap interval), {cfg['episodes']} "
+        f"episodes each, skip {cfg['skip_frame']}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, seed {cfg['seed']}; "
+        "accepted: share of the starts drawn that the world took"
+    )
+
+
+def _lines(found: dict[str, dict]) -> list[list[str]]:
+    lines = []
+    for protocol, entry in found.items():
+        scores = [
+            f"{100 * m:.1f} ({100 * low:.1f} to {100 * high:.1f})" for m, low, high in (entry[k] for k in METRICS if k in entry)
+        ]
+        lines.append(
+            [protocol, PROTOCOLS[protocol].told, *(scores or ["-"] * len(METRICS)), f"{100 * entry['acceptance']:.0f} %"]
+        )
+    return lines
+
+
+def run(cfg) -> None:
+    """The command."""
+    cfg = OmegaConf.to_container(cfg)
+    if cfg["task"] not in ROLES:
+        raise Problem(f"there is no task '{cfg['task']}': {nearest(str(cfg['task']), ROLES)}")
+    asked = protocols_of(cfg["task"], cfg["protocols"])
+    folder = Path(cfg["out"]) / (cfg["name"] or f"{cfg['task']}-{Path(cfg['agent']).stem}")
+    play({**cfg, "max_steps": 1}, asked[0], [0])  # faults of agent and options show before anything is written
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            _check_same(cfg, folder / "settings.json")
+            found = summary(_play_missing(cfg, folder, asked))
+            header = ["protocol", "drawn anew", *METRICS.values(), "accepted"]
+            print_table(header, _lines(found), _told(cfg), width=140)
+            rule = ["---"] * len(header)
+            table = "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *_lines(found)])
+            write_whole(folder / "table.md", f"{table}\n\n{_told(cfg)}\n")
+            write_whole(folder / "scores.json", json.dumps(found, indent=1))
+            for kind, plot in (("bars", bar_plot), ("radar", radar_plot)):
+                plot({Path(cfg["agent"]).stem: found}, cfg["task"]).savefig(folder / f"{kind}.png", dpi=150)
+    except Timeout:
+        raise Problem(f"another command is filling {folder}; wait for it, or choose another name=") from None
+
+
+if __name__ == "__main__":
+    from configs.command import main
+
+    main("protocols", run, __doc__)

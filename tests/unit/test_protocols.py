@@ -1,0 +1,138 @@
+"""Protocols: every task has them, order and number of processes change nothing, refused starts are told and left out."""
+
+import json
+import zipfile
+from io import BytesIO
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+pytest.importorskip("pybullet")
+from envs.problem import Problem  # noqa: E402
+from envs.trifinger import make  # noqa: E402
+from envs.trifinger.tasks import TASKS  # noqa: E402
+from eval import protocols  # noqa: E402
+from eval.policies import load_policy  # noqa: E402
+from eval.protocol_book import PROTOCOLS, ROLES, actor, protocols_of  # noqa: E402
+
+
+def settings(tmp_path, **changes):
+    defaults = OmegaConf.to_container(OmegaConf.load("configs/protocols.yaml"))
+    defaults = {key: value for key, value in defaults.items() if key not in ("defaults", "hydra")}
+    return {**defaults, "out": str(tmp_path), "max_steps": 10, "episodes": 2, "jobs": 1, **changes}
+
+
+@pytest.fixture(autouse=True)
+def at_root(root, monkeypatch):
+    monkeypatch.chdir(root)
+
+
+def test_every_task_has_protocols():
+    """Twelve of the one-block tasks, eleven of stacking2 as in the paper; P0, P10 and P11 of all."""
+    assert set(ROLES) == set(TASKS)
+    for task in ("pushing", "picking", "pick_and_place"):
+        assert protocols_of(task) == list(PROTOCOLS)
+    assert protocols_of("stacking2") == [p for p in PROTOCOLS if p != "P3"]
+    for task in TASKS:
+        assert {"P0", "P5", "P10", "P11"} <= set(protocols_of(task))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_actors_set_only_what_the_protocol_names(task):
+    env = make(task)
+    env.reset(seed=0)
+    for name in protocols_of(task):
+        drawn = actor(name, task)
+        roles = PROTOCOLS[name].roles
+        if roles and roles != ("all",):
+            wish = drawn.wish(env, np.random.default_rng(0))
+            assert set(wish) == {path for role in roles for path in ROLES[task][role]}
+            for path, value in wish.items():
+                low, high = env.variables()[path].space(PROTOCOLS[name].space)
+                assert (value >= low - 1e-9).all() and (value <= high + 1e-9).all()
+    env.close()
+
+
+@pytest.mark.parametrize("task", ["pushing", "pick_and_place", "towers"])
+def test_random_actions_survive_every_protocol(task, tmp_path):
+    """Few steps here; twenty whole episodes of every task and protocol are in the benchmark."""
+    cfg = settings(tmp_path, task=task)
+    for name in protocols_of(task):
+        for row in protocols.play(cfg, name, [0, 1]):
+            assert row["accepted"] and 0 <= row["last"] <= 1 and row["steps"] == 10
+
+
+def test_neither_order_nor_processes_matter(tmp_path):
+    """In CausalWorld what P3 sets stays, so P4 after it is another protocol."""
+    cfg = settings(tmp_path)
+    alone = {name: protocols.play(cfg, name, [1])[0] for name in ("P3", "P4", "P10")}
+    for names in (("P10", "P4", "P3"), ("P3", "P4", "P10")):
+        for name in names:
+            assert protocols.play(cfg, name, [0, 1])[1] == alone[name]
+    protocols.run(OmegaConf.create(settings(tmp_path, name="one", protocols=["P4"], episodes=7)))
+    protocols.run(OmegaConf.create(settings(tmp_path, name="two", protocols=["P4"], episodes=7, jobs=2)))
+    assert (tmp_path / "one/episodes.csv").read_text() == (tmp_path / "two/episodes.csv").read_text()
+
+
+def test_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
+    cfg = settings(tmp_path, protocols=["P0", "P4"], episodes=3)
+    protocols.run(OmegaConf.create(cfg))
+    folder = tmp_path / "pushing-random"
+    whole = (folder / "episodes.csv").read_text()
+    (folder / "episodes.csv").write_text("\n".join(whole.splitlines()[:3]) + "\n")
+    protocols.run(OmegaConf.create(cfg))
+    assert (folder / "episodes.csv").read_text() == whole and "4 episodes to play, 2 are there" in capsys.readouterr().out
+    scores = json.loads((folder / "scores.json").read_text())
+    assert scores["P4"]["episodes"] == 3 and 0 < scores["P4"]["acceptance"] <= 1
+    assert {"bars.png", "radar.png", "table.md"} <= {path.name for path in folder.iterdir()}
+    with pytest.raises(Problem, match="was played with seed=0, not 1; choose another name="):
+        protocols.run(OmegaConf.create({**cfg, "seed": 1}))
+
+
+def test_an_episode_without_a_start_is_left_out(tmp_path, monkeypatch):
+    """CausalWorld runs it on the default scene and says nothing."""
+    monkeypatch.setattr(protocols, "intervene", lambda *_: {"accepted": False, "tries": 5})
+    rows = protocols.play(settings(tmp_path), "P4", [0, 1]) + protocols.play(settings(tmp_path), "P0", [0])
+    found = protocols.summary(rows)
+    assert found["P4"] == {"episodes": 0, "left_out": 2, "acceptance": 0.0} and found["P0"]["episodes"] == 1
+
+
+def test_summary_of_known_numbers():
+    row = {"protocol": "P1", "accepted": True, "tries": 2, "integrated": 0.5, "last20": 0.5}
+    found = protocols.summary([{**row, "last": value} for value in (0.0, 1.0, 1.0, 1.0)])["P1"]
+    mean, low, high = found["last"]
+    assert mean == 0.75 and 0 < low < 0.75 < high <= 1 and found["acceptance"] == 0.5
+    assert found["integrated"] == [0.5, 0.5, 0.5]
+
+
+def archive(path, width=56, names=("shared_fc0", "shared_fc1")):
+    """An archive as stable-baselines 2 writes them, of ones."""
+    arrays, wide = {}, width
+    for name in names:
+        arrays |= {f"model/{name}/w:0": np.full((wide, 4), 0.01), f"model/{name}/b:0": np.zeros(4)}
+        wide = 4
+    raw = BytesIO()
+    np.savez(raw, **arrays, **{"model/pi/w:0": np.full((4, 9), 10.0), "model/pi/b:0": np.full(9, 0.5)})
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("parameters", raw.getvalue())
+    return str(path)
+
+
+def test_an_archive_of_stable_baselines_acts(tmp_path):
+    env = make()
+    observation, _ = env.reset(seed=0)
+    act = load_policy(archive(tmp_path / "a.zip"), env, None)
+    hidden = np.tanh(4 * 0.01 * np.tanh(0.01 * observation.sum()))
+    assert act(observation) == pytest.approx(np.full(9, np.clip(40 * hidden + 0.5, -1, 1)))
+    still = load_policy("still", env, None)(observation)
+    env.step(still)
+    assert np.abs(env.state["joint_positions"] - env.task.start_pose).max() < 0.05
+    for agent, said in (("rnd", "did you mean 'random'"), (str(tmp_path / "b.zip"), "does not exist"),
+                        (archive(tmp_path / "c.zip", 37), "observations of 37 numbers, this task gives 56")):  # fmt: skip
+        with pytest.raises(Problem, match=said):
+            load_policy(agent, env, None)
+    (tmp_path / "d.zip").write_text("no")
+    with pytest.raises(Problem, match="not an archive of stable-baselines 2"):
+        load_policy(str(tmp_path / "d.zip"), env, None)
+    env.close()
