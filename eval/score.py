@@ -18,11 +18,13 @@ import math
 import platform
 import subprocess
 import time
+from contextlib import nullcontext
 
 import hydra
 import numpy as np
 import torch
 from filelock import FileLock
+from hydra.core.global_hydra import GlobalHydra
 from hydra.utils import instantiate
 from omegaconf import ListConfig, OmegaConf
 from torch.nn import functional as F
@@ -178,7 +180,8 @@ def _splits_of_today(env: str) -> dict:
     """Those of configs/env: a run may be scored on boards that nobody had thought of when it was trained."""
     if not (CONFIGS / "env" / f"{env}.yaml").exists():
         return {}
-    with hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
+    started = GlobalHydra.instance().is_initialized()  # by the command that asks; a library call finds it not
+    with nullcontext() if started else hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
         return OmegaConf.to_container(hydra.compose("fit", [f"env={env}"]).env.splits)
 
 

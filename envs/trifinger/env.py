@@ -12,81 +12,85 @@ import gymnasium as gym
 import numpy as np
 
 from envs.problem import Problem, nearest
+from envs.trifinger.actions import Actions
+from envs.trifinger.cameras import VIEWS, Camera
 from envs.trifinger.interventions import Interventions, Verdict, value_of
 from envs.trifinger.kinematics import Kinematics
 from envs.trifinger.observations import Observer
-from envs.trifinger.robot import MAX_TORQUE
+from envs.trifinger.rendering import Views
 from envs.trifinger.state import State, arena, copied
 from envs.trifinger.tasks import Task, make_task
 from envs.trifinger.tasks.task import Changes, Moment
 from envs.trifinger.variables import SPACES, Variable
 from envs.trifinger.world import TIME_STEP, World
 
-_LIMITS = {  # action mode -> lowest, highest
-    "joint_positions": ([-1.57, -1.2, -3.0] * 3, [1.0, 1.57, 3.0] * 3),
-    "joint_torques": ([-MAX_TORQUE] * 9, [MAX_TORQUE] * 9),
-    "end_effector_positions": ([-0.5, -0.5, 0.0] * 3, [0.5, 0.5, 0.5] * 3),
-}
-ACTION_MODES = (*_LIMITS, *(f"delta_{mode}" for mode in _LIMITS))
-REWARDS = ("dense", "fractional", "sparse", "none")
+_CHOICES = {
+    "observation": ("structured", "pixel"), "reward": ("dense", "fractional", "sparse", "none"), "score": ("exact", "legacy"),
+    "space": (*SPACES, None), "render_mode": ("rgb_array", None),
+}  # fmt: skip
 
 
 class TriFingerEnv(gym.Env):
     """One arena.
 
-    action: (9,) in [-1, 1], or in the units of `action_mode` where normalized=False; what lies outside is refused unless
-    clip=True.  observation: the structured vector.  reward: dense = time step x (weighted terms + weighted fractional
+    action: (9,) in [-1, 1], or in the units of `action_mode` where normalized=False; what lies outside is cut, or refused
+    where clip=False.  observation: structured = the vector of `observations` (float64); pixel = (2 n, H, W, 3) uint8, the n
+    cameras' views of the scene, then of the goal.  reward: dense = time step x (weighted terms + weighted fractional
     success), fractional = time step x fractional success, sparse = time step where solved, none = 0.
     terminated: never, the tasks go on to their end.  truncated: the time is over; a step after it is refused.
-    info: fractional_success (float), success (bool), accepted/applied interventions of an actor.
+    info: fractional_success (float in [0, 1]), success (bool).
 
-    score: exact | legacy (see `overlap`).  dynamics: default | legacy.  space: where interventions must lie, a | b | ab | None.
+    score: exact | legacy (see `overlap`).  dynamics: default | legacy (see `Robot`).  collision: mesh | primitive.
+    space: where interventions must lie, a | b | ab | None = only within bounds.  source: code | paper (see `variables`).
     """
 
-    metadata = {"render_modes": [], "render_fps": 25}
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 25}
 
     def __init__(
         self, task: str | Task = "pushing", *, action_mode: str = "joint_positions", skip_frame: int = 10,
-        normalized: bool = True, clip: bool = True, reward: str = "dense", score: str = "exact", dynamics: str = "default",
+        normalized: bool = True, clip: bool = True, observation: str = "structured", cameras: tuple[Camera, ...] = VIEWS,
+        renderer: str = "auto", reward: str = "dense", score: str = "exact", dynamics: str = "default",
         collision: str = "mesh", robot: str = "edu", space: str | None = "ab", source: str = "code",
         max_steps: int | None = None, task_params: Mapping | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
-        for name, value, known in (
-            ("action_mode", action_mode, ACTION_MODES),
-            ("reward", reward, REWARDS),
-            ("score", score, ("exact", "legacy")),
-        ):
-            if value not in known:
-                raise Problem(f"there is no {name} '{value}': {nearest(str(value), known)}")
-        if space is not None and space not in SPACES:
-            raise Problem(f"there is no space '{space}': {nearest(str(space), SPACES)}")
+        self._check(observation=observation, reward=reward, score=score, space=space, render_mode=render_mode)
         if not (isinstance(skip_frame, int) and skip_frame > 0):
             raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
+        self._actions = Actions(action_mode, normalized, clip)
+        self.action_space = self._actions.space
         self.task = make_task(task, **dict(task_params or {}))
         self.world = World(robot, collision, dynamics)
         self.skip_frame, self.reward, self.score, self.source, self.render_mode = skip_frame, reward, score, source, render_mode
-        self.max_steps, self._normalized, self._clip = max_steps, normalized, clip
-        self._model, self._kinematics = robot, None
+        self.max_steps, self._normalized, self._pixels, self._cameras = (
+            max_steps,
+            normalized,
+            observation == "pixel",
+            tuple(cameras),
+        )
+        self._views, self._model, self._kinematics = Views(robot, renderer), robot, None
         self._interventions = Interventions(self.task, source, space, robot, collision)
-        self._start = {**arena(self.world.robot.default_masses, self.task.start_pose), **self.task.objects()}
-        self._set_action_mode(action_mode)
+        self._start = self._default_start()
         self._watch(self._start)
         self._steps: int | None = None
 
-    def _set_action_mode(self, mode: str) -> None:
-        self._delta, self._mode = mode.startswith("delta_"), mode.removeprefix("delta_")
-        low, high = (np.array(limit) for limit in _LIMITS[self._mode])
-        if self._delta:  # as far as from end to end
-            low, high = low - high, high - low
-        self._low, self._high = low, high
-        ends = (-np.ones(9), np.ones(9)) if self._normalized else (low, high)
-        self.action_space = gym.spaces.Box(*(end.astype(np.float32) for end in ends), dtype=np.float32)
+    @staticmethod
+    def _check(**chosen) -> None:
+        for name, value in chosen.items():
+            if value not in _CHOICES[name]:
+                raise Problem(f"there is no {name} '{value}': {nearest(str(value), filter(None, _CHOICES[name]))}")
+
+    def _default_start(self) -> State:
+        return {**arena(self.world.robot.default_masses, self.task.start_pose), **self.task.objects()}
 
     def _watch(self, state: State) -> None:
         """Observer and spaces for the objects of a state."""
         self._limit = self.max_steps or round(self.task.seconds(state) / self.dt)
         self._observer = Observer(self.task.features(state), self._limit * self.dt, self._normalized)
-        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (len(self._observer),), np.float64)
+        if self._pixels:
+            shape = (2 * len(self._cameras), self._cameras[0].height, self._cameras[0].width, 3)
+            self.observation_space = gym.spaces.Box(0, 255, shape, np.uint8)
+        else:
+            self.observation_space = gym.spaces.Box(-np.inf, np.inf, (len(self._observer),), np.float64)
 
     @property
     def dt(self) -> float:
@@ -129,8 +133,10 @@ class TriFingerEnv(gym.Env):
         self._need_reset()
         if self._steps >= self._limit:
             raise Problem(f"the episode is over after {self._limit} steps; call reset()")
-        before, command = self._now, self._command(action)
-        if self._mode == "joint_torques":
+        before, command = self._now, self._actions.read(action, self._origin())
+        if self._actions.meaning == "end_effector_positions":
+            command = self.joints_for(command.reshape(3, 3))
+        if self._actions.meaning == "joint_torques":
             torques = self.world.push(command, self.skip_frame)
         else:
             self._target = command
@@ -141,23 +147,10 @@ class TriFingerEnv(gym.Env):
         info = {"fractional_success": fraction, "success": self.task.solved(fraction)}
         return self.observe(), self._reward(before, fraction), False, self._steps >= self._limit, info
 
-    def _command(self, action) -> np.ndarray:
-        """The action in its mode's units, (9,): joint positions, or torques."""
-        action = np.asarray(action, float)
-        if action.shape != (9,):
-            raise Problem(f"an action has 9 numbers, three for each finger, got shape {action.shape}")
-        if not np.isfinite(action).all():
-            raise Problem(f"an action must be finite, got {action.tolist()}")
-        if self._normalized:
-            action = self._low + (action + 1) / 2 * (self._high - self._low)
-        if not self._clip and ((action < self._low - 1e-6) | (action > self._high + 1e-6)).any():
-            raise Problem(f"an action must lie in {self.action_space}, got {action.tolist()}; or make the env with clip=True")
-        action = np.clip(action, self._low, self._high)
-        if self._delta:
-            origin = {"joint_positions": self._target, "joint_torques": self._now.torques}
-            action = action + origin.get(self._mode, self._now.tips.ravel())
-            action = np.clip(action, *(np.array(limit) for limit in _LIMITS[self._mode]))
-        return self.joints_for(action.reshape(3, 3)) if self._mode == "end_effector_positions" else action
+    def _origin(self) -> np.ndarray:
+        """What a delta is added to: the last joint target, the torques or the tips as they are."""
+        tips = self._now.tips.ravel()
+        return {"joint_positions": self._target, "joint_torques": self._now.torques}.get(self._actions.meaning, tips)
 
     def joints_for(self, tips: np.ndarray) -> np.ndarray:
         """Joints (9,) whose tips (3, 3) come nearest to those given (see `Kinematics.joints`)."""
@@ -179,6 +172,9 @@ class TriFingerEnv(gym.Env):
     def observe(self) -> np.ndarray:
         """The observation of this moment."""
         self._need_reset()
+        if self._pixels:
+            state, cameras = self._now.state, self._cameras
+            return np.concatenate([self._views.now(state, cameras), self._views.goal(state, cameras)])
         return self._observer.observe(self._now.state, self._now.tips, (self._limit - self._steps) * self.dt)
 
     def success(self) -> dict:
@@ -210,7 +206,7 @@ class TriFingerEnv(gym.Env):
 
     def set_start(self, wish: Mapping | None) -> Verdict:
         """From the next reset on, episodes begin so; None = as the task has it."""
-        start = {**arena(self.world.robot.default_masses, self.task.start_pose), **self.task.objects()}
+        start = self._default_start()
         verdict, state = self._interventions.attempt(wish or {}, start, self.np_random)
         if verdict.accepted:
             self._start = state
@@ -233,6 +229,20 @@ class TriFingerEnv(gym.Env):
         """Back to a saved state, in this environment or in another of the same task. steps: time that counts as gone."""
         self._begin(state, (self._steps or 0) if steps is None else steps)
 
+    def render(self) -> np.ndarray:
+        """The scene with its goals, (240, 320, 3) uint8."""
+        self._need_reset()
+        return self._views.film(self._now.state)
+
+    def depth(self) -> np.ndarray:
+        """(cameras, H, W) metres along each camera's axis."""
+        return self._views.depth(self.state, self._cameras)
+
+    def segments(self) -> np.ndarray:
+        """(cameras, H, W) uint8: what each pixel shows, in the numbers of `drawing`."""
+        return self._views.segments(self.state, self._cameras)
+
     def close(self) -> None:
+        self._views.close()
         self.world.close()
         self._interventions.close()

@@ -9,7 +9,7 @@ from envs.trifinger.cameras import Camera
 from envs.trifinger.drawing import WALL_SEGMENT, Part, triangles
 
 _SHADOW = 1024  # pixels of the shadow map, each side
-_LIGHT = np.array([0.35, -0.25, 1.0])  # direction to the light
+LIGHT = np.array([0.35, -0.25, 1.0])  # direction to the light
 _BACKGROUND = (0.75, 0.8, 0.85)
 
 _VERTEX = """
@@ -76,9 +76,9 @@ class GLRenderer:
     @staticmethod
     def _light_matrix() -> np.ndarray:
         """Light as a camera without perspective around the arena."""
-        light = Camera(tuple(_LIGHT), (0.0, 0.0, 0.0)).view()
+        light = Camera(tuple(LIGHT), (0.0, 0.0, 0.0)).view()
         box = np.diag([1 / 0.55, 1 / 0.55, -1 / 1.0, 1.0])
-        box[2, 3] = -1.0 * np.linalg.norm(_LIGHT)
+        box[2, 3] = -1.0 * np.linalg.norm(LIGHT)
         return box @ light
 
     def _shape(self, name: str) -> tuple:
@@ -120,7 +120,7 @@ class GLRenderer:
         self._shadow.use(0)
         program = self._program
         program["light"].write(light)
-        program["to_light"].value = tuple(_LIGHT / np.linalg.norm(_LIGHT))
+        program["to_light"].value = tuple(LIGHT / np.linalg.norm(LIGHT))
         for i, camera in enumerate(cameras):
             frame.viewport = (i * width, 0, width, height)
             program["view_projection"].write((camera.projection() @ camera.view()).T.astype("f4").tobytes())

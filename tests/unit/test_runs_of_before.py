@@ -1,12 +1,13 @@
 """Runs that were trained before a key or a test split was thought of are still the same runs, and can be asked about it."""
 
+import hydra
 import numpy as np
 import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
 
 from eval.runs import first_difference, freeze
-from eval.score import _splits_of_today
+from eval.score import CONFIGS, _splits_of_today
 from train.start import check_world
 
 
@@ -46,3 +47,9 @@ def test_no_object_is_left(both):
     world = instantiate(both[1].env.world, num_objects=2)
     with pytest.raises(Exception, match="leaves none of 2 objects"):
         world.reset(3, np.random.default_rng(0), "fewer-2")
+
+
+def test_splits_that_came_later_within_a_command():
+    """Seen as 'GlobalHydra is already initialized': a command has one, which composes just as well."""
+    with hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        assert _splits_of_today("physics5")["fewer-1"]["mode"] == "fewer-1"

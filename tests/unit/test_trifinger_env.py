@@ -8,7 +8,7 @@ from gymnasium.utils.env_checker import check_env
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.env import ACTION_MODES  # noqa: E402
+from envs.trifinger.actions import MODES  # noqa: E402
 from envs.trifinger.ids import NAMES  # noqa: E402
 from envs.trifinger.robot import REST  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
@@ -37,7 +37,7 @@ def env(request):
 
 def stay(env):
     """The action that holds the rest pose."""
-    return (2 * (REST - env._low) / (env._high - env._low) - 1).astype(np.float32)
+    return (2 * (REST - env._actions.low) / (env._actions.high - env._actions.low) - 1).astype(np.float32)
 
 
 @pytest.mark.filterwarnings("ignore:.*Box observation space.*")
@@ -93,7 +93,7 @@ def test_raw_observations_are_in_their_units():
     env.close()
 
 
-@pytest.mark.parametrize("mode", ACTION_MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_every_action_mode_moves_the_robot(mode):
     env = make(action_mode=mode, skip_frame=5)
     env.reset(seed=0)
@@ -110,7 +110,7 @@ def test_tips_go_where_they_are_told(env):
     """CausalWorld adds the floor's height twice and stops its search early: 11 mm above, up to 15 mm off."""
     env.reset()
     tips = env._now.tips + (0, 0, 0.03)
-    action = 2 * (tips.ravel() - env._low) / (env._high - env._low) - 1
+    action = 2 * (tips.ravel() - env._actions.low) / (env._actions.high - env._actions.low) - 1
     for _ in range(100):
         env.step(action)
     assert np.linalg.norm(env._now.tips - tips, axis=1).max() < 0.006  # gravity bends the PD controller by some millimetres
