@@ -20,9 +20,12 @@ class BulletRenderer:
         self._built: list[tuple] = []
 
     def _body(self, shape: str, size: np.ndarray) -> int:
-        corners, order = np.unique(triangles(shape).reshape(-1, 3), axis=0, return_inverse=True)
+        faces = triangles(shape) * size
+        normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
+        normals = np.repeat(normals / np.linalg.norm(normals, axis=1, keepdims=True), 3, axis=0)
         visual = self._bullet.createVisualShape(
-            self._bullet.GEOM_MESH, vertices=(corners * size).tolist(), indices=order.ravel().tolist()
+            self._bullet.GEOM_MESH, vertices=faces.reshape(-1, 3).tolist(), indices=list(range(3 * len(faces))),
+            normals=normals.tolist(), uvs=[[0.0, 0.0]] * (3 * len(faces)),
         )  # fmt: skip
         return self._bullet.createMultiBody(baseMass=0, baseVisualShapeIndex=visual)
 
@@ -45,7 +48,7 @@ class BulletRenderer:
     def _picture(self, camera: Camera):
         return self._bullet.getCameraImage(
             camera.width, camera.height, camera.view().T.ravel().tolist(), camera.projection().T.ravel().tolist(),
-            lightDirection=LIGHT.tolist(), shadow=1, renderer=self._bullet.ER_TINY_RENDERER,
+            lightDirection=LIGHT.tolist(), lightDistance=1.0, lightAmbientCoeff=0.4, lightDiffuseCoeff=0.6, shadow=1, renderer=self._bullet.ER_TINY_RENDERER,
         )  # fmt: skip
 
     def close(self) -> None:
