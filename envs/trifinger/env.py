@@ -234,6 +234,18 @@ class TriFingerEnv(gym.Env):
         self._need_reset()
         return self._views.film(self._now.state)
 
+    def goals(self) -> tuple[np.ndarray, np.ndarray]:
+        """(what is measured, what it is measured against), as `task.measure` reads them."""
+        return self.task.achieved(self._now), self.task.desired(self._now.state)
+
+    def entries(self) -> list[str]:
+        """What each number of the structured observation is: 'tool_block/size/2'."""
+        return self._observer.names()
+
+    def picture(self, camera: Camera) -> np.ndarray:
+        """What a camera sees of the scene, (H, W, 3) uint8."""
+        return self._views.now(self.state, (camera,))[0]
+
     def depth(self) -> np.ndarray:
         """(cameras, H, W) metres along each camera's axis."""
         return self._views.depth(self.state, self._cameras)

@@ -48,7 +48,8 @@ class BulletRenderer:
     def _picture(self, camera: Camera):
         return self._bullet.getCameraImage(
             camera.width, camera.height, camera.view().T.ravel().tolist(), camera.projection().T.ravel().tolist(),
-            lightDirection=LIGHT.tolist(), lightDistance=1.0, lightAmbientCoeff=0.4, lightDiffuseCoeff=0.6, shadow=1, renderer=self._bullet.ER_TINY_RENDERER,
+            lightDirection=LIGHT.tolist(), lightDistance=1.0, lightAmbientCoeff=0.4, lightDiffuseCoeff=0.6, shadow=1,
+            renderer=self._bullet.ER_TINY_RENDERER,
         )  # fmt: skip
 
     def close(self) -> None:

@@ -26,8 +26,21 @@ class Reaching(Task):
     def features(self, state: State) -> list[tuple[str, tuple[str, ...]]]:
         return [(name, ("cartesian_position",)) for name in _GOALS]
 
+    def achieved(self, now: Moment) -> np.ndarray:
+        """The tips, (3, 3)."""
+        return now.tips
+
+    def desired(self, state: State) -> np.ndarray:
+        """Their places, (3, 3)."""
+        return np.array([state[name]["cartesian_position"] for name in _GOALS])
+
+    def measure(self, achieved: np.ndarray, desired: np.ndarray, method: str = "exact") -> float:
+        """1 where the nine coordinates are off by a centimetre or less on average, 0 from three centimetres on."""
+        error = float(np.abs(achieved - desired).mean())
+        return 1 - (min(max(error, _NEAR), _FAR) - _NEAR) / (_FAR - _NEAR)
+
     def _error(self, moment: Moment) -> np.ndarray:
-        return moment.tips - np.array([moment.place(name) for name in _GOALS])
+        return self.achieved(moment) - self.desired(moment.state)
 
     def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
         distance = float(np.linalg.norm(self._error(now)))
@@ -37,11 +50,6 @@ class Reaching(Task):
             -float(np.linalg.norm(now.torques)),
             -float(np.linalg.norm(now.state["joint_velocities"] - before.state["joint_velocities"])),
         )
-
-    def fraction(self, now: Moment, method: str = "exact") -> float:
-        """1 where the nine coordinates are off by a centimetre or less on average, 0 from three centimetres on."""
-        error = float(np.abs(self._error(now)).mean())
-        return 1 - (min(max(error, _NEAR), _FAR) - _NEAR) / (_FAR - _NEAR)
 
     def solved(self, fraction: float) -> bool:
         return fraction >= 1.0

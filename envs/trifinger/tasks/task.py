@@ -81,9 +81,21 @@ class Task:
         """One number for each of `dense_weights`."""
         return ()
 
-    def fraction(self, now: Moment, method: str = "exact") -> float:
+    def achieved(self, now: Moment) -> np.ndarray:
+        """What is measured: the movable blocks, a row of ten each as `overlap` reads them."""
+        return boxes(now.state, of_type(now.state, CUBE))
+
+    def desired(self, state: State) -> np.ndarray:
+        """What it is measured against: the goals, in the same way."""
+        return boxes(state, of_type(state, GOAL))
+
+    def measure(self, achieved: np.ndarray, desired: np.ndarray, method: str = "exact") -> float:
         """Fractional success, in [0, 1]: the filled share of the goals."""
-        return overlap(boxes(now.state, of_type(now.state, CUBE)), boxes(now.state, of_type(now.state, GOAL)), method)
+        return overlap(achieved, desired, method)
+
+    def fraction(self, now: Moment, method: str = "exact") -> float:
+        """Fractional success of a moment."""
+        return self.measure(self.achieved(now), self.desired(now.state), method)
 
     def solved(self, fraction: float) -> bool:
         return fraction > 0.9

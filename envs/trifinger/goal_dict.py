@@ -1,0 +1,44 @@
+"""GoalDict: observations for goal-conditioned algorithms such as HER, with a reward that can be computed anew."""
+
+import gymnasium as gym
+import numpy as np
+
+from envs.problem import Problem
+
+
+class GoalDict(gym.Wrapper):
+    """observation: {"observation": as before, "achieved_goal": (10 B,), "desired_goal": (10 G,)}; a row of ten is a box as
+    `overlap` reads it, reaching has nine numbers, the tips. The env's reward must be fractional or sparse, since dense terms
+    need the step before.
+    """
+
+    def __init__(self, env: gym.Env) -> None:
+        super().__init__(env)
+        base = env.unwrapped
+        if base.reward not in ("fractional", "sparse"):
+            raise Problem(f"GoalDict needs reward=fractional or reward=sparse, got reward={base.reward}")
+        base.reset()
+        box = {key: gym.spaces.Box(-np.inf, np.inf, value.shape, np.float64) for key, value in self._goals().items()}
+        self.observation_space = gym.spaces.Dict({"observation": env.observation_space, **box})
+
+    def _goals(self) -> dict[str, np.ndarray]:
+        base = self.env.unwrapped
+        achieved, desired = base.goals()
+        return {"achieved_goal": achieved.ravel(), "desired_goal": desired.ravel()}
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None):
+        observation, info = self.env.reset(seed=seed, options=options)
+        return {"observation": observation, **self._goals()}, info
+
+    def step(self, action):
+        observation, *rest = self.env.step(action)
+        return {"observation": observation, **self._goals()}, *rest
+
+    def compute_reward(self, achieved_goal: np.ndarray, desired_goal: np.ndarray, info=None) -> np.ndarray | float:
+        """The very reward that a step would give, scaled by its time as every step's is; one, or a batch of them."""
+        base = self.env.unwrapped
+        if np.ndim(achieved_goal) == 2:
+            return np.array([self.compute_reward(a, d) for a, d in zip(achieved_goal, desired_goal)])
+        width = base.goals()[0].shape[1]
+        fraction = base.task.measure(achieved_goal.reshape(-1, width), desired_goal.reshape(-1, width), base.score)
+        return base.dt * (fraction if base.reward == "fractional" else base.task.solved(fraction))

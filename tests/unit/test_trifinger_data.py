@@ -1,0 +1,94 @@
+"""TriFinger for other tools: goal-conditioned observations, many environments at once, recorded episodes."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+pytest.importorskip("pybullet")
+import envs  # noqa: E402, F401  registers the ids
+from envs.episodes import EpisodeFile  # noqa: E402
+from envs.problem import Problem  # noqa: E402
+from envs.trifinger import make  # noqa: E402
+from envs.trifinger.actors import VariablesActor  # noqa: E402
+from envs.trifinger.cameras import VIEWS  # noqa: E402
+from envs.trifinger.curriculum import Curriculum, Turn  # noqa: E402
+from envs.trifinger.goal_dict import GoalDict  # noqa: E402
+from envs.trifinger.record import record, to_minari  # noqa: E402
+
+
+@pytest.mark.parametrize("task, width", [("pushing", 10), ("reaching", 9), ("stacking2", 20)])
+@pytest.mark.parametrize("reward", ["fractional", "sparse"])
+def test_rewards_can_be_computed_anew(task, width, reward):
+    env = GoalDict(make(task, reward=reward))
+    observation, _ = env.reset(seed=0)
+    assert env.observation_space.contains(observation) and observation["desired_goal"].shape == (width,)
+    env.action_space.seed(0)
+    seen = []
+    for _ in range(5):
+        observation, given, *_, info = env.step(env.action_space.sample())
+        assert env.compute_reward(observation["achieved_goal"], observation["desired_goal"], info) == given
+        seen.append(observation)
+    stacked = (np.stack([o[key] for o in seen]) for key in ("achieved_goal", "achieved_goal"))
+    assert env.compute_reward(*stacked) == pytest.approx(np.full(5, 0.04))  # what was reached is reached
+    env.close()
+
+
+def test_dense_rewards_cannot():
+    with pytest.raises(Problem, match="needs reward=fractional or reward=sparse, got reward=dense"):
+        GoalDict(make())
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_many_at_once(mode):
+    """In one process and in several: equal seeds give what single environments give."""
+    many = gym.make_vec("causalwm/TriFingerPushing-v0", num_envs=2, vectorization_mode=mode, skip_frame=2, max_steps=5)
+    observations, _ = many.reset(seed=[0, 1])
+    action = np.full((2, 9), 0.3, np.float32)
+    rows = [many.step(action)[0] for _ in range(4)]
+    one = make(skip_frame=2, max_steps=5)
+    one.reset(seed=1)
+    for row in rows:
+        assert np.array_equal(one.step(action[1])[0], row[1])
+    assert observations.shape == (2, 56)
+    for env in (many, one):
+        env.close()
+
+
+def test_recorded_episodes(tmp_path):
+    """Every row holds what the environment showed and every variable; the same call again changes nothing."""
+    env = Curriculum(make(skip_frame=5, max_steps=6), [Turn(VariablesActor(["tool_block/mass"]))])
+    rng = np.random.default_rng(0)
+    record(env, lambda observation: rng.uniform(-1, 1, 9), tmp_path / "p.h5", 2, seed=3, camera=VIEWS[0].sized(32, 40))
+    file = EpisodeFile(tmp_path / "p.h5")
+    data = file.read()
+    assert file.ep_len.tolist() == [7, 7] and data["observation"].shape == (14, 56) and data["pixels"].shape == (14, 32, 40, 3)
+    assert data["action"].shape == (14, 9) and not data["action"][6].any() and data["action"][5].any()
+    names = file.header["variables"]
+    assert data["variables"].shape == (14, len(names))
+    masses = data["variables"][:, names.index("tool_block/mass")]
+    assert len(set(masses[:7])) == 1 and masses[0] != masses[7] and 0.015 <= masses[0] <= 0.045
+    place = file.header["observation"].index("tool_block/cartesian_position/1")
+    raw = data["variables"][:, names.index("tool_block/cartesian_position/1")]
+    assert data["observation"][:, place] == pytest.approx(2 * (raw + 0.5) - 1)
+    env.close()
+
+
+def test_scenes_of_other_objects_do_not_mix(tmp_path):
+    env = Curriculum(make("towers", max_steps=2), [Turn(VariablesActor(["number_of_blocks_in_tower"]), first=1)])
+    with pytest.raises(Problem, match="has other objects than the first"):
+        record(env, lambda observation: np.zeros(9), tmp_path / "t.h5", 2)
+    assert not (tmp_path / "t.h5").exists()
+    env.close()
+
+
+def test_minari(tmp_path, monkeypatch):
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    env = make(max_steps=4)
+    record(env, lambda observation: np.zeros(9), tmp_path / "p.h5", 3)
+    to_minari(tmp_path / "p.h5", "causalwm/pushing-v0")
+    back = minari.load_dataset("causalwm/pushing-v0")
+    assert back.total_episodes == 3 and back.total_steps == 12
+    episode = next(iter(back.iterate_episodes([0])))
+    assert episode.observations.shape == (5, 56) and episode.truncations[-1] and not episode.terminations.any()
+    env.close()
