@@ -35,7 +35,8 @@ def record(
     names = sorted(base.variables())
     header = {
         "task": base.task.name, "skip_frame": base.skip_frame, "seed": seed, "episodes": episodes,
-        "variables": _entries(base, names), "observation": base.entries(), "camera": None if camera is None else list(camera.eye),
+        "variables": _entries(base, names), "observation": base.entries(),
+        "camera": None if camera is None else list(camera.eye),
     }  # fmt: skip
     with EpisodeWriter(path, header) as writer:
         for episode in range(writer.blocks_done, episodes):
