@@ -92,7 +92,12 @@ def arena_variables(source: str = "code") -> dict[str, Variable]:
 
 def object_variables(name: str, thing: Mapping[str, np.ndarray], source: str = "code") -> dict[str, Variable]:
     """Of one object of the state; tasks narrow them."""
-    kind, height = int(thing["type"]), float(thing["size"][2])
+    table = _object_table(int(thing["type"]), float(thing["size"][2]), source)
+    return {f"{name}/{key}": value for key, value in table.items()}
+
+
+@lru_cache(256)
+def _object_table(kind: int, height: float, source: str) -> dict[str, Variable]:
     dark, bright = (0.0, 0.5), (0.5, 1.0)
     low, high = ARENA_LOW, ARENA_HIGH
     table = {"color": variable("rgb", (3,), (0, 1), *((dark, bright) if source == "paper" else (bright, dark)))}
@@ -100,7 +105,7 @@ def object_variables(name: str, thing: Mapping[str, np.ndarray], source: str = "
         table["cartesian_position"] = variable("m", (3,), ([-0.5, -0.5, 0], [0.5, 0.5, 0.5]))
         table["size"] = variable("m", (3,), (0.005, 0.6))
         table["friction"] = variable("1", (), (0, 10))
-        return {f"{name}/{key}": value for key, value in table.items()}
+        return table
     table["cartesian_position"] = variable("m", (3,), (low, high))
     table["cylindrical_position"] = variable(
         "m, rad, m", (3,), ([0, -np.pi, 0], [np.hypot(0.15, 0.15), np.pi, 0.3]),
@@ -118,7 +123,7 @@ def object_variables(name: str, thing: Mapping[str, np.ndarray], source: str = "
         table["friction"] = variable("1", (), (0, 10))
         table["linear_velocity"] = variable("m/s", (3,), (-5, 5))
         table["angular_velocity"] = variable("rad/s", (3,), (-50, 50))
-    return {f"{name}/{key}": value for key, value in table.items()}
+    return table
 
 
 def scene_variables(state: State, source: str = "code") -> dict[str, Variable]:

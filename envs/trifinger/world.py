@@ -13,6 +13,7 @@ from envs.trifinger.state import CUBE, STATIC, State, copied, of_type
 TIME_STEP = 1 / 250  # seconds
 WALL_RADIUS, WALL_HEIGHT = 0.242, 0.25  # metres, inner radius of the round wall
 DYNAMICS = ("default", "legacy")
+_MOVING = ("cartesian_position", "orientation", "linear_velocity", "angular_velocity")
 
 
 class World:
@@ -110,16 +111,15 @@ class World:
                 )
 
     def read(self) -> State:
-        """The state as it is now; the caller may keep it."""
-        state = copied(self._loaded)
-        state["joint_positions"], state["joint_velocities"] = self.robot.joint_state()
+        """The state as it is now. What does not move is shared with other states: keep it, but do not write into it."""
+        positions, velocities = self.robot.joint_state()
+        state = {**self._loaded, "joint_positions": positions, "joint_velocities": velocities}
         for name, body in self._bodies.items():
             if "mass" in state[name]:
-                position, orientation = self._bullet.getBasePositionAndOrientation(body)
+                (x, y, z), orientation = self._bullet.getBasePositionAndOrientation(body)
                 linear, angular = self._bullet.getBaseVelocity(body)
-                state[name]["cartesian_position"] = np.array(position) - (0, 0, FLOOR)
-                state[name]["orientation"] = np.array(orientation)
-                state[name]["linear_velocity"], state[name]["angular_velocity"] = np.array(linear), np.array(angular)
+                moving = (x, y, z - FLOOR), orientation, linear, angular
+                state[name] = {**state[name], **dict(zip(_MOVING, map(np.array, moving)))}
         return state
 
     def follow(self, target: np.ndarray, steps: int) -> np.ndarray:
