@@ -36,6 +36,8 @@ class Verdict:
 
 def flat(wish: Mapping) -> dict[str, object]:
     """{"tool_block": {"mass": m}} -> {"tool_block/mass": m}; paths stay."""
+    if not isinstance(wish, Mapping):
+        raise Problem(f"an intervention is a dict, name -> value or object -> {{name -> value}}; got {type(wish).__name__}")
     paths = {}
     for name, value in wish.items():
         paths |= {f"{name}/{key}": v for key, v in value.items()} if isinstance(value, Mapping) else {str(name): value}
