@@ -20,7 +20,7 @@ from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, of_type
 from envs.trifinger.urdf import write_urdf
 from envs.trifinger.world import WALL_HEIGHT, WALL_RADIUS
 
-NOTHING, FLOOR_SEGMENT, WALL_SEGMENT, ROBOT_SEGMENT, FIRST_BLOCK, FIRST_GOAL = 0, 1, 2, 3, 10, 100
+FLOOR_SEGMENT, WALL_SEGMENT, ROBOT_SEGMENT, FIRST_BLOCK, FIRST_GOAL = 1, 2, 3, 10, 100
 PARKED = np.array([-1.57, -1.2, -3.0] * 3)  # radians: out of the pictures' middle, as in CausalWorld's goal views
 _GRID = 1e-3  # metres: corners of meshes nearer than that are one; a pixel sees four times as much
 _PART_OF_LINK = {"base": 0, "upper": 1, "middle": 2, "lower": 3, "tip": 3}

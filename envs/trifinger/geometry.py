@@ -35,12 +35,3 @@ def to_turn(quaternion: np.ndarray) -> np.ndarray:
 def angle_between(a: np.ndarray, b: np.ndarray) -> float:
     """Radians in [0, pi] that turn one orientation (xyzw) into the other; q and -q are the same."""
     return 2 * float(np.arccos(min(1.0, abs(float(np.dot(a, b))) / float(np.linalg.norm(a) * np.linalg.norm(b)))))
-
-
-def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Quaternions xyzw: first q, then p."""
-    (px, py, pz, pw), (qx, qy, qz, qw) = p, q
-    return np.array([
-        pw * qx + px * qw + py * qz - pz * qy, pw * qy - px * qz + py * qw + pz * qx,
-        pw * qz + px * qy - py * qx + pz * qw, pw * qw - px * qx - py * qy - pz * qz,
-    ])  # fmt: skip

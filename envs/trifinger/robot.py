@@ -19,7 +19,6 @@ FLOOR = 0.011  # metres from the world's zero to the floor; every height that us
 _GAIN = 10.0  # newton metres per radian
 _DAMPING = (0.1, 0.3, 0.001) * 3  # newton metre seconds per radian, of the PD controller
 _SAFETY = (0.08, 0.08, 0.04) * 3  # the same, subtracted before a torque goes to a motor
-_DOFS = range(9)
 
 
 class Robot:

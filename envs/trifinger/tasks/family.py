@@ -7,8 +7,6 @@ from envs.trifinger.state import CUBE, GOAL, STATIC, State, block, goal, of_type
 from envs.trifinger.tasks.task import BLOCK, STILL, Changes, Task, drawn
 from envs.trifinger.variables import Variable
 
-Built = tuple[np.ndarray, np.ndarray]  # places (n, 3) and sizes (n, 3)
-
 
 class Family(Task):
     """Only the filled share of the goals is rewarded. `family`: name -> (default value, Variable).
