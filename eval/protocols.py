@@ -1,7 +1,7 @@
 """The twelve protocols of CausalWorld: how an agent does where masses, sizes, places, goals or everything is drawn anew.
 
     python eval/protocols.py task=pushing agent=random episodes=20
-    python eval/protocols.py task=pushing agent=pushing_ppo_curr1.zip dynamics=legacy score=legacy
+    python eval/protocols.py task=pushing agent=pushing_ppo_curr1.zip dynamics=legacy overlap=legacy
     python eval/protocols.py task=stacking2 agent=still protocols=[P0,P11] jobs=2
 
 Every episode has a seed of its own, so neither the order of protocols nor the number of processes changes a score. A start
