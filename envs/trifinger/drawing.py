@@ -3,7 +3,6 @@
 Segments: 0 nothing, 1 floor, 2 wall, 3 robot, 10 + i the i-th block or obstacle of the state, 100 + i the i-th goal.
 """
 
-import math
 import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from envs.trifinger.box_overlap import rotation
 from envs.trifinger.hulls import read_stl
@@ -88,19 +88,11 @@ def _visuals(model: str) -> tuple[tuple[str, str, np.ndarray, int], ...]:
                 offset = np.eye(4)
                 if origin is not None:
                     offset[:3, 3] = [float(x) for x in origin.get("xyz", "0 0 0").split()]
-                    offset[:3, :3] = _from_rpy(*(float(x) for x in origin.get("rpy", "0 0 0").split()))
+                    angles = [float(x) for x in origin.get("rpy", "0 0 0").split()]
+                    offset[:3, :3] = Rotation.from_euler("xyz", angles).as_matrix()
                 finger = (0, 120, 240).index(int(name.rsplit("_", 1)[1]))
                 found.append((name, mesh.get("filename"), offset, finger * 4 + _PART_OF_LINK[name.split("_")[1]]))
     return tuple(found)
-
-
-def _from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a), math.sin(a)) for a in (roll, pitch, yaw))
-    return (
-        np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
-        @ np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
-        @ np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
-    )
 
 
 class Drawing:

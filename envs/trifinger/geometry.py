@@ -1,6 +1,7 @@
 """Positions and turns by their other names: cylindrical coordinates, rotation vectors, the angle between two orientations."""
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 
 def to_cylindrical(position: np.ndarray) -> np.ndarray:
@@ -17,19 +18,12 @@ def from_cylindrical(position: np.ndarray) -> np.ndarray:
 
 def to_quaternion(turn: np.ndarray) -> np.ndarray:
     """Rotation vector (3,) axis x angle, radians -> xyzw. CausalWorld calls it euler_orientation; they agree for pure yaw."""
-    angle = float(np.linalg.norm(turn))
-    if angle < 1e-12:
-        return np.array([0.0, 0.0, 0.0, 1.0])
-    return np.append(np.asarray(turn) / angle * np.sin(angle / 2), np.cos(angle / 2))
+    return Rotation.from_rotvec(turn).as_quat()
 
 
 def to_turn(quaternion: np.ndarray) -> np.ndarray:
     """xyzw -> rotation vector (3,), angle in [0, pi]"""
-    x, y, z, w = np.asarray(quaternion) / np.linalg.norm(quaternion)
-    if w < 0:
-        x, y, z, w = -x, -y, -z, -w
-    length = float(np.linalg.norm((x, y, z)))
-    return np.zeros(3) if length < 1e-12 else np.array([x, y, z]) / length * 2 * np.arctan2(length, w)
+    return Rotation.from_quat(quaternion).as_rotvec()
 
 
 def angle_between(a: np.ndarray, b: np.ndarray) -> float:

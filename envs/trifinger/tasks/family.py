@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from envs.trifinger.geometry import to_quaternion
 from envs.trifinger.robot import RAISED
 from envs.trifinger.state import CUBE, GOAL, STATIC, State, block, goal, of_type
 from envs.trifinger.tasks.task import BLOCK, STILL, Changes, Task, drawn
@@ -71,5 +72,5 @@ def tools_and_goals(
     turns = np.zeros(len(names)) if turns is None else turns
     state = {}
     for name, size, place, turn in zip(names, sizes, tools, turns):
-        state[f"tool_{name}"] = block(place, size, mass, orientation=(0, 0, np.sin(turn / 2), np.cos(turn / 2)))
+        state[f"tool_{name}"] = block(place, size, mass, orientation=to_quaternion([0, 0, turn]))
     return state | {f"goal_{n}": goal(place, size) for n, size, place in zip(names, sizes, goals) if np.isfinite(place).all()}
