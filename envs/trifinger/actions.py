@@ -4,12 +4,12 @@ import gymnasium as gym
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger.robot import MAX_TORQUE
+from envs.trifinger.robot import JOINTS_HIGH, JOINTS_LOW, MAX_TORQUE, TIPS_HIGH, TIPS_LOW
 
 LIMITS = {  # what nine numbers mean -> lowest, highest (radians; newton metres; metres, z from the floor)
-    "joint_positions": ([-1.57, -1.2, -3.0] * 3, [1.0, 1.57, 3.0] * 3),
-    "joint_torques": ([-MAX_TORQUE] * 9, [MAX_TORQUE] * 9),
-    "end_effector_positions": ([-0.5, -0.5, 0.0] * 3, [0.5, 0.5, 0.5] * 3),
+    "joint_positions": (JOINTS_LOW, JOINTS_HIGH),
+    "joint_torques": (np.full(9, -MAX_TORQUE), np.full(9, MAX_TORQUE)),
+    "end_effector_positions": (TIPS_LOW, TIPS_HIGH),
 }
 MODES = (*LIMITS, *(f"delta_{mode}" for mode in LIMITS))
 
@@ -21,8 +21,7 @@ class Actions:
         if mode not in MODES:
             raise Problem(f"there is no action_mode '{mode}': {nearest(str(mode), MODES)}")
         self.delta, self.meaning = mode.startswith("delta_"), mode.removeprefix("delta_")
-        self._limits = tuple(np.array(limit) for limit in LIMITS[self.meaning])
-        low, high = self._limits
+        self._limits = low, high = LIMITS[self.meaning]
         self.low, self.high = (low - high, high - low) if self.delta else (low, high)  # a change may go from end to end
         self._normalized, self._clip = normalized, clip
         ends = (-np.ones(9), np.ones(9)) if normalized else (self.low, self.high)

@@ -15,13 +15,12 @@ from scipy.spatial.transform import Rotation
 from envs.trifinger.box_overlap import rotation
 from envs.trifinger.hulls import read_stl
 from envs.trifinger.kinematics import Kinematics
-from envs.trifinger.robot import FINGERS, FLOOR
+from envs.trifinger.robot import FINGERS, FLOOR, JOINTS_LOW
 from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, of_type
 from envs.trifinger.urdf import write_urdf
 from envs.trifinger.world import WALL_HEIGHT, WALL_RADIUS
 
 FLOOR_SEGMENT, WALL_SEGMENT, ROBOT_SEGMENT, FIRST_BLOCK, FIRST_GOAL = 1, 2, 3, 10, 100
-PARKED = np.array([-1.57, -1.2, -3.0] * 3)  # radians: out of the pictures' middle, as in CausalWorld's goal views
 _GRID = 1e-3  # metres: corners of meshes nearer than that are one; a pixel sees four times as much
 _PART_OF_LINK = {"base": 0, "upper": 1, "middle": 2, "lower": 3, "tip": 3}
 
@@ -108,8 +107,8 @@ class Drawing:
         return parts + (self._goals(state, goal_alpha) if goal_alpha else [])
 
     def goals(self, state: State) -> list[Part]:
-        """The goals alone in the arena, the robot's fingers raised."""
-        return self._arena(state) + self._robot(state, PARKED) + self._goals(state, 1.0)
+        """The goals alone in the arena, the fingers at their lowest joints and so out of the way, as in CausalWorld."""
+        return self._arena(state) + self._robot(state, JOINTS_LOW) + self._goals(state, 1.0)
 
     def _arena(self, state: State) -> list[Part]:
         ground = np.eye(4)

@@ -6,17 +6,18 @@ features. Normalised, a feature goes from its low and high to -1 and 1 and is no
 
 import numpy as np
 
+from envs.trifinger.robot import JOINTS_HIGH, JOINTS_LOW, TIPS_HIGH, TIPS_LOW
 from envs.trifinger.state import State
 
 _ROBOT = {  # feature -> length, low, high
-    "joint_positions": (9, [-1.57, -1.2, -3.0] * 3, [1.0, 1.57, 3.0] * 3),
+    "joint_positions": (9, JOINTS_LOW, JOINTS_HIGH),
     "joint_velocities": (9, -50.0, 50.0),
-    "end_effector_positions": (9, [-0.5, -0.5, 0.0] * 3, [0.5, 0.5, 0.5] * 3),
+    "end_effector_positions": (9, TIPS_LOW, TIPS_HIGH),
 }
 _OBJECT = {
     "type": (1, 0.0, 0.0),  # low = high: passes as it is
     "size": (3, 0.03, 0.1),
-    "cartesian_position": (3, [-0.5, -0.5, 0.0], [0.5, 0.5, 0.5]),
+    "cartesian_position": (3, TIPS_LOW[:3], TIPS_HIGH[:3]),
     "orientation": (4, -10.0, 10.0),
     "linear_velocity": (3, -0.5, 0.5),
     "angular_velocity": (3, -np.pi, np.pi),

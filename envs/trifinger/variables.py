@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger.robot import LINKS
+from envs.trifinger.robot import JOINTS_HIGH, JOINTS_LOW, LINKS
 from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, of_type
 
 SOURCES = ("code", "paper")
@@ -62,7 +62,7 @@ def variable(unit: str, shape: tuple[int, ...], bounds, a=None, b=None, integer:
     return Variable(unit, *(None if x is None else _range(*x, shape) for x in (bounds, a, b)), integer)
 
 
-_JOINTS_LOW, _JOINTS_MIDDLE, _JOINTS_HIGH = ([-1.57, -1.2, -3.0] * 3, [-0.69, 0.0, 0.0] * 3, [1.0, 1.57, 3.0] * 3)
+_JOINTS_MIDDLE = np.array([-0.69, 0.0, 0.0] * 3)  # where space A ends and B begins
 
 
 @lru_cache
@@ -72,7 +72,7 @@ def arena_variables(source: str = "code") -> dict[str, Variable]:
     paper = source == "paper"
     table = {
         "joint_positions": variable(
-            "rad", (9,), (_JOINTS_LOW, _JOINTS_HIGH), (_JOINTS_LOW, _JOINTS_MIDDLE), (_JOINTS_MIDDLE, _JOINTS_HIGH)
+            "rad", (9,), (JOINTS_LOW, JOINTS_HIGH), (JOINTS_LOW, _JOINTS_MIDDLE), (_JOINTS_MIDDLE, JOINTS_HIGH)
         ),
         "joint_velocities": variable("rad/s", (9,), (-50, 50)),
         "gravity": variable(
