@@ -3,7 +3,6 @@
 Segments: 0 nothing, 1 floor, 2 wall, 3 robot, 10 + i the i-th block or obstacle of the state, 100 + i the i-th goal.
 """
 
-import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +16,7 @@ from envs.trifinger.hulls import read_stl
 from envs.trifinger.kinematics import Kinematics
 from envs.trifinger.robot import FINGERS, FLOOR, JOINTS_LOW
 from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, of_type
-from envs.trifinger.urdf import write_urdf
+from envs.trifinger.urdf import urdf_file
 from envs.trifinger.world import WALL_HEIGHT, WALL_RADIUS
 
 FLOOR_SEGMENT, WALL_SEGMENT, ROBOT_SEGMENT, FIRST_BLOCK, FIRST_GOAL = 1, 2, 3, 10, 100
@@ -73,24 +72,22 @@ def _quads(a, b, c, d) -> np.ndarray:
 @lru_cache
 def _visuals(model: str) -> tuple[tuple[str, str, np.ndarray, int], ...]:
     """(link, mesh file, offset in the link (4, 4), which of the finger's four variables colours it), of the URDF."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "robot.urdf"
-        write_urdf(path, model)
-        links = ET.parse(path).iter("link")
-        found = []
-        for link in links:
-            name = link.get("name")
-            for visual in link.findall("visual"):
-                mesh, origin = visual.find("geometry/mesh"), visual.find("origin")
-                if mesh is None or not name.startswith("finger"):
-                    continue
-                offset = np.eye(4)
-                if origin is not None:
-                    offset[:3, 3] = [float(x) for x in origin.get("xyz", "0 0 0").split()]
-                    angles = [float(x) for x in origin.get("rpy", "0 0 0").split()]
-                    offset[:3, :3] = Rotation.from_euler("xyz", angles).as_matrix()
-                finger = (0, 120, 240).index(int(name.rsplit("_", 1)[1]))
-                found.append((name, mesh.get("filename"), offset, finger * 4 + _PART_OF_LINK[name.split("_")[1]]))
+    with urdf_file(model) as path:
+        links = list(ET.parse(path).iter("link"))
+    found = []
+    for link in links:
+        name = link.get("name")
+        for visual in link.findall("visual"):
+            mesh, origin = visual.find("geometry/mesh"), visual.find("origin")
+            if mesh is None or not name.startswith("finger"):
+                continue
+            offset = np.eye(4)
+            if origin is not None:
+                offset[:3, 3] = [float(x) for x in origin.get("xyz", "0 0 0").split()]
+                angles = [float(x) for x in origin.get("rpy", "0 0 0").split()]
+                offset[:3, :3] = Rotation.from_euler("xyz", angles).as_matrix()
+            finger = (0, 120, 240).index(int(name.rsplit("_", 1)[1]))
+            found.append((name, mesh.get("filename"), offset, finger * 4 + _PART_OF_LINK[name.split("_")[1]]))
     return tuple(found)
 
 

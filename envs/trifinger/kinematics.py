@@ -1,13 +1,10 @@
 """Where the finger tips are for given joints, and joints for wanted tips (pinocchio)."""
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 import pinocchio
 
 from envs.trifinger.robot import FLOOR, REST
-from envs.trifinger.urdf import write_urdf
+from envs.trifinger.urdf import urdf_file
 
 _TOLERANCE = 1e-4  # metres
 _STEPS = 40  # of Newton's method, damped; about ten are usual
@@ -21,9 +18,7 @@ class Kinematics:
     """Of one robot model. tips: (3, 3) metres, z from the floor, fingers 0, 120, 240."""
 
     def __init__(self, model: str = "edu") -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "robot.urdf"
-            write_urdf(path, model)
+        with urdf_file(model) as path:
             self._model = pinocchio.buildModelFromUrdf(str(path))
         self._data = self._model.createData()
         self._frames = [self._model.getFrameId(f"finger_tip_link_{angle}") for angle in (0, 120, 240)]

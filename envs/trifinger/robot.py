@@ -3,12 +3,9 @@
 Joints and tips go finger by finger (0, 120, 240 in the URDF; 60, 120, 300 in the names of variables): upper, middle, lower.
 """
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
-from envs.trifinger.urdf import write_urdf
+from envs.trifinger.urdf import urdf_file
 
 FINGERS = (60, 120, 300)  # as variables name them
 LINKS = tuple(f"robot_finger_{finger}_link_{link}" for finger in FINGERS for link in range(4))  # 0 is the fixed base
@@ -33,9 +30,7 @@ class Robot:
 
     def __init__(self, client, model: str = "edu", collision: str = "mesh", dynamics: str = "default") -> None:
         self._bullet = client
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "robot.urdf"
-            write_urdf(path, model, collision)
+        with urdf_file(model, collision) as path:
             flags = client.URDF_USE_INERTIA_FROM_FILE | client.URDF_USE_SELF_COLLISION
             self.body = client.loadURDF(str(path), useFixedBase=1, flags=flags)
         found = [client.getJointInfo(self.body, i) for i in range(client.getNumJoints(self.body))]

@@ -6,7 +6,10 @@ collision shapes; both as in CausalWorld.
 
 import math
 import os
+import tempfile
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -73,6 +76,15 @@ def write_urdf(path: str | os.PathLike, model: str = "edu", collision: str = "me
     for mesh in tree.iter("mesh"):
         mesh.set("filename", mesh.get("filename").replace(_PACKAGE, str(folder)))
     tree.write(path)
+
+
+@contextmanager
+def urdf_file(model: str = "edu", collision: str = "mesh") -> Iterator[Path]:
+    """`write_urdf` into a folder that is there for as long as somebody reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "robot.urdf"
+        write_urdf(path, model, collision)
+        yield path
 
 
 def _as_capsule(shape: ET.Element, fit: tuple) -> None:
