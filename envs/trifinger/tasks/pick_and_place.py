@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from envs.trifinger.geometry import angle_between
 from envs.trifinger.state import State, block, goal, obstacle
-from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, same_size
+from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, grounded, same_size
 
 _LIFT = 0.15  # metres: how high the block should go while the wall is between it and the goal
 _NEAR, _FAR = {"a": 0.07, "b": 0.12}, {"a": 0.12, "b": 0.15}  # metres from the middle
@@ -42,12 +41,7 @@ class PickAndPlace(Task):
         return table
 
     def linked(self, changes: Changes, state: State) -> Changes:
-        changes = same_size(changes, state)
-        size = changes.get("obstacle/size")
-        if size is not None and "obstacle/cartesian_position" not in changes:
-            x, y, _ = state["obstacle"]["cartesian_position"]
-            changes = {**changes, "obstacle/cartesian_position": np.array([x, y, size[2] / 2])}
-        return changes
+        return grounded(same_size(changes), state, "tool_block", "goal_block", "obstacle")
 
     def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
         flat = slice(0, 2)
@@ -57,15 +51,12 @@ class PickAndPlace(Task):
             beyond = np.sign(tool[1]) != np.sign(aim[1])
             return abs(float(tool[2] - (_LIFT if beyond else moment.state["goal_block"]["size"][2] / 2)))
 
-        def turn(moment: Moment) -> float:
-            return angle_between(moment.state["goal_block"]["orientation"], moment.state["tool_block"]["orientation"])
-
         return (
             before.reach("tool_block") - now.reach("tool_block"),
             before.gap("goal_block", "tool_block", flat) - now.gap("goal_block", "tool_block", flat),
             height(before) - height(now),
-            turn(before) - turn(now),
-            -float(np.linalg.norm(now.state["joint_velocities"] - before.state["joint_velocities"])),
+            before.turn("goal_block", "tool_block") - now.turn("goal_block", "tool_block"),
+            -now.jerk(before),
         )
 
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from envs.trifinger.state import State, block, goal
-from envs.trifinger.tasks.task import Changes, Moment, Task, on_floor, same_size
+from envs.trifinger.tasks.task import Changes, Moment, Task, grounded, on_floor, same_size
 
 _HEIGHT = {"a": (0.08, 0.20), "b": (0.20, 0.25)}  # metres of the goal
 
@@ -28,12 +28,7 @@ class Picking(Task):
         return table
 
     def linked(self, changes: Changes, state: State) -> Changes:
-        changes = same_size(changes, state, z=False)
-        size = changes.get("tool_block/size")
-        if size is not None and not {"tool_block/cylindrical_position", "tool_block/cartesian_position"} & changes.keys():
-            x, y, _ = state["tool_block"]["cartesian_position"]
-            changes["tool_block/cartesian_position"] = np.array([x, y, size[2] / 2])
-        return changes
+        return grounded(same_size(changes), state, "tool_block")
 
     def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
         def height(moment: Moment) -> float:
@@ -42,11 +37,10 @@ class Picking(Task):
         def centre(moment: Moment) -> float:
             return float(np.hypot(*moment.place("tool_block")[:2]))
 
-        velocities = now.state["joint_velocities"] - before.state["joint_velocities"]
         return (
             height(before) - height(now), -height(now), centre(before) - centre(now), -centre(now),
             before.reach("tool_block") - now.reach("tool_block"), -now.reach("tool_block"),
-            -self._apart(now), -float(np.linalg.norm(velocities)),
+            -self._apart(now), -now.jerk(before),
         )  # fmt: skip
 
     def _apart(self, now: Moment) -> float:

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from envs.trifinger.geometry import angle_between
 from envs.trifinger.state import State, block, goal
-from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, on_floor, same_size
+from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, grounded, on_floor, same_size
 
 
 class Pushing(Task):
@@ -24,16 +23,13 @@ class Pushing(Task):
         return table
 
     def linked(self, changes: Changes, state: State) -> Changes:
-        return same_size(changes, state)
+        return grounded(same_size(changes), state, "tool_block", "goal_block")
 
     def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
-        def turn(moment: Moment) -> float:
-            return angle_between(moment.state["goal_block"]["orientation"], moment.state["tool_block"]["orientation"])
-
         return (
             before.reach("tool_block") - now.reach("tool_block"),
             before.gap("goal_block", "tool_block") - now.gap("goal_block", "tool_block"),
-            turn(before) - turn(now),
+            before.turn("goal_block", "tool_block") - now.turn("goal_block", "tool_block"),
         )
 
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:

@@ -48,7 +48,7 @@ class Reaching(Task):
             float(np.linalg.norm(self._error(before))) - distance,
             -distance,
             -float(np.linalg.norm(now.torques)),
-            -float(np.linalg.norm(now.state["joint_velocities"] - before.state["joint_velocities"])),
+            -now.jerk(before),
         )
 
     def solved(self, fraction: float) -> bool:

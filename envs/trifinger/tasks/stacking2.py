@@ -62,7 +62,7 @@ class Stacking2(Task):
         return changes
 
     def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
-        jerk = -float(np.linalg.norm(now.state["joint_velocities"] - before.state["joint_velocities"]))
+        jerk = -now.jerk(before)
         if now.gap("tool_block_1", "goal_block_1") >= 0.02:
             approach = before.reach("tool_block_1") - now.reach("tool_block_1")
             way = before.gap("tool_block_1", "goal_block_1") - now.gap("tool_block_1", "goal_block_1")

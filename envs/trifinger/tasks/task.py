@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from envs.trifinger.box_overlap import overlap
+from envs.trifinger.geometry import angle_between
 from envs.trifinger.robot import REST
 from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, boxes, of_type
 from envs.trifinger.variables import Variable, scene_variables
@@ -33,6 +34,14 @@ class Moment:
 
     def place(self, name: str) -> np.ndarray:
         return self.state[name]["cartesian_position"]
+
+    def turn(self, a: str, b: str) -> float:
+        """Angle between two objects, radians."""
+        return angle_between(self.state[a]["orientation"], self.state[b]["orientation"])
+
+    def jerk(self, before: "Moment") -> float:
+        """Norm of what the joint velocities changed by since another moment."""
+        return float(np.linalg.norm(self.state["joint_velocities"] - before.state["joint_velocities"]))
 
     def gap(self, a: str, b: str, axes: slice = slice(None)) -> float:
         """Distance of two objects, along the axes given."""
@@ -123,15 +132,18 @@ def on_floor(variable: Variable, height: float) -> Variable:
     return variable.only(pinned(variable.a), pinned(variable.b))
 
 
-def same_size(changes: Changes, state: State, tool: str = "tool_block", goal: str = "goal_block", z: bool = True) -> Changes:
-    """A size given for the block or its goal is the other's too (the goal's wins); both stand on the floor with it."""
-    size = changes.get(f"{goal}/size", changes.get(f"{tool}/size"))
-    if size is None:
-        return changes
-    changes = {**changes, f"{goal}/size": size, f"{tool}/size": size}
-    for name in (tool, goal) if z else ():
-        if not {f"{name}/cylindrical_position", f"{name}/cartesian_position"} & changes.keys():
-            place = state[name]["cartesian_position"].copy()
-            place[2] = size[2] / 2
-            changes[f"{name}/cartesian_position"] = place
+def grounded(changes: Changes, state: State, *names: str) -> Changes:
+    """An object whose size changes and whose place does not is put on the floor with it."""
+    changes = dict(changes)
+    for name in names:
+        size = changes.get(f"{name}/size")
+        if size is not None and not {f"{name}/cylindrical_position", f"{name}/cartesian_position"} & changes.keys():
+            x, y, _ = state[name]["cartesian_position"]
+            changes[f"{name}/cartesian_position"] = np.array([x, y, size[2] / 2])
     return changes
+
+
+def same_size(changes: Changes, tool: str = "tool_block", goal: str = "goal_block") -> Changes:
+    """A size given for the block or its goal is the other's too; the goal's wins."""
+    size = changes.get(f"{goal}/size", changes.get(f"{tool}/size"))
+    return changes if size is None else {**changes, f"{goal}/size": size, f"{tool}/size": size}
