@@ -61,12 +61,8 @@ class TriFingerEnv(gym.Env):
         self.task = make_task(task, **dict(task_params or {}))
         self.world = World(robot, collision, dynamics)
         self.skip_frame, self.reward, self.score, self.source, self.render_mode = skip_frame, reward, score, source, render_mode
-        self.max_steps, self._normalized, self._pixels, self._cameras = (
-            max_steps,
-            normalized,
-            observation == "pixel",
-            tuple(cameras),
-        )
+        self.max_steps, self._normalized = max_steps, normalized
+        self._pixels, self._cameras = observation == "pixel", tuple(cameras)
         self._views, self._model, self._kinematics = Views(robot, renderer), robot, None
         self._interventions = Interventions(self.task, source, space, robot, collision)
         self._start = self._default_start()
@@ -143,9 +139,9 @@ class TriFingerEnv(gym.Env):
             torques = self.world.follow(command, self.skip_frame)
         self._steps += 1
         self._now = Moment(self.world.read(), self.world.robot.tips(), torques)
-        fraction = self.task.fraction(self._now, self.score)
-        info = {"fractional_success": fraction, "success": self.task.solved(fraction)}
-        return self.observe(), self._reward(before, fraction), False, self._steps >= self._limit, info
+        info = self.success()
+        reward = self._reward(before, info["fractional_success"])
+        return self.observe(), reward, False, self._steps >= self._limit, info
 
     def _origin(self) -> np.ndarray:
         """What a delta is added to: the last joint target, the torques or the tips as they are."""
@@ -244,15 +240,18 @@ class TriFingerEnv(gym.Env):
 
     def picture(self, camera: Camera) -> np.ndarray:
         """What a camera sees of the scene, (H, W, 3) uint8."""
-        return self._views.now(self.state, (camera,))[0]
+        self._need_reset()
+        return self._views.now(self._now.state, (camera,))[0]
 
     def depth(self) -> np.ndarray:
         """(cameras, H, W) metres along each camera's axis."""
-        return self._views.depth(self.state, self._cameras)
+        self._need_reset()
+        return self._views.depth(self._now.state, self._cameras)
 
     def segments(self) -> np.ndarray:
         """(cameras, H, W) uint8: what each pixel shows, in the numbers of `drawing`."""
-        return self._views.segments(self.state, self._cameras)
+        self._need_reset()
+        return self._views.segments(self._now.state, self._cameras)
 
     def close(self) -> None:
         self._views.close()

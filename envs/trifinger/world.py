@@ -3,6 +3,8 @@
 Goals are not bodies: nothing touches them, so they exist in the state alone.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from envs.problem import Problem, nearest
@@ -124,17 +126,16 @@ class World:
 
     def follow(self, target: np.ndarray, steps: int) -> np.ndarray:
         """`steps` time steps towards joint positions (9,).  -> torques of the last one (9,)"""
-        target, applied = target.tolist(), None
-        for _ in range(steps):
-            applied = self.robot.follow(target)
-            self._bullet.stepSimulation()
-        return np.array(applied)
+        return self._advance(self.robot.follow, target, steps)
 
     def push(self, torques: np.ndarray, steps: int) -> np.ndarray:
         """`steps` time steps of the same wanted torques (9,).  -> torques of the last one, after the safety limits (9,)"""
-        torques, applied = torques.tolist(), None
-        for _ in range(steps):
-            applied = self.robot.push(torques)
+        return self._advance(self.robot.push, torques, steps)
+
+    def _advance(self, drive: Callable[[list[float]], list[float]], command: np.ndarray, steps: int) -> np.ndarray:
+        command, applied = command.tolist(), None
+        for _ in range(steps):  # one by one: torques answer to the joints of every time step
+            applied = drive(command)
             self._bullet.stepSimulation()
         return np.array(applied)
 
