@@ -6,6 +6,7 @@ what `start` clears.
 
 import zipfile
 from collections.abc import Callable
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def load_policy(agent: str, env, rng: np.random.Generator) -> Policy:
     return stable_baselines2(path, len(env.observe()))
 
 
+@lru_cache  # an agent plays many episodes
 def stable_baselines2(path: Path, width: int) -> Policy:
     """An MLP policy of stable-baselines 2, acting by its mean: `parameters` in the archive is a numpy file of plain arrays.
 

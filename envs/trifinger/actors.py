@@ -31,9 +31,10 @@ def free(table: dict[str, Variable], space: str) -> list[str]:
 
 def draw_all(env, rng: np.random.Generator, paths: list[str], space: str) -> Changes:
     """A value for each path. Sizes are drawn first, since they say where a block can stand."""
-    sizes = {path: drawn(rng, env.variables(), path, space) for path in paths if path.endswith("/size")}
-    linked = env.task.linked(sizes, env.state)
-    table = env.task.variables(applied(env.state, linked), env.source)
+    table, state = env.variables(), env.state
+    sizes = {path: drawn(rng, table, path, space) for path in paths if path.endswith("/size")}
+    if sizes:
+        table = env.task.variables(applied(state, env.task.linked(sizes, state)), env.source)
     return sizes | {path: drawn(rng, table, path, space) for path in paths if path not in sizes}
 
 
@@ -47,74 +48,77 @@ class GoalActor:
         return env.task.sample_goal(rng, env.state, self._space, env.source)
 
 
-class VariablesActor:
+class DrawingActor:
+    """Draws the variables that `chosen` picks from all that the space has; what the actors below share."""
+
+    def __init__(self, space: str = "a") -> None:
+        self._space = space
+
+    def chosen(self, env, rng: np.random.Generator, paths: list[str]) -> list[str]:
+        raise NotImplementedError
+
+    def wish(self, env, rng: np.random.Generator) -> Changes:
+        return draw_all(env, rng, self.chosen(env, rng, free(env.variables(), self._space)), self._space)
+
+
+class VariablesActor(DrawingActor):
     """The variables named, by paths or by the beginnings of paths ("tool_block", "robot_finger_60_link_2/mass")."""
 
     def __init__(self, names: list[str], space: str = "a") -> None:
-        self._names, self._space = list(names), space
+        super().__init__(space)
+        self._names = list(names)
 
-    def wish(self, env, rng: np.random.Generator) -> Changes:
-        table = env.variables()
-        paths = []
+    def chosen(self, env, rng, paths):
+        found = []
         for name in self._names:
-            found = [path for path in free(table, self._space) if path == name or path.startswith(name + "/")]
-            if not found:
-                known = nearest(name, free(table, self._space))
-                raise Problem(f"space {self._space} of {env.task.name} has no variable '{name}': {known}")
-            paths += found
-        return draw_all(env, rng, list(dict.fromkeys(paths)), self._space)
+            mine = [path for path in paths if path == name or path.startswith(name + "/")]
+            if not mine:
+                raise Problem(f"space {self._space} of {env.task.name} has no variable '{name}': {nearest(name, paths)}")
+            found += mine
+        return list(dict.fromkeys(found))
 
 
-class RandomActor:
+class RandomActor(DrawingActor):
     """Every variable of the space but the joints; a coin says whether sizes or places are among them."""
 
-    def __init__(self, space: str = "a") -> None:
-        self._space = space
-
-    def wish(self, env, rng: np.random.Generator) -> Changes:
+    def chosen(self, env, rng, paths):
         left_out = _PLACES if rng.random() < 0.5 else ("size",)
         rebuilt = of_type(env.state, CUBE, STATIC, GOAL) if env.task.family else []  # gone before they could be set
-        paths = [p for p in free(env.variables(), self._space) if p.partition("/")[0] not in rebuilt]
-        return draw_all(
-            env, rng, [p for p in paths if p != "joint_positions" and p.rpartition("/")[2] not in left_out], self._space
-        )
+        mine = [path for path in paths if path != "joint_positions" and path.partition("/")[0] not in rebuilt]
+        return [path for path in mine if path.rpartition("/")[2] not in left_out]
 
 
-class VisualActor:
+class VisualActor(DrawingActor):
     """All colours."""
 
-    def __init__(self, space: str = "a") -> None:
-        self._space = space
-
-    def wish(self, env, rng: np.random.Generator) -> Changes:
-        return draw_all(env, rng, [path for path in free(env.variables(), self._space) if path.endswith("color")], self._space)
+    def chosen(self, env, rng, paths):
+        return [path for path in paths if path.endswith("color")]
 
 
-class PhysicalActor:
+class PhysicalActor(DrawingActor):
     """Masses of the objects and links whose names begin with `group`; of floor and stage the friction."""
 
     def __init__(self, group: str, space: str = "a") -> None:
-        self._group, self._space = group, space
+        super().__init__(space)
+        self._group = group
 
-    def wish(self, env, rng: np.random.Generator) -> Changes:
-        names = [path for path in free(env.variables(), self._space) if path.startswith(self._group)]
-        paths = [path for path in names if path.endswith(("/mass", "_friction"))]
-        if not paths:
+    def chosen(self, env, rng, paths):
+        found = [path for path in paths if path.startswith(self._group) and path.endswith(("/mass", "_friction"))]
+        if not found:
             raise Problem(f"nothing that begins with '{self._group}' has a mass or a friction in space {self._space}")
-        return draw_all(env, rng, paths, self._space)
+        return found
 
 
-class PoseActor:
+class PoseActor(DrawingActor):
     """Places and turns of the movable blocks."""
 
     def __init__(self, positions: bool = True, orientations: bool = True, space: str = "a") -> None:
+        super().__init__(space)
         self._keys = [key for key, wanted in zip(_PLACES, (positions, orientations)) if wanted]
-        self._space = space
 
-    def wish(self, env, rng: np.random.Generator) -> Changes:
+    def chosen(self, env, rng, paths):
         blocks = of_type(env.state, CUBE)
-        paths = [path for path in free(env.variables(), self._space) if path.partition("/")[0] in blocks]
-        return draw_all(env, rng, [path for path in paths if path.rpartition("/")[2] in self._keys], self._space)
+        return [path for path in paths if path.partition("/")[0] in blocks and path.rpartition("/")[2] in self._keys]
 
 
 class JointsActor:
