@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from eval.charts import INK
+from eval.page import calm
+
 _COLORS = ("#2f6f9f", "#d6903f", "#3d8f83", "#b0487a", "#8a5a9c", "#9a7b4f")
 
 
@@ -19,11 +22,11 @@ def bar_plot(found: dict[str, dict], task: str, metric: str = "last"):
             mean, low, high = scores[protocol][metric]
             x = i + (k - (len(found) - 1) / 2) * wide
             axes.bar(x, mean, 0.9 * wide, color=_COLORS[k % len(_COLORS)], label=agent if i == 0 else None)
-            axes.errorbar(x, mean, [[max(0, mean - low)], [max(0, high - mean)]], color="#23303b", capsize=2, linewidth=1)
+            axes.errorbar(x, mean, [[max(0, mean - low)], [max(0, high - mean)]], color=INK, capsize=2, linewidth=1)
             axes.text(x, high + 0.02, f"{mean:.2f}", ha="center", va="bottom", fontsize=7)
     axes.set(xticks=range(len(protocols)), ylim=(0, 1.12), ylabel="fractional success", title=task)
     axes.set_xticklabels(protocols)
-    axes.spines[["top", "right"]].set_visible(False)
+    calm(axes)
     axes.legend(frameon=False, fontsize=8, loc="upper right")
     return figure
 

@@ -28,10 +28,12 @@ from omegaconf import OmegaConf
 from envs.problem import Problem, nearest
 from envs.trifinger import make
 from envs.trifinger.curriculum import intervene
+from eval.charts import write_chart
 from eval.page import write_whole
 from eval.policies import load_policy
 from eval.protocol_book import PROTOCOLS, ROLES, actor, protocols_of
 from eval.protocol_plots import bar_plot, radar_plot
+from eval.table_text import markdown
 from eval.terminal import print_table
 
 FIELDS = ("protocol", "episode", "accepted", "tries", "last", "integrated", "last20", "steps")
@@ -164,14 +166,12 @@ def run(cfg) -> None:
         with FileLock(folder / ".lock", timeout=0):
             _check_same(cfg, folder / "settings.json")
             found = summary(_play_missing(cfg, folder, asked))
-            header = ["protocol", "drawn anew", *METRICS.values(), "accepted"]
-            print_table(header, _lines(found), _told(cfg), width=140)
-            rule = ["---"] * len(header)
-            table = "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *_lines(found)])
-            write_whole(folder / "table.md", f"{table}\n\n{_told(cfg)}\n")
+            table = ["protocol", "drawn anew", *METRICS.values(), "accepted"], _lines(found), _told(cfg)
+            print_table(*table, width=140)
+            write_whole(folder / "table.md", markdown(*table))
             write_whole(folder / "scores.json", json.dumps(found, indent=1))
             for kind, plot in (("bars", bar_plot), ("radar", radar_plot)):
-                plot({Path(cfg["agent"]).stem: found}, cfg["task"]).savefig(folder / f"{kind}.png", dpi=150)
+                write_chart(plot({Path(cfg["agent"]).stem: found}, cfg["task"]), folder / kind)
     except Timeout:
         raise Problem(f"another command is filling {folder}; wait for it, or choose another name=") from None
 

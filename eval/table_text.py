@@ -40,9 +40,10 @@ def caption(panel: Panel, book: dict, cfg) -> str:
     return f"{panel.title}. {panel.env}; {trained}; {panel.told}; percent{said}"
 
 
-def markdown(panel: Panel, header, rows, text: str) -> str:
+def markdown(header: list[str], rows: list[list[str]], text: str) -> str:
+    """A table and its caption."""
     body = "\n".join("| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows])
-    return f"### {panel.key}\n\n{body}\n\n{text}\n"
+    return f"{body}\n\n{text}\n"
 
 
 def latex(header, rows, text: str) -> str:

@@ -136,7 +136,7 @@ def _show(asked: list[Panel], pages: dict, cfg) -> None:
             header, rows = lines(panel, pages, cells)
             text = caption(panel, pages, cfg)
             print_table(header, rows, text, title=panel.key, width=160)
-            texts["md"].append(markdown(panel, header, rows, text))
+            texts["md"].append(f"### {panel.key}\n\n{markdown(header, rows, text)}")
             texts["tex"].append(latex(header, rows, text))
             drawing = panel_chart(panel, f"{panel.title}, budget {cfg['budget']}", cells)
             if drawing is not None:
