@@ -11,7 +11,6 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
 import json
-import os
 import resource
 import subprocess
 import tempfile
@@ -20,6 +19,7 @@ import time
 import numpy as np
 import torch
 
+from benchmarks.floors import report
 from envs.chemistry import ChemistryWorld
 from envs.collect import collect
 from envs.physics import PhysicsWorld, push
@@ -194,30 +194,8 @@ def planning() -> dict:
 PARTS = {"worlds": worlds, "collect": collecting, "ranking": ranking, "training": training, "planning": planning}
 
 
-def _tidy(value):
-    if isinstance(value, dict):
-        return {key: _tidy(item) for key, item in value.items()}
-    return float(f"{value:.4g}")
-
-
-def main(names: list[str]) -> None:
-    unknown = sorted(set(names) - set(PARTS))
-    if unknown:
-        sys.exit(f"error: no part {', '.join(unknown)}; known: {', '.join(PARTS)}")
-    found = {}
-    for name in names or PARTS:
-        found |= PARTS[name]()
-    floors = {
-        key: {"asked": f"{sign} {floor}", "met": bool(found[key] >= floor if sign == ">=" else found[key] <= floor)}
-        for key, (sign, floor) in FLOORS.items()
-        if key in found
-    }
-    about = {"threads": THREADS, "torch": torch.__version__, "load": os.getloadavg()[0]}
-    print(json.dumps({**about, **_tidy(found), "floors": floors}, indent=2))
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--ranking"]:
         print(json.dumps(_rank_once(sys.argv[2])))
     else:
-        main(sys.argv[1:])
+        report(PARTS, FLOORS, sys.argv[1:], {"threads": THREADS, "torch": torch.__version__})

@@ -15,13 +15,12 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
-import json
-import os
 import time
 
 import numpy as np
 import psutil
 
+from benchmarks.floors import report
 from envs.trifinger import make
 from envs.trifinger.actors import RandomActor
 from envs.trifinger.robot import REST
@@ -133,26 +132,5 @@ def protocols() -> dict:
 PARTS = {"steps": steps, "resets": resets, "pictures": pictures, "memory": memory, "protocols": protocols}
 
 
-def _tidy(value):
-    if isinstance(value, dict):
-        return {key: _tidy(item) for key, item in value.items()}
-    return float(f"{value:.4g}") if isinstance(value, float) else value
-
-
-def main(names: list[str]) -> None:
-    unknown = sorted(set(names) - set(PARTS))
-    if unknown:
-        sys.exit(f"error: no part {', '.join(unknown)}; known: {', '.join(PARTS)}")
-    found = {}
-    for name in names or PARTS:
-        found |= PARTS[name]()
-    floors = {
-        key: {"asked": f"{sign} {floor}", "met": bool(found[key] >= floor if sign == ">=" else found[key] <= floor)}
-        for key, (sign, floor) in FLOORS.items()
-        if key in found
-    }
-    print(json.dumps({"load": os.getloadavg()[0], **_tidy(found), "floors": floors}, indent=2))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    report(PARTS, FLOORS, sys.argv[1:], {})

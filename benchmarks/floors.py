@@ -1,0 +1,32 @@
+"""What benchmarks share: parts by name, figures beside the floors asked of them, as JSON."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+
+
+Parts = Mapping[str, Callable[[], dict]]
+
+
+def report(parts: Parts, floors: Mapping[str, tuple[str, float]], names: list[str], about: dict) -> None:
+    """Measure the parts named (all where none is) and print. floors: figure -> (">=" or "<=", what is asked)."""
+    unknown = sorted(set(names) - set(parts))
+    if unknown:
+        sys.exit(f"error: no part {', '.join(unknown)}; known: {', '.join(parts)}")
+    found = {}
+    for name in names or parts:
+        found |= parts[name]()
+    beside = {
+        key: {"asked": f"{sign} {floor}", "met": bool(found[key] >= floor if sign == ">=" else found[key] <= floor)}
+        for key, (sign, floor) in floors.items()
+        if key in found
+    }
+    print(json.dumps({**about, "load": os.getloadavg()[0], **_tidy(found), "floors": beside}, indent=2))
+
+
+def _tidy(value):
+    """Four digits."""
+    if isinstance(value, dict):
+        return {key: _tidy(item) for key, item in value.items()}
+    return float(f"{value:.4g}") if isinstance(value, float) else value
