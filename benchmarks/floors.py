@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
-
 Parts = Mapping[str, Callable[[], dict]]
 
 

@@ -1,7 +1,6 @@
 """Ceilings: against exact sums over small worlds, worlds whose ceiling is known, and floors that must lie below."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -241,59 +240,6 @@ def test_measured_twice_is_the_same(measured, data):
     before = file.path.read_bytes()
     again = measure(CHAIN, file, HORIZONS, 160, 30)
     assert {k.removeprefix("ceiling/"): v for k, v in again.items()} == measured(CHAIN) and file.path.read_bytes() == before
-
-
-# -- stored beside the data -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    """Replaces `measure` by one that counts its calls."""
-    calls = []
-
-    def fake(world, file, horizons, episodes, counterfactuals):
-        calls.append((tuple(horizons), episodes, counterfactuals))
-        return {f"ceiling/hits@1/h{h}": 100 / 3 + len(calls) for h in horizons}
-
-    monkeypatch.setattr(eval.ceilings, "measure", fake)
-    return calls
-
-
-@pytest.fixture
-def file(tmp_path):
-    """A data file of which only the path is asked."""
-
-    class File:
-        path = tmp_path / "data.h5"
-
-    return File()
-
-
-def test_ceilings_are_kept_beside_the_data(counted, file):
-    """Asked twice, measured once: the second answer is the first, from a file that is not written again."""
-    first = ceilings(CHAIN, file, [1, 5], 100, 20)
-    path = file.path.with_name("data.h5.ceilings.json")
-    stamp = path.stat().st_mtime_ns
-    assert first == {"ceiling/hits@1/h1": 34.3333, "ceiling/hits@1/h5": 34.3333}
-    assert ceilings(CHAIN, file, [1, 5], 100, 20) == first and len(counted) == 1
-    assert path.stat().st_mtime_ns == stamp
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
-
-
-def test_another_question_is_measured_and_both_are_kept(counted, file):
-    """Other horizons, episodes or counterfactuals are measured anew and the earlier answers stay."""
-    questions = [([1], 100, 20), ([1, 5], 100, 20), ([1], 50, 20), ([1], 100, 10)]
-    answers = [ceilings(CHAIN, file, *q) for q in questions]
-    assert len(counted) == 4 and len({json.dumps(a) for a in answers}) == 4
-    assert [ceilings(CHAIN, file, *q) for q in questions] == answers and len(counted) == 4
-
-
-def test_a_broken_file_is_measured_anew(counted, file):
-    """Half a file of ceilings is replaced by a whole one."""
-    path = file.path.with_name("data.h5.ceilings.json")
-    path.write_text('{"horizons 1, epis')
-    answer = ceilings(CHAIN, file, [1], 100, 20)
-    assert len(counted) == 1 and list(json.loads(path.read_text()).values()) == [answer]
 
 
 def test_ceilings_of_a_real_file(data, measured):
