@@ -1,9 +1,6 @@
 """The episode file: T + 1 rows, the same bytes when resumed, never half-written, never wrongly read."""
 
-import errno
 import hashlib
-import shutil
-from collections import namedtuple
 
 import h5py
 import numpy as np
@@ -214,78 +211,6 @@ def test_lock_is_held_while_writing(tmp_path):
         with pytest.raises(Timeout):
             FileLock(str(path) + ".lock").acquire(timeout=0.05)
     FileLock(str(path) + ".lock").acquire(timeout=0.05).lock.release()
-
-
-@pytest.mark.parametrize("wrong", [{"episodes": 0}, {"length": 0}])
-def test_nothing_to_collect(tmp_path, wrong):
-    """Zero episodes or actions: the key to set, and no file."""
-    key = next(iter(wrong))
-    with pytest.raises(Problem, match=f"needs {key} >= 1, got 0; set env.splits.train.{key}="):
-        collect(plan(**wrong), WORLD, "train", tmp_path, quiet=True)
-    assert not list(tmp_path.iterdir())
-
-
-def test_unknown_split(tmp_path):
-    """The nearest name is offered."""
-    with pytest.raises(Problem, match="did you mean 'train'"):
-        collect(plan(), WORLD, "trian", tmp_path, quiet=True)
-
-
-def test_disk_too_small(tmp_path, monkeypatch):
-    """Refused before the first row."""
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100, 100, 0))
-    with pytest.raises(Problem, match="disk of .* is full.*data_dir="):
-        collect(plan(), WORLD, "train", tmp_path / "new", quiet=True)
-    assert not (tmp_path / "new").exists()
-
-
-def test_disk_fills_up(tmp_path, monkeypatch):
-    """ENOSPC in the middle: a sentence, no file of the final name, the finished blocks kept and used."""
-    monkeypatch.setattr(envs.collect, "BLOCK_ROWS", 5 * (LENGTH + 1))
-    setitem, writes = h5py.Dataset.__setitem__, []
-
-    def full(self, *args):
-        writes.append(1)
-        if len(writes) > 10:  # 7 columns a block: in the middle of the second
-            raise OSError(errno.ENOSPC, "No space left on device")
-        setitem(self, *args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(h5py.Dataset, "__setitem__", full)
-        with pytest.raises(Problem, match=r"the disk is full.*same command again \(1 blocks are kept\)"):
-            collect(plan(), WORLD, "train", tmp_path / "b", quiet=True)
-    assert not list((tmp_path / "b").glob("*.h5"))
-    file = collect(plan(), WORLD, "train", tmp_path / "b", quiet=True)
-    whole = collect(plan(), WORLD, "train", tmp_path / "a", quiet=True)
-    for name, values in whole.read(*whole.columns).items():
-        assert np.array_equal(file.read(name)[name], values)
-
-
-def test_unwritable_folder(tmp_path, monkeypatch):
-    """A folder that cannot be made or written: a sentence with the key to change."""
-    from pathlib import Path
-
-    def refuse(*_, **__):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(Problem, match="cannot write .*Permission denied.*choose another data_dir="):
-        collect(plan(), WORLD, "train", tmp_path / "b", quiet=True)
-
-
-def test_unwritable_file(tmp_path, monkeypatch):
-    """The folder exists but the file in it cannot be opened: the same sentence, and the lock is free."""
-    real = h5py.File
-
-    def refuse(path, mode="r", *args, **kwargs):
-        if mode != "r":
-            raise PermissionError(errno.EACCES, "Permission denied")
-        return real(path, mode, *args, **kwargs)
-
-    monkeypatch.setattr(h5py, "File", refuse)
-    with pytest.raises(Problem, match="cannot write .*Permission denied.*choose another data_dir="):
-        collect(plan(), WORLD, "train", tmp_path, quiet=True)
 
 
 def test_stable_worldmodel_reads_it(file):
