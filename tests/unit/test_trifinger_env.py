@@ -9,7 +9,7 @@ pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.actions import MODES  # noqa: E402
-from envs.trifinger.ids import NAMES  # noqa: E402
+from envs.trifinger.ids import NAMES, gym_id  # noqa: E402
 from envs.trifinger.robot import REST  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 
@@ -43,7 +43,7 @@ def stay(env):
 @pytest.mark.filterwarnings("ignore:.*Box observation space.*")
 @pytest.mark.parametrize("task", TASKS)
 def test_gymnasium_checker(task):
-    env = gym.make(f"causalwm/TriFinger{''.join(p.capitalize() for p in task.split('_'))}-v0")
+    env = gym.make(gym_id(task))
     check_env(env.unwrapped, skip_render_check=True)
     env.close()
 
