@@ -97,7 +97,8 @@ class Interventions:
             built = self._task.rebuilt(state, family, rng) if family else state
         except Problem as problem:
             return Verdict(False, (str(problem),)), state
-        gone = [p for p in given if p not in family and p not in self._task.variables(built, self._source)]
+        known = self._task.variables(built, self._source) if family else table
+        gone = [path for path in given if path not in known]
         if gone:
             return Verdict(False, (f"{gone[0]} does not exist any more with {', '.join(family)} as wished",)), state
         changes = self._task.linked({path: value for path, value in given.items() if path not in family}, built)
