@@ -22,7 +22,7 @@ CORE = [
 ]
 AGENTS = ["stable-baselines3>=2.9"]  # train/agent.py
 DASHBOARDS = ["wandb-workspaces>=0.4"]  # eval/dashboard.py
-TRIFINGER = ["pybullet>=3.2.5", "pin>=3", "moderngl>=5.10", "robot_properties_fingers>=2.0.2"]  # envs/trifinger
+TRIFINGER = ["pybullet>=3.2.5", "pin>=3", "moderngl>=5.10", "fast-simplification>=0.1.9", "robot_properties_fingers>=2.0.2"]  # envs/trifinger
 CLUSTER = [  # sweeps over the cores of a machine, or over machines
     "hydra-joblib-launcher>=1.2",
     "hydra-submitit-launcher>=1.2",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import fast_simplification
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -20,7 +21,7 @@ from envs.trifinger.urdf import urdf_file
 from envs.trifinger.world import WALL_HEIGHT, WALL_RADIUS
 
 FLOOR_SEGMENT, WALL_SEGMENT, ROBOT_SEGMENT, FIRST_BLOCK, FIRST_GOAL = 1, 2, 3, 10, 100
-_GRID = 1e-3  # metres: corners of meshes nearer than that are one; a pixel sees four times as much
+_TRIANGLES = 300  # of a mesh as drawn: at the 5 mm of a pixel more are not to be seen
 _PART_OF_LINK = {"base": 0, "upper": 1, "middle": 2, "lower": 3, "tip": 3}
 
 
@@ -54,15 +55,17 @@ def triangles(shape: str) -> np.ndarray:
         square = np.array([[-0.355, -0.38, 0], [0.355, -0.38, 0], [0.355, 0.38, 0], [-0.355, 0.38, 0]])
         return np.stack([square[:3], square[[0, 2, 3]]])
     if shape == "wall":
-        angle = np.linspace(0, 2 * np.pi, 97)
+        angle = np.linspace(0, 2 * np.pi, 49)
         ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], -1)
         inner, outer, up = ring * WALL_RADIUS, ring * (WALL_RADIUS + 0.003), np.array([0, 0, WALL_HEIGHT])
         inside = _quads(inner[1:], inner[:-1], inner[:-1] + up, inner[1:] + up)
         rim = _quads(inner[1:] + up, inner[:-1] + up, outer[:-1] + up, outer[1:] + up)
         return np.concatenate([inside, rim, _quads(outer[:-1], outer[1:], outer[1:] + up, outer[:-1] + up)])
-    corners = np.round(read_stl(Path(shape)) / _GRID) * _GRID
-    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    return corners[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 1e-12]
+    corners, faces = np.unique(read_stl(Path(shape)).astype("f4").reshape(-1, 3), axis=0, return_inverse=True)
+    faces = faces.reshape(-1, 3)
+    if len(faces) > _TRIANGLES:
+        corners, faces = fast_simplification.simplify(corners, faces.astype("i4"), target_count=_TRIANGLES)
+    return corners[faces].astype(float)
 
 
 def _quads(a, b, c, d) -> np.ndarray:

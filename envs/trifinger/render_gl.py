@@ -1,38 +1,44 @@
 """The OpenGL renderer (moderngl over EGL): no display needed, one light, shadows; a software GL will do.
 
-All views of a call are drawn side by side into one picture and read back once.
+All parts are one list of triangles, so that a view is one call; all views are drawn side by side and read back once.
 """
 
 import numpy as np
 
 from envs.trifinger.cameras import Camera
-from envs.trifinger.drawing import WALL_SEGMENT, Part, triangles
+from envs.trifinger.drawing import FLOOR_SEGMENT, WALL_SEGMENT, Part, triangles
 
-_SHADOW = 1024  # pixels of the shadow map, each side
+_SHADOW = 512  # pixels of the shadow map, each side
 LIGHT = np.array([0.35, -0.25, 1.0])  # direction to the light
 _BACKGROUND = (0.75, 0.8, 0.85)
+_LOOK = np.dtype([("color", "f4", 4), ("segment", "u4")])
 
 _VERTEX = """
 #version 330
-uniform mat4 model, view_projection, light;
+uniform mat4 view_projection, light;
 in vec3 position;
+in vec4 color_in;
+in uint segment_in;
 out vec3 world;
 out vec4 lit;
+flat out vec4 color;
+flat out uint segment;
 void main() {
-    vec4 at = model * vec4(position, 1.0);
-    world = at.xyz;
-    lit = light * at;
-    gl_Position = view_projection * at;
+    world = position;
+    lit = light * vec4(position, 1.0);
+    color = color_in;
+    segment = segment_in;
+    gl_Position = view_projection * vec4(position, 1.0);
 }
 """
 _FRAGMENT = """
 #version 330
-uniform vec4 color;
-uniform uint segment;
 uniform vec3 to_light, eye;
 uniform sampler2DShadow shadow;
 in vec3 world;
 in vec4 lit;
+flat in vec4 color;
+flat in uint segment;
 layout(location = 0) out vec4 picture;
 layout(location = 1) out uint found;
 void main() {
@@ -47,9 +53,9 @@ void main() {
 """
 _SHADOW_VERTEX = """
 #version 330
-uniform mat4 model, light;
+uniform mat4 light;
 in vec3 position;
-void main() { gl_Position = light * model * vec4(position, 1.0); }
+void main() { gl_Position = light * vec4(position, 1.0); }
 """
 
 
@@ -62,16 +68,22 @@ class GLRenderer:
         import moderngl  # here: importing it where there is no GL library fails
 
         self._gl = moderngl.create_context(standalone=True, backend="egl", require=330)
-        self._program = self._gl.program(vertex_shader=_VERTEX, fragment_shader=_FRAGMENT)
-        self._shadow_program = self._gl.program(vertex_shader=_SHADOW_VERTEX, fragment_shader="#version 330\nvoid main() {}")
-        self._shadow = self._gl.depth_texture((_SHADOW, _SHADOW))
-        self._shadow.compare_func, self._shadow.repeat_x, self._shadow.repeat_y = "<=", False, False
-        self._shadow_frame = self._gl.framebuffer(depth_attachment=self._shadow)
-        self._frames: dict[tuple[int, int], object] = {}
-        self._shapes: dict[str, tuple] = {}
-        self._light = self._light_matrix()
-        self._gl.enable(moderngl.DEPTH_TEST)
-        self._blend = moderngl.BLEND
+        with self._gl:
+            self._program = self._gl.program(vertex_shader=_VERTEX, fragment_shader=_FRAGMENT)
+            self._shadow_program = self._gl.program(
+                vertex_shader=_SHADOW_VERTEX, fragment_shader="#version 330\nvoid main() {}"
+            )
+            self._shadow = self._gl.depth_texture((_SHADOW, _SHADOW))
+            self._shadow.compare_func, self._shadow.repeat_x, self._shadow.repeat_y = "<=", False, False
+            self._shadow_frame = self._gl.framebuffer(depth_attachment=self._shadow)
+            self._gl.enable(moderngl.DEPTH_TEST | moderngl.BLEND)
+            light = self._light_matrix().T.astype("f4").tobytes()
+            for program in (self._program, self._shadow_program):
+                program["light"].write(light)
+            self._program["to_light"].value = tuple(LIGHT / np.linalg.norm(LIGHT))
+            self._program["shadow"].value = 0
+        self._frames: dict[tuple[int, int], tuple] = {}
+        self._scenes: dict[tuple[str, ...], _Scene] = {}
 
     @staticmethod
     def _light_matrix() -> np.ndarray:
@@ -81,16 +93,7 @@ class GLRenderer:
         box[2, 3] = -1.0 * np.linalg.norm(LIGHT)
         return box @ light
 
-    def _shape(self, name: str) -> tuple:
-        """(to draw it, to draw its shadow)"""
-        if name not in self._shapes:
-            corners, order = np.unique(triangles(name).reshape(-1, 3).astype("f4"), axis=0, return_inverse=True)
-            buffers = self._gl.buffer(corners.tobytes()), self._gl.buffer(order.astype("u4").tobytes())
-            programs = (self._program, self._shadow_program)
-            self._shapes[name] = tuple(self._gl.vertex_array(p, [(buffers[0], "3f", "position")], buffers[1]) for p in programs)
-        return self._shapes[name]
-
-    def _frame(self, width: int, height: int):
+    def _frame(self, width: int, height: int) -> tuple:
         if (width, height) not in self._frames:
             size = (width, height)
             pictures = [self._gl.texture(size, 4), self._gl.texture(size, 1, dtype="u1")]
@@ -100,71 +103,100 @@ class GLRenderer:
 
     def draw(self, parts: list[Part], cameras: tuple[Camera, ...]) -> "Pictures":
         """All cameras must have one size."""
+        parts = sorted(parts, key=_turn)
+        casting = sum(_turn(part) == 0 for part in parts)
         height, width = cameras[0].height, cameras[0].width
-        solid = [part for part in parts if part.alpha >= 1.0]
-        clear = [part for part in parts if part.alpha < 1.0]
-        poses = {id(part): np.ascontiguousarray(part.pose.T, dtype="f4").tobytes() for part in parts}
-        light = self._light.T.astype("f4").tobytes()
-        self._shadow_frame.use()
-        self._shadow_frame.clear(depth=1.0)
-        self._shadow_program["light"].write(light)
-        for part in solid:
-            if part.segment == WALL_SEGMENT:  # the arena lies in the light
-                continue
-            self._shadow_program["model"].write(poses[id(part)])
-            self._shape(part.shape)[1].render()
-        frame, segments = self._frame(width * len(cameras), height)
-        frame.clear(*_BACKGROUND, 1.0, depth=1.0)
-        segments.clear()  # a colour of floats means nothing to whole numbers
-        frame.use()
-        self._shadow.use(0)
-        program = self._program
-        program["light"].write(light)
-        program["to_light"].value = tuple(LIGHT / np.linalg.norm(LIGHT))
-        for i, camera in enumerate(cameras):
-            frame.viewport = (i * width, 0, width, height)
-            program["view_projection"].write((camera.projection() @ camera.view()).T.astype("f4").tobytes())
-            program["eye"].value = camera.eye
-            for part in solid:
-                self._draw(part, poses[id(part)])
-            if clear:
-                self._gl.enable(self._blend)
-                for part in clear:
-                    self._draw(part, poses[id(part)])
-                self._gl.disable(self._blend)
-        frame.viewport = (0, 0, width * len(cameras), height)
-        return Pictures(frame, cameras)
+        with self._gl:  # the one that is drawn with: others may be open
+            scene = self._scene(tuple(part.shape for part in parts))
+            scene.place(parts)
+            self._shadow_frame.use()
+            self._shadow_frame.clear(depth=1.0)
+            scene.draw_shadows(casting)
+            frame, segments = self._frame(width * len(cameras), height)
+            frame.clear(*_BACKGROUND, 1.0, depth=1.0)
+            segments.clear()  # a colour of floats means nothing to whole numbers
+            frame.use()
+            self._shadow.use(0)
+            for i, camera in enumerate(cameras):
+                frame.viewport = (i * width, 0, width, height)
+                self._program["view_projection"].write((camera.projection() @ camera.view()).T.astype("f4").tobytes())
+                self._program["eye"].value = camera.eye
+                scene.draw(len(parts))
+            frame.viewport = (0, 0, width * len(cameras), height)
+        return Pictures(self._gl, frame, cameras)
 
-    def _draw(self, part: Part, pose: bytes) -> None:
-        self._program["model"].write(pose)
-        self._program["color"].value = (*part.color.tolist(), part.alpha)
-        self._program["segment"].value = part.segment
-        self._shape(part.shape)[0].render()
+    def _scene(self, shapes: tuple[str, ...]) -> "_Scene":
+        if shapes not in self._scenes:
+            self._scenes[shapes] = _Scene(self._gl, shapes, self._program, self._shadow_program)
+        return self._scenes[shapes]
 
     def close(self) -> None:
         self._gl.release()
 
 
+def _turn(part: Part) -> int:
+    """What throws a shadow comes first, then the arena, which lies in the light, then what shines through."""
+    return 2 if part.alpha < 1.0 else int(part.segment in (FLOOR_SEGMENT, WALL_SEGMENT))
+
+
+class _Scene:
+    """The triangles of a list of shapes, moved to their places here: a few thousand corners are nothing to numpy."""
+
+    def __init__(self, gl, shapes: tuple[str, ...], program, shadow_program) -> None:
+        self.shapes = shapes
+        corners, order, self._ends = [], [], [0]
+        for shape in shapes:
+            corner, at = np.unique(triangles(shape).reshape(-1, 3).astype("f4"), axis=0, return_inverse=True)
+            order.append(at.ravel() + sum(map(len, corners)))
+            corners.append(corner)
+            self._ends.append(self._ends[-1] + at.size)
+        self._counts = [len(corner) for corner in corners]
+        self._corners = np.concatenate(corners)[:, None]
+        self._places = gl.buffer(reserve=12 * len(self._corners))
+        self._looks = gl.buffer(reserve=20 * len(self._corners))
+        index = gl.buffer(np.concatenate(order).astype("u4").tobytes())
+        looks = (self._looks, "4f 1u", "color_in", "segment_in")
+        self._array = gl.vertex_array(program, [(self._places, "3f", "position"), looks], index)
+        self._shadows = gl.vertex_array(shadow_program, [(self._places, "3f", "position")], index)
+
+    def place(self, parts: list[Part]) -> None:
+        poses = np.repeat(np.stack([part.pose for part in parts]).astype("f4"), self._counts, axis=0)
+        self._places.write(((self._corners * poses[:, :3, :3]).sum(2) + poses[:, :3, 3]).tobytes())
+        looks = [((*part.color, part.alpha), part.segment) for part in parts]
+        self._looks.write(np.repeat(np.array(looks, _LOOK), self._counts).tobytes())
+
+    def draw(self, count: int) -> None:
+        """The first `count` parts."""
+        self._array.render(vertices=self._ends[count])
+
+    def draw_shadows(self, count: int) -> None:
+        """The first `count` parts."""
+        if count:
+            self._shadows.render(vertices=self._ends[count])
+
+
 class Pictures:
     """What a call drew; valid until the next one. Arrays (views, H, W, ...), first row on top."""
 
-    def __init__(self, frame, cameras: tuple[Camera, ...]) -> None:
-        self._frame, self._cameras = frame, cameras
+    def __init__(self, gl, frame, cameras: tuple[Camera, ...]) -> None:
+        self._gl, self._frame, self._cameras = gl, frame, cameras
 
-    def _views(self, raw: bytes, kind: str, channels: int) -> np.ndarray:
+    def _views(self, kind: str, channels: int, **read) -> np.ndarray:
+        with self._gl:
+            raw = self._frame.read(components=channels, alignment=1, **read)
         n, height, width = len(self._cameras), self._cameras[0].height, self._cameras[0].width
         wide = np.frombuffer(raw, kind).reshape(height, n, width, channels)[::-1].transpose(1, 0, 2, 3)
         return np.stack([view[:, ::-1] if c.mirrored else view for view, c in zip(wide, self._cameras)])
 
     def rgb(self) -> np.ndarray:
         """(views, H, W, 3) uint8"""
-        return self._views(self._frame.read(components=3, alignment=1), "u1", 3)
+        return self._views("u1", 3)
 
     def depth(self) -> np.ndarray:
         """(views, H, W) metres along the view axis"""
-        raw = self._views(self._frame.read(attachment=-1, components=1, dtype="f4", alignment=1), "f4", 1)[..., 0]
+        raw = self._views("f4", 1, attachment=-1, dtype="f4")[..., 0]
         return np.stack([camera.metres(view) for camera, view in zip(self._cameras, raw)])
 
     def segments(self) -> np.ndarray:
         """(views, H, W) uint8, numbers of `drawing`"""
-        return self._views(self._frame.read(attachment=1, components=1, dtype="u1", alignment=1), "u1", 1)[..., 0]
+        return self._views("u1", 1, attachment=1, dtype="u1")[..., 0]

@@ -70,6 +70,21 @@ def test_renderers_agree(state):
         renderer.close()
 
 
+def test_renderers_do_not_draw_into_each_other(state):
+    """Two of one process, other scenes, other sizes, by turns: each as alone."""
+    one, parts, small = gl(), Drawing().scene(state), (ABOVE.sized(40, 50),)
+    alone = one.draw(parts, VIEWS).rgb()
+    other = gl()
+    for _ in range(2):
+        late = one.draw(parts, VIEWS)
+        seen = other.draw(parts[:2], small).rgb()
+        assert np.array_equal(late.rgb(), alone)  # read after the other drew
+    assert seen.shape == (1, 40, 50, 3) and np.array_equal(seen, one.draw(parts[:2], small).rgb())
+    other.close()
+    assert np.array_equal(one.draw(parts, VIEWS).rgb(), alone)
+    one.close()
+
+
 def test_a_shadow_falls(renderer, state):
     """A block in the air darkens the floor where nothing of it is seen."""
     parts = [part for part in Drawing().scene(state) if part.segment != ROBOT_SEGMENT]
