@@ -113,6 +113,7 @@ def protocols() -> dict:
         "max_steps": 100,
         "dynamics": "default",
         "overlap": "exact",
+        "feasibility": "strict",
         "collision": "mesh",
     }
     found, crashes = {}, []

@@ -39,12 +39,12 @@ from eval.terminal import print_table
 FIELDS = ("protocol", "episode", "accepted", "tries", "last", "integrated", "last20", "steps")
 METRICS = {"last": "last step", "integrated": "mean over the episode", "last20": "mean over the last 20 steps"}
 _CHUNK = 5  # episodes that a process takes at a time
-_FIXED = ("task", "agent", "skip_frame", "max_steps", "dynamics", "overlap", "collision", "seed")  # what a folder is for
+_FIXED = ("task", "agent", "skip_frame", "max_steps", "dynamics", "overlap", "feasibility", "collision", "seed")  # what a folder is for
 
 
 def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
     """Some episodes of a protocol, a row each. Fractional success in [0, 1]; none where no start was accepted."""
-    options = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "collision")}
+    options = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
     env = make(cfg["task"], reward="none", space=None, score=cfg["overlap"], **options)
     drawn, rows = actor(protocol, cfg["task"]), []
     for episode in episodes:
@@ -136,7 +136,8 @@ def _check_same(cfg: dict, path: Path) -> None:
 def _told(cfg: dict) -> str:
     return (
         f"{cfg['task']}, agent {Path(cfg['agent']).stem}: fractional success (95 % bootstrap interval), {cfg['episodes']} "
-        f"episodes each, skip {cfg['skip_frame']}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, seed {cfg['seed']}; "
+        f"episodes each, skip {cfg['skip_frame']}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, {cfg['feasibility']} "
+        f"feasibility, seed {cfg['seed']}; "
         "accepted: share of the starts drawn that the world took"
     )
 

@@ -6,7 +6,7 @@
 Nothing is kept from one episode to the next but the start that `set_start` gave.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import gymnasium as gym
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from envs.problem import Problem, nearest
 from envs.trifinger.actions import Actions
 from envs.trifinger.cameras import VIEWS, Camera
+from envs.trifinger.feasibility import Feasibility
 from envs.trifinger.interventions import Interventions, Verdict, value_of
 from envs.trifinger.kinematics import Kinematics
 from envs.trifinger.observations import Observer
@@ -42,6 +43,8 @@ class TriFingerEnv(gym.Env):
 
     score: exact | legacy (see `overlap`).  dynamics: default | legacy (see `Robot`).  collision: mesh | primitive.
     space: where interventions must lie, a | b | ab | None = only within bounds.  source: code | paper (see `variables`).
+    feasibility: strict | legacy (see `Feasibility`).  extra_observations: name -> function of a Moment, whose numbers follow
+    the structured vector as they are: {"tip_gap": lambda now: now.tips[0] - now.place("tool_block")}.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 25}
@@ -51,7 +54,8 @@ class TriFingerEnv(gym.Env):
         normalized: bool = True, clip: bool = True, observation: str = "structured", cameras: tuple[Camera, ...] = VIEWS,
         renderer: str = "auto", reward: str = "dense", score: str = "exact", dynamics: str = "default",
         collision: str = "mesh", robot: str = "edu", space: str | None = "ab", source: str = "code",
-        max_steps: int | None = None, task_params: Mapping | None = None, render_mode: str | None = None,
+        feasibility: str = "strict", max_steps: int | None = None, task_params: Mapping | None = None,
+        extra_observations: Mapping[str, Callable[[Moment], np.ndarray]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         self._check(observation=observation, reward=reward, score=score, space=space, render_mode=render_mode)
         if not (isinstance(skip_frame, int) and skip_frame > 0):
@@ -64,7 +68,8 @@ class TriFingerEnv(gym.Env):
         self.max_steps, self._normalized = max_steps, normalized
         self._pixels, self._cameras = observation == "pixel", tuple(cameras)
         self._views, self._model, self._kinematics = Views(robot, renderer), robot, None
-        self._interventions = Interventions(self.task, source, space, robot, collision)
+        self._interventions = Interventions(self.task, Feasibility(feasibility, robot, collision), source, space)
+        self._extras = dict(extra_observations or {})
         self._start = self._default_start()
         self._watch(self._start)
         self._steps: int | None = None
@@ -81,12 +86,25 @@ class TriFingerEnv(gym.Env):
     def _watch(self, state: State) -> None:
         """Observer and spaces for the objects of a state."""
         self._limit = self.max_steps or round(self.task.seconds(state) / self.dt)
-        self._observer = Observer(self.task.features(state), self._limit * self.dt, self._normalized)
+        self._observer = Observer(self.task.features(state), self._limit * self.dt, self._normalized, self._widths(state))
         if self._pixels:
             shape = (2 * len(self._cameras), self._cameras[0].height, self._cameras[0].width, 3)
             self.observation_space = gym.spaces.Box(0, 255, shape, np.uint8)
         else:
             self.observation_space = gym.spaces.Box(-np.inf, np.inf, (len(self._observer),), np.float64)
+
+    def _widths(self, state: State) -> dict[str, int]:
+        """How many numbers each extra observation has."""
+        if not self._extras:
+            return {}
+        self.world.load(state)
+        return {name: len(self._extra(name, self._moment())) for name in self._extras}
+
+    def _extra(self, name: str, now: Moment) -> np.ndarray:
+        values = np.asarray(self._extras[name](now), float)
+        if values.ndim != 1 or not np.isfinite(values).all():
+            raise Problem(f"the extra observation '{name}' must give finite numbers (n,), got {values!r}")
+        return values
 
     @property
     def dt(self) -> float:
@@ -123,7 +141,10 @@ class TriFingerEnv(gym.Env):
         if self._observer.features != self.task.features(state):
             self._watch(state)
         self._steps, self._target = steps, state["joint_positions"].copy()
-        self._now = Moment(self.world.read(), self.world.robot.tips(), np.zeros(9))
+        self._now = self._moment()
+
+    def _moment(self, torques: np.ndarray | None = None) -> Moment:
+        return Moment(self.world.read(), self.world.robot.tips(), np.zeros(9) if torques is None else torques)
 
     def step(self, action):
         self._need_reset()
@@ -138,7 +159,7 @@ class TriFingerEnv(gym.Env):
             self._target = command
             torques = self.world.follow(command, self.skip_frame)
         self._steps += 1
-        self._now = Moment(self.world.read(), self.world.robot.tips(), torques)
+        self._now = self._moment(torques)
         info = self.success()
         reward = self._reward(before, info["fractional_success"])
         return self.observe(), reward, False, self._steps >= self._limit, info
@@ -171,7 +192,8 @@ class TriFingerEnv(gym.Env):
         if self._pixels:
             state, cameras = self._now.state, self._cameras
             return np.concatenate([self._views.now(state, cameras), self._views.goal(state, cameras)])
-        return self._observer.observe(self._now.state, self._now.tips, (self._limit - self._steps) * self.dt)
+        extras = {name: self._extra(name, self._now) for name in self._extras}
+        return self._observer.observe(self._now.state, self._now.tips, (self._limit - self._steps) * self.dt, extras)
 
     def success(self) -> dict:
         """{"fractional_success": float, "success": bool} of this moment"""

@@ -12,16 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger.box_overlap import rotation
+from envs.trifinger.feasibility import SLACK, Feasibility, short
 from envs.trifinger.geometry import from_cylindrical, to_cylindrical, to_quaternion, to_turn
-from envs.trifinger.state import CUBE, GOAL, STATIC, State, of_type
+from envs.trifinger.state import State
 from envs.trifinger.tasks.task import Changes, Task
-from envs.trifinger.variables import ARENA_HIGH, ARENA_LOW, Variable
-from envs.trifinger.world import WALL_RADIUS, World
+from envs.trifinger.variables import Variable
 
-DEPTH = 0.002  # metres: deeper contacts are refused
-_SLACK = 1e-9  # of closed bounds
-_CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _OTHER_NAMES = {"cylindrical_position": "cartesian_position", "euler_orientation": "orientation"}
 
 
@@ -78,9 +74,8 @@ def applied(state: State, changes: Changes) -> State:
 class Interventions:
     """Tries wishes for one task. space: a | b | ab = variables that have spaces must lie in this one; None = only in bounds."""
 
-    def __init__(self, task: Task, source: str = "code", space: str | None = "ab", robot: str = "edu", collision: str = "mesh"):
-        self._task, self._source, self.space = task, source, space
-        self._robot, self._collision, self._trial = robot, collision, None
+    def __init__(self, task: Task, feasibility: Feasibility, source: str = "code", space: str | None = "ab"):
+        self._task, self._feasibility, self._source, self.space = task, feasibility, source, space
 
     def attempt(self, wish: Mapping, state: State, rng: np.random.Generator) -> tuple[Verdict, State]:
         """-> the verdict, and the state that the world must be given (the old one where refused).
@@ -104,7 +99,7 @@ class Interventions:
         changes = self._task.linked({path: value for path, value in given.items() if path not in family}, built)
         after = applied(built, changes)
         reasons = self._within(given, self._task.variables(after, self._source))
-        reasons = reasons or self._feasible(after, changes, everything=bool(family.keys() - {"blocks_mass"}))
+        reasons = reasons or self._feasibility.against(after, changes, rebuilt=bool(family.keys() - {"blocks_mass"}))
         return (Verdict(False, tuple(reasons)), state) if reasons else (Verdict(True, (), {**family, **changes}), after)
 
     def _read(self, wish: Mapping[str, object], table: Mapping[str, Variable]) -> tuple[Changes, list[str]]:
@@ -139,51 +134,14 @@ class Interventions:
         for path, value in given.items():
             space = table[path].space(self.space) if self.space else None
             for (low, high), what in ((table[path].bounds, "bounds"), (space or table[path].bounds, f"space {self.space}")):
-                if (value < low - _SLACK).any() or (value > high + _SLACK).any():
+                if (value < low - SLACK).any() or (value > high + SLACK).any():
                     got = np.round(value, 6).tolist()
-                    reasons.append(f"{path} is out of its {what}: {_short(low)} to {_short(high)}, got {got}")
+                    reasons.append(f"{path} is out of its {what}: {short(low)} to {short(high)}, got {got}")
                     break
         return reasons
 
-    def _feasible(self, state: State, changes: Changes, everything: bool) -> list[str]:
-        """Whether bodies fit where they would be; nothing is asked where no change can matter."""
-        touched = {path.partition("/")[0] for path in changes if path.endswith(("/size", "_position", "orientation"))}
-        touched |= set(of_type(state, CUBE, STATIC, GOAL)) if everything else set()
-        robot = "joint_positions" in changes
-        reasons = [reason for name in touched if name in state for reason in self._in_arena(state, name, roomy=everything)]
-        moved = touched & set(of_type(state, CUBE, STATIC))
-        if reasons or not (moved or robot):
-            return reasons
-        if self._trial is None:
-            self._trial = World(self._robot, self._collision)
-        self._trial.load(state)
-        for a, b, depth in self._trial.contacts():
-            mine = {a, b} & moved or (robot and "robot" in (a, b))
-            still = {a, b} <= set(of_type(state, STATIC)) | {"floor", "stage"}  # a wall that stands in the floor is no fault
-            if mine and not still and depth > DEPTH:
-                reasons.append(f"{a} would be {1000 * depth:.1f} mm inside {b}; {1000 * DEPTH:.0f} mm at most")
-        return list(dict.fromkeys(reasons))
-
-    def _in_arena(self, state: State, name: str, roomy: bool) -> list[str]:
-        """Blocks and goals: the middle in the arena's box (roomy: families fill the whole ground and build as high as they
-        like), no corner below the floor or beyond the round wall."""
-        thing = state[name]
-        if not isinstance(thing, dict) or int(thing.get("type", STATIC)) not in (CUBE, GOAL):
-            return []
-        place = thing["cartesian_position"]
-        if not roomy and ((place < ARENA_LOW - _SLACK).any() or (place > ARENA_HIGH + _SLACK).any()):
-            return [f"{name} would be outside the arena, {_short(ARENA_LOW)} to {_short(ARENA_HIGH)}, at {_short(place)}"]
-        corners = place + (_CORNERS * thing["size"]) @ rotation(thing["orientation"]).T
-        if corners[:, 2].min() < -DEPTH:
-            return [f"{name} would reach {-1000 * corners[:, 2].min():.1f} mm below the floor"]
-        if (roomy or int(thing["type"]) == CUBE) and np.hypot(*corners[:, :2].T).max() > WALL_RADIUS + DEPTH:
-            return [f"{name} would be beyond the round wall, at {_short(place)}"]
-        return []
-
     def close(self) -> None:
-        if self._trial is not None:
-            self._trial.close()
-            self._trial = None
+        self._feasibility.close()
 
 
 def _near(path: str, table: Mapping[str, Variable]) -> str:
@@ -192,7 +150,3 @@ def _near(path: str, table: Mapping[str, Variable]) -> str:
         nearest(path, table).split("known:")[0].strip()
         or f"names begin with {', '.join(sorted({p.split('/')[0] for p in table})[:6])}"
     )
-
-
-def _short(values: np.ndarray) -> str:
-    return np.array2string(np.asarray(values), precision=4, separator=", ", max_line_width=1000)

@@ -1,11 +1,15 @@
 """The structured observation: one vector in CausalWorld's order and normalisation (reference section 4).
 
 Robot first (time left 1, joint positions 9, joint velocities 9, tips 9), then the objects in the task's order, each with its
-features. Normalised, a feature goes from its low and high to -1 and 1 and is not cut; `type` stays as it is.
+features, then what the user adds. Normalised, a feature goes from its low and high to -1 and 1 and is not cut; `type` and the
+user's own stay as they are.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 
+from envs.problem import Problem
 from envs.trifinger.robot import JOINTS_HIGH, JOINTS_LOW, TIPS_HIGH, TIPS_LOW
 from envs.trifinger.state import State
 
@@ -25,11 +29,17 @@ _OBJECT = {
 
 
 class Observer:
-    """Makes the vector for a fixed list of objects. features: (object, names of its features), in order."""
+    """Makes the vector for a fixed list of objects. features: (object, names of its features), in order.
 
-    def __init__(self, features: list[tuple[str, tuple[str, ...]]], seconds: float, normalized: bool = True) -> None:
-        self.features = features
+    extras: name -> how many numbers the user's own observation has.
+    """
+
+    def __init__(
+        self, features: list[tuple[str, tuple[str, ...]]], seconds: float, normalized: bool, extras: Mapping[str, int]
+    ) -> None:
+        self.features, self._extras = features, extras
         parts = [(1, 0.0, seconds), *_ROBOT.values(), *(_OBJECT[key] for _, keys in features for key in keys)]
+        parts += [(width, 0.0, 0.0) for width in extras.values()]
         self.low = np.concatenate([np.broadcast_to(np.asarray(low, float), n) for n, low, _ in parts])
         self.high = np.concatenate([np.broadcast_to(np.asarray(high, float), n) for n, _, high in parts])
         raw = self.low == self.high
@@ -43,12 +53,17 @@ class Observer:
         """What each entry is: 'tool_block/size/2'."""
         robot = [("time_left", 1), *((key, n) for key, (n, _, _) in _ROBOT.items())]
         parts = robot + [(f"{name}/{key}", _OBJECT[key][0]) for name, keys in self.features for key in keys]
+        parts += self._extras.items()
         return [f"{name}/{i}" if n > 1 else name for name, n in parts for i in range(n)]
 
-    def observe(self, state: State, tips: np.ndarray, seconds_left: float) -> np.ndarray:
-        """-> (len(self),) float64"""
+    def observe(self, state: State, tips: np.ndarray, seconds_left: float, extras: Mapping[str, np.ndarray]) -> np.ndarray:
+        """-> (len(self),) float64. A Problem where an extra observation changed its length."""
         parts = [(seconds_left,), state["joint_positions"], state["joint_velocities"], tips.ravel()]
         for name, keys in self.features:
             thing = state[name]
             parts += [thing[key] if thing[key].ndim else thing[key][None] for key in keys]
+        for name, width in self._extras.items():
+            if len(extras[name]) != width:
+                raise Problem(f"the extra observation '{name}' had {width} numbers at the start, now {len(extras[name])}")
+            parts.append(extras[name])
         return np.concatenate(parts) * self._scale + self._shift

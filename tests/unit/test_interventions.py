@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
+from envs.trifinger.interventions import applied  # noqa: E402
 from envs.trifinger.state import same  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 from envs.trifinger.variables import as_json, scene_variables  # noqa: E402
@@ -183,3 +184,36 @@ def test_table_of_variables(task):
     assert code["floor_color"].a[0][0] == 0.5 and paper["floor_color"].a[0][0] == 0.0
     assert code["gravity"].a is None and paper["gravity"].a[0][2] == -10
     env.close()
+
+
+@pytest.mark.parametrize("wish", [
+    {"tool_block/cylindrical_position": [0.05, 1.0, 0.0155]},  # 17 mm inside the floor
+    {"tool_block/cylindrical_position": [0.21, 1.0, 0.0325]},  # through the round wall
+    {"goal_block/cylindrical_position": [0.13, 1.0, 0.026]},  # 6 mm below the floor
+])  # fmt: skip
+def test_legacy_feasibility_takes_what_causal_world_takes(wish):
+    verdicts = {}
+    for rules in ("strict", "legacy"):
+        env = make(space=None, feasibility=rules)
+        env.reset(seed=0)
+        state = env.state
+        for path, value in wish.items():  # bounds are another matter
+            name, key = path.split("/")
+            verdicts[rules] = env.unwrapped._interventions._feasibility.against(
+                applied(state, {path: np.array(value)}), {path: np.array(value)}, rebuilt=False
+            )
+        env.close()
+    assert verdicts["strict"] and not verdicts["legacy"]
+
+
+def test_legacy_feasibility_has_limits_too():
+    env = make(feasibility="legacy")
+    env.reset(seed=0)
+    deep = {"tool_block/cylindrical_position": np.array([0.05, 1.0, -0.0005])}
+    out = {"goal_block/cylindrical_position": np.array([0.2, 0.0, 0.0325])}
+    judge = env.unwrapped._interventions._feasibility.against
+    assert "inside floor; 30 mm at most" in judge(applied(env.state, deep), deep, rebuilt=False)[0]
+    assert "50 % at least" in judge(applied(env.state, out), out, rebuilt=False)[0]
+    env.close()
+    with pytest.raises(Problem, match="there is no feasibility 'lax'"):
+        make(feasibility="lax")
