@@ -1,10 +1,12 @@
 """How every command starts: help, names checked with the nearest valid one, problems told in one sentence."""
 
 import os
+import re
 import shutil
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import hydra
@@ -32,6 +34,12 @@ def groups(config: str) -> dict[str, list[str]]:
     return {f.name: sorted(p.stem for p in f.glob("*.yaml") if not p.name.startswith("_")) for f in folders}
 
 
+def _quoted(overrides: list[str], known: dict) -> list[str]:
+    """Entries of groups that are numbers, as curriculum=1, are names all the same; Hydra must be told."""
+    quote = partial(re.sub, r"(?<=[=,])(\d+)(?=,|$)", r"'\1'")
+    return [quote(text) if text.split("=", 1)[0] in known else text for text in overrides]
+
+
 def check(config: str, overrides: list[str]) -> None:
     """Raise Problem on the first override whose group entry or key does not exist."""
     known, chosen, keys, launchers = groups(config), [], [], []
@@ -42,7 +50,7 @@ def check(config: str, overrides: list[str]) -> None:
             raise Problem(f"'{override}' is not an override; write key=value, for example {next(iter(known), 'run')}=...")
         key, value = override.lstrip("+~").split("=", 1)
         if key in known:
-            for name in [] if "(" in value else value.split(","):  # glob(*) and the like are Hydra's
+            for name in [] if "(" in value else value.replace("'", "").split(","):  # glob(*) and the like are Hydra's
                 if name not in known[key] and name != "null":
                     raise Problem(f"there is no {key} '{name}': {nearest(name, known[key])}")
             if "(" not in value:
@@ -99,7 +107,7 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
 
     prepare: may add overrides before composition, list -> list.
     """
-    overrides = sys.argv[1:]
+    overrides = sys.argv[1:] = _quoted(sys.argv[1:], groups(config))
     if any(flag in overrides for flag in ("-h", "--help")):
         if hasattr(signal, "SIGPIPE"):
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `--help | head` ends quietly

@@ -1,5 +1,6 @@
 """All runs at a glance: what the numbers mean, the best of every env, every run, and means over seeds."""
 
+import re
 from html import escape
 from pathlib import Path
 from statistics import mean, stdev
@@ -136,11 +137,16 @@ def seeds_section(scored: dict[Path, dict]) -> str:
 
 def agents_section(folders: list[Path], root: Path) -> str:
     """What agents without a model reach; empty where there is none. An unfinished one has no numbers."""
-    rows = []
+    planned, played = [], []
     for folder in folders:
-        metrics = read(folder) or {}
+        metrics, name = read(folder) or {}, escape(folder.relative_to(root).as_posix())
+        protocols = {key.split("/")[1]: f"{value:.1f}" for key, value in metrics.items() if re.match("protocol/.*/last$", key)}
+        if protocols:
+            played.append([name, *(protocols.get(f"P{i}", "") for i in range(12))])
+            continue
         shown = [[f"{metrics[key]:.1f}" if key in metrics else "" for key in (f"{part}/h{h}" for h in HORIZONS)] for part in
                  ("plan/success", "plan/true/greedy", "plan/floor/random")]  # fmt: skip
-        rows.append([escape(folder.relative_to(root).as_posix()), *(" / ".join(part) for part in shown)])
+        planned.append([name, *(" / ".join(part) for part in shown)])
     header = ["run", *(f"{name} {' / '.join(map(str, HORIZONS))}" for name in ("success", "greedy, true world", "random"))]
-    return table(header, rows) if rows else ""
+    goals = table(header, planned) if planned else ""
+    return goals + (table(["fractional success at the last step", *(f"P{i}" for i in range(12))], played) if played else "")

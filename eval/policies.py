@@ -1,4 +1,4 @@
-"""Policies that protocols run: random, still, the trained agents that CausalWorld ships.
+"""Policies that protocols run: random, still, agents of train/manipulation.py, the trained agents that CausalWorld ships.
 
 A policy: act(observation) -> action (9,) in [-1, 1]; it is made for an environment and keeps nothing between episodes but
 what `start` clears.
@@ -19,7 +19,7 @@ SCRIPTED = ("random", "still")
 
 
 def load_policy(agent: str, env, rng: np.random.Generator) -> Policy:
-    """agent: random | still (holds the start's joints) | the path of a stable-baselines 2 archive (.zip)."""
+    """agent: random | still (holds the start's joints) | the path of an archive (.zip) of stable-baselines 2 or 3."""
     if agent == "random":
         return lambda observation: rng.uniform(-1, 1, 9)
     if agent == "still":
@@ -29,31 +29,49 @@ def load_policy(agent: str, env, rng: np.random.Generator) -> Policy:
     path = Path(agent)
     if path.suffix != ".zip":
         raise Problem(f"there is no agent '{agent}': {nearest(agent, SCRIPTED)}, or the path of an archive (.zip)")
-    return stable_baselines2(path, len(env.observe()))
+    return _archive(path, len(env.observe()))
 
 
 @lru_cache  # an agent plays many episodes
-def stable_baselines2(path: Path, width: int) -> Policy:
-    """An MLP policy of stable-baselines 2, acting by its mean: `parameters` in the archive is a numpy file of plain arrays.
-
-    width: length of the observation it must fit.
-    """
+def _archive(path: Path, width: int) -> Policy:
+    """width: length of the observation it must fit."""
     try:
         with zipfile.ZipFile(path) as archive:
+            if "policy.pth" in archive.namelist():
+                return _stable_baselines3(path, width)
             raw = np.load(BytesIO(archive.read("parameters")))
     except FileNotFoundError:
         raise Problem(
-            f"{path} does not exist; it comes with the package causal_world 1.2, under assets/baseline_actors"
+            f"{path} does not exist; agents come from train/manipulation.py, or with the package causal_world 1.2, under "
+            "assets/baseline_actors"
         ) from None
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise Problem(f"{path} is not an archive of stable-baselines 2 with its `parameters`: {error}") from error
+        raise Problem(f"{path} is not an archive of stable-baselines 2 with its `parameters`, or of 3: {error}") from error
+    return _stable_baselines2(path, raw, width)
+
+
+def _fits(path: Path, trained: int, width: int) -> None:
+    if trained != width:
+        raise Problem(f"{path} was trained on observations of {trained} numbers, this task gives {width}")
+
+
+def _stable_baselines3(path: Path, width: int) -> Policy:
+    """A PPO agent, acting by its mean."""
+    from stable_baselines3 import PPO
+
+    agent = PPO.load(path, device="cpu")
+    _fits(path, agent.observation_space.shape[0], width)
+    return lambda observation: agent.predict(observation, deterministic=True)[0]
+
+
+def _stable_baselines2(path: Path, raw, width: int) -> Policy:
+    """An MLP policy, acting by its mean: `parameters` in the archive is a numpy file of plain arrays."""
     arrays = {name.removeprefix("model/").removesuffix(":0"): raw[name].astype(float) for name in raw}
     stem = "pi_fc" if "pi_fc0/w" in arrays else "shared_fc"
     layers = [(arrays[f"{stem}{i}/w"], arrays[f"{stem}{i}/b"]) for i in range(9) if f"{stem}{i}/w" in arrays]
     if not layers or "pi/w" not in arrays:
         raise Problem(f"{path} holds no MLP policy; its arrays are {', '.join(sorted(arrays))}")
-    if layers[0][0].shape[0] != width:
-        raise Problem(f"{path} was trained on observations of {layers[0][0].shape[0]} numbers, this task gives {width}")
+    _fits(path, layers[0][0].shape[0], width)
 
     def act(observation: np.ndarray) -> np.ndarray:
         hidden = observation

@@ -65,7 +65,9 @@ def actor(protocol: str, task: str) -> Actor | None:
 
 
 def protocols_of(task: str, names: list[str] | None = None) -> list[str]:
-    """The protocols that a task has, or those named; a Problem where it lacks one that is named."""
+    """The protocols that a task has, or those named; a Problem where it lacks one that is named, or is none itself."""
+    if task not in ROLES:
+        raise Problem(f"there is no task '{task}': {nearest(str(task), ROLES)}")
     has = [name for name, p in PROTOCOLS.items() if set(p.roles) <= {"all"} or set(p.roles) <= ROLES[task].keys()]
     for name in names or ():
         if name not in PROTOCOLS:

@@ -92,7 +92,9 @@ def run(cfg) -> dict:
     from train.start import check_world, choose_folder, open_folder
 
     _check(cfg)
-    from train.agent_parts import train_agent  # needs stable-baselines3
+    from train.agent_network import SharedFeatures  # this and the next two need stable-baselines3
+    from train.agent_parts import train_agent
+    from train.goal_episodes import GoalEpisodes
 
     keep_freed_memory()
     overwrite = cfg.overwrite
@@ -101,7 +103,12 @@ def run(cfg) -> dict:
     check_world(cfg, world)
     draw_tasks(world, 1, 1, cfg.plan.seed, cfg.plan.mode)  # a mode that does not exist is told before anything is made
     open_folder(folder, cfg, overwrite)
-    agent = train_agent(cfg, world, folder)
+    sizes = {"num_objects": cfg.env.num_objects, **{key: cfg.algo[key] for key in ("channels", "width", "hidden")}}
+    network = {"features_extractor_class": SharedFeatures, "features_extractor_kwargs": sizes, "net_arch": []}
+    policy = {"policy": "MultiInputPolicy", "policy_kwargs": network}
+    agent = train_agent(
+        cfg, lambda steps: GoalEpisodes(world, cfg.algo.boards, cfg.horizon, [cfg.seed, steps]), policy, folder
+    )
     results = measure(cfg, world, agent, folder)
     print_plans(results, {"agent": f"{cfg.algo.name}, trained without a model"}, caption(results))
     print("  ".join(f"{name} {value}" for name, value in results["timing"].items()))

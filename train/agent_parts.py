@@ -6,20 +6,29 @@ So a run that was taken up again ends where the uninterrupted one ends: parts ha
 import csv
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from hydra.utils import get_class, instantiate
 from omegaconf import DictConfig
+from stable_baselines3.common.base_class import BaseAlgorithm
 
 from envs.problem import Problem
-from train.agent_network import SharedFeatures
-from train.goal_episodes import GoalEpisodes
 
-COLUMNS = ("steps", "reward", "success", "seconds")  # of metrics.csv: mean reward of a step, share of goals reached
+COLUMNS = ("steps", "reward", "success", "seconds")  # of metrics.csv: mean reward of a step, share of episodes that succeeded
 
 
-def _episodes(cfg: DictConfig, world, steps: int) -> GoalEpisodes:
-    return GoalEpisodes(world, cfg.algo.boards, cfg.horizon, [cfg.seed, steps])
+class Lessons(Protocol):
+    """A VecEnv of stable-baselines3 that keeps sums since its start."""
+
+    steps: int
+    reward: float
+    episodes: int
+    reached: int  # episodes that succeeded
+
+
+GiveLessons = Callable[[int], Lessons]  # those that begin after so many steps, with random numbers of their own
 
 
 def _save(agent, path: Path) -> None:
@@ -36,30 +45,32 @@ def _load(cfg: DictConfig, path: Path, **replaced):
         raise Problem(f"{path} is not a readable agent ({type(error).__name__}); remove it and train again") from error
 
 
-def train_agent(cfg: DictConfig, world, folder: Path):
-    """Train (or go on with training) the agent of a run folder for `cfg.steps` environment steps.  -> the agent."""
+def train_agent(cfg: DictConfig, lessons: GiveLessons, policy: dict, folder: Path) -> BaseAlgorithm:
+    """Train (or go on with training) the agent of a run folder for `cfg.steps` environment steps.
+
+    policy: the learner's arguments `policy` and `policy_kwargs`.
+    """
     path = folder / "checkpoints" / "agent.zip"
     if not path.exists():
-        sizes = {"channels": cfg.algo.channels, "width": cfg.algo.width, "hidden": cfg.algo.hidden}
-        network = {"num_objects": cfg.env.num_objects, **sizes}
-        shape = {"features_extractor_class": SharedFeatures, "features_extractor_kwargs": network, "net_arch": []}
-        make = instantiate(cfg.algo.learner, _partial_=True)
-        _save(make(policy="MultiInputPolicy", env=_episodes(cfg, world, 0), seed=cfg.seed, policy_kwargs=shape), path)
+        make, first = instantiate(cfg.algo.learner, _partial_=True), lessons(0)
+        _save(make(env=first, seed=cfg.seed, **policy), path)
+        first.close()
     agent = _load(cfg, path)
     while agent.num_timesteps < cfg.steps:
-        agent = _part(cfg, world, folder, path, agent.num_timesteps)
+        agent = _part(cfg, lessons, folder, path, agent.num_timesteps)
     return agent
 
 
-def _part(cfg: DictConfig, world, folder: Path, path: Path, before: int):
+def _part(cfg: DictConfig, lessons: GiveLessons, folder: Path, path: Path, before: int) -> BaseAlgorithm:
     """The next `cfg.save_every` steps; rate and exploration fall linearly to nothing over all of them."""
     start, left = time.monotonic(), 1 - before / cfg.steps
-    episodes = _episodes(cfg, world, before)
+    given = lessons(before)
     own = {"seed": (cfg.seed * 1_000_003 + before) % 2**32, "learning_rate": left * cfg.algo.learner.learning_rate,
            "ent_coef": left * cfg.algo.learner.ent_coef}  # fmt: skip
-    agent = _load(cfg, path, env=episodes, custom_objects=own)
+    agent = _load(cfg, path, env=given, custom_objects=own)
     agent.learn(min(cfg.save_every, cfg.steps - before), reset_num_timesteps=False)
-    reward, success = episodes.reward / episodes.steps, episodes.reached / max(1, episodes.episodes)
+    reward, success = given.reward / given.steps, given.reached / max(1, given.episodes)
+    given.close()
     seconds = time.monotonic() - start
     metrics, line = folder / "metrics.csv", (agent.num_timesteps, f"{reward:.6g}", f"{success:.6g}", f"{seconds:.6g}")
     new = not metrics.exists()

@@ -20,7 +20,7 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
         return Path(cfg.resume), load_config(cfg.resume)
     if "data_dir" in cfg:
         cfg.data_dir = str(Path(cfg.data_dir).resolve())  # the run finds its data from any directory
-    if cfg.env.world.get("scm"):
+    if OmegaConf.select(cfg, "env.world.scm"):
         cfg.env.world.scm = str(Path(cfg.env.world.scm).resolve())
     folder, frozen = Path(cfg.runs_dir) / str(cfg.name), freeze(cfg)
     if "trainer" in frozen and node_of(frozen) > 0:

@@ -35,11 +35,12 @@ class Curriculum(gym.Wrapper):
 
     Every episode counts its steps from 0, so turns within an episode fire in each. info["interventions"]: where an actor
     fired, {"accepted": bool, "tries": int, "reasons": [...], "applied": path -> value}; never silent about a refusal.
+    first: number of the first episode, where earlier ones were played elsewhere.
     """
 
-    def __init__(self, env: gym.Env, turns: list[Turn]) -> None:
+    def __init__(self, env: gym.Env, turns: list[Turn], first: int = 0) -> None:
         super().__init__(env)
-        self._turns, self.episode, self._step = list(turns), -1, 0
+        self._turns, self.episode, self._step = list(turns), first - 1, 0
 
     def reset(self, *, seed: int | None = None, options: dict | None = None):
         observation, info = self.env.reset(seed=seed, options=options)

@@ -39,7 +39,7 @@ class TriFingerEnv(gym.Env):
     cameras' views of the scene, then of the goal.  reward: dense = time step x (weighted terms + weighted fractional
     success), fractional = time step x fractional success, sparse = time step where solved, none = 0.
     terminated: never, the tasks go on to their end.  truncated: the time is over; a step after it is refused.
-    info: fractional_success (float in [0, 1]), success (bool).
+    info: fractional_success (float in [0, 1]), success (bool).  limit: steps of an episode.
 
     score: exact | legacy (see `overlap`).  dynamics: default | legacy (see `Robot`).  collision: mesh | primitive.
     space: where interventions must lie, a | b | ab | None = only within bounds.  source: code | paper (see `variables`).
@@ -85,8 +85,8 @@ class TriFingerEnv(gym.Env):
 
     def _watch(self, state: State) -> None:
         """Observer and spaces for the objects of a state."""
-        self._limit = self.max_steps or round(self.task.seconds(state) / self.dt)
-        self._observer = Observer(self.task.features(state), self._limit * self.dt, self._normalized, self._widths(state))
+        self.limit = self.max_steps or round(self.task.seconds(state) / self.dt)
+        self._observer = Observer(self.task.features(state), self.limit * self.dt, self._normalized, self._widths(state))
         if self._pixels:
             shape = (2 * len(self._cameras), self._cameras[0].height, self._cameras[0].width, 3)
             self.observation_space = gym.spaces.Box(0, 255, shape, np.uint8)
@@ -148,8 +148,8 @@ class TriFingerEnv(gym.Env):
 
     def step(self, action):
         self._need_reset()
-        if self._steps >= self._limit:
-            raise Problem(f"the episode is over after {self._limit} steps; call reset()")
+        if self._steps >= self.limit:
+            raise Problem(f"the episode is over after {self.limit} steps; call reset()")
         before, command = self._now, self._actions.read(action, self._origin())
         if self._actions.meaning == "end_effector_positions":
             command = self.joints_for(command.reshape(3, 3))
@@ -162,7 +162,7 @@ class TriFingerEnv(gym.Env):
         self._now = self._moment(torques)
         info = self.success()
         reward = self._reward(before, info["fractional_success"])
-        return self.observe(), reward, False, self._steps >= self._limit, info
+        return self.observe(), reward, False, self._steps >= self.limit, info
 
     def _origin(self) -> np.ndarray:
         """What a delta is added to: the last joint target, the torques or the tips as they are."""
@@ -193,7 +193,7 @@ class TriFingerEnv(gym.Env):
             state, cameras = self._now.state, self._cameras
             return np.concatenate([self._views.now(state, cameras), self._views.goal(state, cameras)])
         extras = {name: self._extra(name, self._now) for name in self._extras}
-        return self._observer.observe(self._now.state, self._now.tips, (self._limit - self._steps) * self.dt, extras)
+        return self._observer.observe(self._now.state, self._now.tips, (self.limit - self._steps) * self.dt, extras)
 
     def success(self) -> dict:
         """{"fractional_success": float, "success": bool} of this moment"""

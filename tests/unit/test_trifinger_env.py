@@ -59,7 +59,7 @@ def test_length_of_observation_and_episode(task):
     observation, info = env.reset(seed=0)
     assert observation.shape == (LENGTHS[task],) and len(env._observer.names()) == LENGTHS[task]
     assert 0 <= info["fractional_success"] < 0.01 and not info["success"]
-    assert env._limit == STEPS[task] and observation[0] == 1  # all the time is left
+    assert env.limit == STEPS[task] and observation[0] == 1  # all the time is left
     env.close()
 
 

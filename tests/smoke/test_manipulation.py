@@ -1,0 +1,63 @@
+"""Agents on the TriFinger, as a user types it: trained under a curriculum, taken up again, measured on protocols."""
+
+import csv
+import json
+
+import pytest
+
+pytest.importorskip("stable_baselines3")
+pytest.importorskip("pybullet")
+
+TINY = [
+    "task=pushing", "curriculum=1", "steps=240", "save_every=120", "max_steps=20", "algo.boards=2", "algo.learner.n_steps=30",
+    "algo.learner.batch_size=30", "algo.hidden=8", "protocols=[P0,P5]", "episodes=2", "name=first", "runs_dir=r",
+]  # fmt: skip
+
+
+def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypatch):
+    """Broken off and taken up it ends where the uninterrupted one ends; other commands take its archive."""
+    import train.agent_parts
+
+    done = command_here("train/manipulation.py", *TINY, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    first = tmp_path / "r" / "first"
+    results = json.loads((first / "results.json").read_text())
+    assert {"protocol/P0/last", "protocol/P5/integrated"} <= results["metrics"].keys()
+    assert results["metrics"]["protocol/P0/accepted"] == 100 and results["protocol"]["curriculum"] == "1"
+
+    part, here = train.agent_parts._part, tmp_path / "elsewhere"
+    here.mkdir()
+
+    def broken(cfg, lessons, folder, path, before):
+        if before:
+            raise KeyboardInterrupt
+        return part(cfg, lessons, folder, path, before)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train.agent_parts, "_part", broken)
+        assert command_here("train/manipulation.py", *TINY, cwd=here).returncode == 1
+    assert command_here("train/manipulation.py", *TINY, cwd=here).returncode == 0
+    one, two = (list(csv.DictReader((place / "r/first/metrics.csv").open())) for place in (tmp_path, here))
+    assert [{**line, "seconds": 0} for line in one] == [{**line, "seconds": 0} for line in two] and len(one) == 2
+    assert json.loads((here / "r/first/results.json").read_text())["metrics"] == results["metrics"]
+
+    archive = str(first / "checkpoints" / "agent.zip")
+    few = ["protocols=[P0,P5]", "episodes=2", "max_steps=20", "jobs=1", "out=o"]
+    played = command_here("eval/protocols.py", "task=pushing", f"agent={archive}", *few, cwd=tmp_path)
+    assert played.returncode == 0, played.stderr[-2000:]
+    scores = json.loads((tmp_path / "o/pushing-agent/scores.json").read_text())
+    assert 100 * scores["P5"]["integrated"][0] == pytest.approx(results["metrics"]["protocol/P5/integrated"], abs=1e-3)
+    other = command_here("eval/protocols.py", "task=reaching", f"agent={archive}", *few, "name=x", cwd=tmp_path)
+    assert other.returncode == 1 and "was trained on observations of 56 numbers, this task gives 37" in other.stderr
+
+
+@pytest.mark.parametrize("asked, said", [
+    ("task=pushin", "did you mean 'pushing'"), ("curriculum=3", "there is no curriculum '3': known: 0, 1, 2"),
+    ("protocols=[P12]", "there is no protocol 'P12'"), ("collision=meshes", "did you mean 'mesh'"),
+    ("algo.boards=0", "algo.boards must be a whole number from 1"), ("steps=0", "steps must be a whole number >= 1"),
+])  # fmt: skip
+def test_refused_in_one_sentence(asked, said, command_here, tmp_path):
+    """Before anything is written."""
+    done = command_here("train/manipulation.py", *TINY, asked, cwd=tmp_path)
+    assert done.returncode == 1 and said in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,102 @@
+"""Train a model-free agent on a TriFinger task under a curriculum, and measure it on the task's protocols.
+
+    python train/manipulation.py task=pushing curriculum=1
+    python train/manipulation.py task=reaching steps=500_000 algo.boards=2 seed=1
+    python eval/protocols.py task=pushing agent=runs/<name>/checkpoints/agent.zip      the 200 episodes of the paper
+
+Interrupted, the same command goes on. Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and
+results.json. Needs the extras `agents` and `trifinger`: pip install -e '.[agents,trifinger]'
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+
+import importlib.util
+import json
+import time
+
+from omegaconf import OmegaConf
+
+from envs.problem import Problem
+
+
+def _check(cfg) -> None:
+    """What cannot work stops here with a sentence."""
+    from eval.protocol_book import protocols_of
+
+    if importlib.util.find_spec("stable_baselines3") is None:
+        raise Problem("model-free agents need stable-baselines3; install it with: pip install 'stable-baselines3>=2.9'")
+    if cfg.algo.boards * cfg.algo.learner.n_steps < 2:
+        raise Problem("an update needs two steps at least; set algo.boards= or algo.learner.n_steps= to more than 1")
+    protocols_of(cfg.task, cfg.protocols)
+
+
+def measure(cfg, steps: int, parameters: int, folder: Path) -> dict:
+    """What results.json holds: fractional success on the protocols, with the share of accepted starts."""
+    from eval.page import write_whole
+    from eval.protocol_book import protocols_of
+    from eval.protocols import METRICS, play, summary
+    from eval.runs import config_hash
+    from eval.score import versions
+    from train.agent_parts import seconds_of
+
+    start = time.monotonic()
+    asked = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(folder / "checkpoints" / "agent.zip")}
+    rows = [r for name in protocols_of(cfg.task, cfg.protocols) for r in play(asked, name, list(range(cfg.episodes)))]
+    found, metrics = summary(rows), {}
+    for name, entry in found.items():
+        metrics |= {f"protocol/{name}/{key}": round(100 * entry[key][0], 4) for key in METRICS if key in entry}
+        metrics[f"protocol/{name}/accepted"] = round(100 * entry["acceptance"], 4)
+    fit_s = seconds_of(folder / "metrics.csv")
+    results = {
+        "run": cfg.name, "algo": "ppo", "env": f"trifinger_{cfg.task}", "seed": cfg.seed, "metrics": metrics,
+        "protocol": {"curriculum": cfg.curriculum.name, "steps": steps, "episodes": cfg.episodes, "seeds": [cfg.seed]},
+        "timing": {"fit_s": round(fit_s, 2), "env_steps_per_s": round(steps / fit_s, 1),
+                   "play_s": round(time.monotonic() - start, 2)},
+        "parameters": {"agent": parameters},
+        "config_hash": config_hash(cfg),
+        "setting_hash": config_hash(cfg, seed=False),
+        "versions": versions("stable-baselines3"),
+    }  # fmt: skip
+    write_whole(folder / "results.json", json.dumps(results, indent=2))
+    return results
+
+
+def run(cfg) -> dict:
+    """The command; returns what results.json holds."""
+    from eval.protocol_book import PROTOCOLS, protocols_of
+    from eval.runs import AGENT
+    from eval.terminal import print_table
+    from train.start import choose_folder, open_folder
+
+    _check(cfg)
+    from train.agent_parts import train_agent  # this and the next need stable-baselines3
+    from train.arena_lessons import ArenaLessons, arena
+
+    overwrite = cfg.overwrite
+    folder, cfg = choose_folder(cfg, AGENT)
+    arena(cfg).close()  # a task or an option that does not exist is told before anything is made
+    open_folder(folder, cfg, overwrite)
+    policy = {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}}
+    agent = train_agent(cfg, lambda steps: ArenaLessons(cfg, steps), policy, folder)
+    results = measure(cfg, agent.num_timesteps, sum(p.numel() for p in agent.policy.parameters()), folder)
+    m, lines = results["metrics"], []
+    for name in protocols_of(cfg.task, cfg.protocols):
+        numbers = [f"{m[key]:.1f}" if (key := f"protocol/{name}/{part}") in m else "-" for part in ("last", "accepted")]
+        lines.append([name, PROTOCOLS[name].told, *numbers])
+    caption = (
+        f"ppo on {cfg.task}, curriculum {cfg.curriculum.name}, {agent.num_timesteps} steps, seed {cfg.seed}: fractional "
+        f"success, percent, at the last step; {cfg.episodes} episodes of each protocol; accepted: share of the starts drawn"
+    )
+    print_table(["protocol", "drawn anew", "last step", "accepted"], lines, caption)
+    print(f"\n{folder / 'results.json'}")
+    return results
+
+
+if __name__ == "__main__":
+    from configs.command import main
+
+    main("manipulation", run, __doc__)
