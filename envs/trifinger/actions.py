@@ -38,5 +38,10 @@ class Actions:
             action = self.low + (action + 1) / 2 * (self.high - self.low)
         if not self._clip and ((action < self.low - 1e-6) | (action > self.high + 1e-6)).any():
             raise Problem(f"an action must lie in {self.space}, got {action.tolist()} in units; or make the env with clip=True")
-        action = np.clip(action, self.low, self.high)
-        return np.clip(action + origin, *self._limits) if self.delta else action
+        action = _cut(action, self.low, self.high)
+        return _cut(action + origin, *self._limits) if self.delta else action
+
+
+def _cut(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """np.clip, which takes thrice as long for nine numbers."""
+    return np.minimum(np.maximum(values, low), high)

@@ -28,10 +28,12 @@ def overlap(blocks: np.ndarray, goals: np.ndarray, method: str = "exact") -> flo
         return 1.0
     if method == "legacy":
         return _legacy(blocks, goals)
+    if len(blocks) == len(goals) == 1:
+        return min(1.0, box_intersection(blocks[0], goals[0]) / math.prod(goals[0, 7:].tolist()))
     shared = np.zeros((len(blocks), len(goals)))
     for i, j in _near(blocks, goals):
         shared[i, j] = box_intersection(blocks[i], goals[j])
-    matched = shared[linear_sum_assignment(shared, maximize=True)] if shared.size > 1 else shared
+    matched = shared[linear_sum_assignment(shared, maximize=True)]
     return min(1.0, float(matched.sum() / goals[:, 7:].prod(1).sum()))
 
 

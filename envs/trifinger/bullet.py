@@ -32,7 +32,16 @@ with _quiet():
     from pybullet_utils.bullet_client import BulletClient
 
 
-def new_client() -> BulletClient:
+class Client(BulletClient):
+    """Looks every function up once: the parent binds it anew on each call, which costs as much as some of them."""
+
+    def __getattr__(self, name: str):
+        found = super().__getattr__(name)
+        setattr(self, name, found)
+        return found
+
+
+def new_client() -> Client:
     """A simulation of its own, without a window."""
     with _quiet():
-        return BulletClient(connection_mode=pybullet.DIRECT)
+        return Client(connection_mode=pybullet.DIRECT)

@@ -71,7 +71,7 @@ def copied(state: State) -> State:
 
 def of_type(state: State, *types: int) -> list[str]:
     """Names of the objects of these types, in the order in which the state lists them."""
-    return [k for k, value in state.items() if isinstance(value, dict) and "type" in value and int(value["type"]) in types]
+    return [k for k, value in state.items() if value.__class__ is dict and "type" in value and int(value["type"]) in types]
 
 
 def boxes(state: State, names: list[str]) -> np.ndarray:

@@ -28,7 +28,7 @@ class World:
         bullet.setTimeStep(TIME_STEP)
         # All iterations, always: ended early, by the error left over all bodies that are near one another, the solver's
         # result would depend in its last digits on how the past grouped them.
-        bullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, solverResidualThreshold=0)
+        bullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, minimumSolverIslandSize=10**6)
         self.robot = Robot(bullet, robot, collision, dynamics)
         self._floor = bullet.createMultiBody(0, bullet.createCollisionShape(bullet.GEOM_PLANE), basePosition=[0, 0, FLOOR])
         self._wall = bullet.createMultiBody(0, self._wall_shape())
