@@ -21,7 +21,7 @@ from envs.trifinger.urdf import urdf_file
 from envs.trifinger.world import WALL_HEIGHT, WALL_RADIUS
 
 FLOOR_SEGMENT, WALL_SEGMENT, ROBOT_SEGMENT, FIRST_BLOCK, FIRST_GOAL = 1, 2, 3, 10, 100
-_TRIANGLES = 300  # of a mesh as drawn: at the 5 mm of a pixel more are not to be seen
+_TRIANGLES = 200  # of a mesh as drawn: at the 5 mm of a pixel more are not to be seen
 _PART_OF_LINK = {"base": 0, "upper": 1, "middle": 2, "lower": 3, "tip": 3}
 
 
@@ -38,7 +38,8 @@ class Part:
 
 @lru_cache
 def triangles(shape: str) -> np.ndarray:
-    """Corners of a shape's triangles, (n, 3, 3): box and sphere of size 1, floor, wall, or the path of an STL file."""
+    """Corners of a shape's triangles, (n, 3, 3), counter-clockwise seen from outside: box and sphere of size 1, floor, wall, or
+    the path of an STL file."""
     if shape == "box":
         square = np.array([[-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, -1, 1], [1, 1, 1], [-1, 1, 1]]) / 2
         turns = [
@@ -50,7 +51,7 @@ def triangles(shape: str) -> np.ndarray:
     if shape == "sphere":
         u, v = np.meshgrid(np.linspace(0, 2 * np.pi, 17), np.linspace(0, np.pi, 9), indexing="ij")
         grid = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], -1) / 2
-        return _quads(grid[:-1, 1:], grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:])
+        return _quads(grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1])
     if shape == "floor":
         square = np.array([[-0.355, -0.38, 0], [0.355, -0.38, 0], [0.355, 0.38, 0], [-0.355, 0.38, 0]])
         return np.stack([square[:3], square[[0, 2, 3]]])

@@ -33,7 +33,7 @@ void main() {
 """
 _FRAGMENT = """
 #version 330
-uniform vec3 to_light, eye;
+uniform vec3 to_light;
 uniform sampler2DShadow shadow;
 in vec3 world;
 in vec4 lit;
@@ -42,8 +42,7 @@ flat in uint segment;
 layout(location = 0) out vec4 picture;
 layout(location = 1) out uint found;
 void main() {
-    vec3 normal = normalize(cross(dFdx(world), dFdy(world)));
-    if (dot(normal, eye - world) < 0.0) normal = -normal;  // meshes are not all wound the same way
+    vec3 normal = normalize(cross(dFdx(world), dFdy(world)));  // towards the eye
     float facing = dot(normal, to_light);
     vec3 at = lit.xyz * 0.5 + 0.5;
     float open = facing > 0.0 ? texture(shadow, vec3(at.xy, at.z - 0.004)) : 0.0;
@@ -76,7 +75,7 @@ class GLRenderer:
             self._shadow = self._gl.depth_texture((_SHADOW, _SHADOW))
             self._shadow.compare_func, self._shadow.repeat_x, self._shadow.repeat_y = "<=", False, False
             self._shadow_frame = self._gl.framebuffer(depth_attachment=self._shadow)
-            self._gl.enable(moderngl.DEPTH_TEST | moderngl.BLEND)
+            self._gl.enable(moderngl.DEPTH_TEST | moderngl.BLEND | moderngl.CULL_FACE)
             light = self._light_matrix().T.astype("f4").tobytes()
             for program in (self._program, self._shadow_program):
                 program["light"].write(light)
@@ -120,7 +119,6 @@ class GLRenderer:
             for i, camera in enumerate(cameras):
                 frame.viewport = (i * width, 0, width, height)
                 self._program["view_projection"].write((camera.projection() @ camera.view()).T.astype("f4").tobytes())
-                self._program["eye"].value = camera.eye
                 scene.draw(len(parts))
             frame.viewport = (0, 0, width * len(cameras), height)
         return Pictures(self._gl, frame, cameras)
