@@ -43,6 +43,7 @@ def _quoted(overrides: list[str], known: dict) -> list[str]:
 def check(config: str, overrides: list[str]) -> None:
     """Raise Problem on the first override whose group entry or key does not exist."""
     known, chosen, keys, launchers = groups(config), [], [], []
+    overrides = _quoted(overrides, known)
     for flag, override in zip([None, *overrides], overrides):
         if override.startswith("-") or flag in ("-c", "--cfg", "-p", "--package", "-i", "--info"):
             continue  # Hydra's own
