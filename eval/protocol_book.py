@@ -6,7 +6,6 @@ A protocol names roles, a task says which of its variables play them; one whose 
 from dataclasses import dataclass
 
 from envs.problem import Problem, nearest
-from envs.trifinger.actors import Actor, RandomActor, VariablesActor
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,10 @@ ROLES = {  # task -> role -> variables. CausalWorld has no protocols for the las
 }  # fmt: skip
 
 
-def actor(protocol: str, task: str) -> Actor | None:
-    """Who intervenes at the start of an episode of this protocol; None = nobody."""
+def actor(protocol: str, task: str):
+    """Who intervenes at the start of an episode of this protocol, an `envs.trifinger.actors.Actor`; None = nobody."""
+    from envs.trifinger.actors import RandomActor, VariablesActor  # needs the extra, which --help does not
+
     asked = PROTOCOLS[protocol]
     if not asked.roles:
         return None

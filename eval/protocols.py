@@ -27,10 +27,8 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem
 from envs.trifinger import make
-from envs.trifinger.curriculum import intervene
 from eval.charts import write_chart
 from eval.page import write_whole
-from eval.policies import load_policy
 from eval.protocol_book import PROTOCOLS, actor, protocols_of
 from eval.protocol_plots import bar_plot, radar_plot
 from eval.table_text import markdown
@@ -39,13 +37,18 @@ from eval.terminal import print_table
 FIELDS = ("protocol", "episode", "accepted", "tries", "last", "integrated", "last20", "steps")
 METRICS = {"last": "last step", "integrated": "mean over the episode", "last20": "mean over the last 20 steps"}
 _CHUNK = 5  # episodes that a process takes at a time
-_FIXED = ("task", "agent", "skip_frame", "max_steps", "dynamics", "overlap", "feasibility", "collision", "seed")  # what a folder is for
+_FIXED = (  # what a folder is for
+    "task", "agent", "skip_frame", "max_steps", "dynamics", "overlap", "feasibility", "collision", "seed",
+)  # fmt: skip
 
 
 def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
     """Some episodes of a protocol, a row each. Fractional success in [0, 1]; none where no start was accepted."""
     options = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
-    env = make(cfg["task"], reward="none", space=None, score=cfg["overlap"], **options)
+    env = make(cfg["task"], reward="none", space=None, score=cfg["overlap"], **options)  # or says which extra is missing
+    from envs.trifinger.curriculum import intervene
+    from eval.policies import load_policy
+
     drawn, rows = actor(protocol, cfg["task"]), []
     for episode in episodes:
         rng = np.random.default_rng([cfg["seed"], list(PROTOCOLS).index(protocol), episode])

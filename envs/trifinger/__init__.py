@@ -12,6 +12,11 @@ _HOMES = {"TriFingerEnv": "env", "Verdict": "interventions", "overlap": "box_ove
 __all__ = ["TriFingerEnv", "Verdict", "make", "overlap"]
 
 
+def lacking(package: str) -> Problem:
+    """What to say where the extra is not installed."""
+    return Problem(f"the TriFinger needs the package '{package}'; install it with: pip install '.[trifinger]'")
+
+
 def __getattr__(name: str):
     """Imports on first use: Gymnasium's ids must exist where the extra is not installed."""
     if name not in _HOMES:
@@ -19,7 +24,7 @@ def __getattr__(name: str):
     try:
         return getattr(import_module(f"envs.trifinger.{_HOMES[name]}"), name)
     except ModuleNotFoundError as error:
-        raise Problem(f"the TriFinger needs the package '{error.name}'; install it with: pip install '.[trifinger]'") from error
+        raise lacking(error.name) from error
 
 
 def make(task="pushing", **options):

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from envs.trifinger import lacking
+
 
 @contextmanager
 def _quiet() -> Iterator[None]:
@@ -27,9 +29,12 @@ def _quiet() -> Iterator[None]:
             os.close(open_file)
 
 
-with _quiet():
-    import pybullet
-    from pybullet_utils.bullet_client import BulletClient
+try:
+    with _quiet():
+        import pybullet
+        from pybullet_utils.bullet_client import BulletClient
+except ModuleNotFoundError as error:
+    raise lacking(error.name) from error
 
 
 class Client(BulletClient):

@@ -1,7 +1,13 @@
 """Where the finger tips are for given joints, and joints for wanted tips (pinocchio)."""
 
 import numpy as np
-import pinocchio
+
+from envs.trifinger import lacking
+
+try:
+    import pinocchio
+except ModuleNotFoundError as error:
+    raise lacking(error.name) from error
 
 from envs.trifinger.robot import FLOOR, REST
 from envs.trifinger.urdf import urdf_file

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from envs.problem import Problem, nearest
+from envs.trifinger import lacking
 from envs.trifinger.hulls import hull_obj
 
 # Capsules in place of collision meshes: link -> axis, ends along it, the other two coordinates, radius (metres, in the
@@ -42,7 +43,7 @@ def package_folder() -> Path:
     """Where `robot_properties_fingers` lies; a Problem where it is not installed."""
     spec = find_spec("robot_properties_fingers")
     if spec is None:
-        raise Problem("the TriFinger's meshes are not installed; install them with: pip install '.[trifinger]'")
+        raise lacking("robot_properties_fingers")
     return Path(next(iter(spec.submodule_search_locations)))
 
 

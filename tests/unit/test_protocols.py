@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
-from envs.trifinger import make  # noqa: E402
+from envs.trifinger import curriculum, make  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 from eval import protocols  # noqa: E402
 from eval.policies import load_policy  # noqa: E402
@@ -92,7 +92,7 @@ def test_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
 
 def test_an_episode_without_a_start_is_left_out(tmp_path, monkeypatch):
     """CausalWorld runs it on the default scene and says nothing."""
-    monkeypatch.setattr(protocols, "intervene", lambda *_: {"accepted": False, "tries": 5})
+    monkeypatch.setattr(curriculum, "intervene", lambda *_: {"accepted": False, "tries": 5})
     rows = protocols.play(settings(tmp_path), "P4", [0, 1]) + protocols.play(settings(tmp_path), "P0", [0])
     found = protocols.summary(rows)
     assert found["P4"] == {"episodes": 0, "left_out": 2, "acceptance": 0.0} and found["P0"]["episodes"] == 1
