@@ -89,9 +89,9 @@ class Robot:
 
     def _drive(self, wanted: list[float], states) -> list[float]:
         """Cut, damp, cut again, as the real robot's firmware does."""
-        applied = []
-        for torque, state, damping in zip(wanted, states, _SAFETY):
-            torque = min(max(torque, -MAX_TORQUE), MAX_TORQUE) - damping * state[1]
-            applied.append(min(max(torque, -MAX_TORQUE), MAX_TORQUE))
+        most, least, applied = MAX_TORQUE, -MAX_TORQUE, []
+        for torque, state, damping in zip(wanted, states, _SAFETY):  # comparisons, since min and max are calls
+            torque = (most if torque > most else least if torque < least else torque) - damping * state[1]
+            applied.append(most if torque > most else least if torque < least else torque)
         self._bullet.setJointMotorControlArray(self.body, self.joints, self._bullet.TORQUE_CONTROL, forces=applied)
         return applied

@@ -15,6 +15,7 @@ from envs.trifinger.state import CUBE, STATIC, State, copied, of_type
 TIME_STEP = 1 / 250  # seconds
 WALL_RADIUS, WALL_HEIGHT = 0.242, 0.25  # metres, inner radius of the round wall
 DYNAMICS = ("default", "legacy")
+_SHAPES = 300  # boxes of other sizes, of 3 kB each, before the engine is started anew; that takes 30 ms
 _MOVING = ("cartesian_position", "orientation", "linear_velocity", "angular_velocity")
 
 
@@ -24,16 +25,21 @@ class World:
     def __init__(self, robot: str = "edu", collision: str = "mesh", dynamics: str = "default") -> None:
         if dynamics not in DYNAMICS:
             raise Problem(f"there is no dynamics '{dynamics}': {nearest(str(dynamics), DYNAMICS)}")
+        self._kind = robot, collision, dynamics
+        self._build()
+
+    def _build(self) -> None:
+        """A client with robot, floor and wall, and no block yet."""
         self._bullet = bullet = new_client()
         bullet.setTimeStep(TIME_STEP)
-        # All iterations, always: ended early, by the error left over all bodies that are near one another, the solver's
-        # result would depend in its last digits on how the past grouped them.
+        # One island: the solver ends by the error left over all bodies that it solves together; were they groups, made by a
+        # union of what touched what, its result would depend in the last digits on how the past had grouped them.
         bullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, minimumSolverIslandSize=10**6)
-        self.robot = Robot(bullet, robot, collision, dynamics)
+        self.robot = Robot(bullet, *self._kind)
         self._floor = bullet.createMultiBody(0, bullet.createCollisionShape(bullet.GEOM_PLANE), basePosition=[0, 0, FLOOR])
         self._wall = bullet.createMultiBody(0, self._wall_shape())
         self._bodies: dict[str, int] = {}
-        self._shapes: dict[tuple, int] = {}  # size -> box; the engine never gives one back, so each is made once
+        self._shapes: dict[tuple, int] = {}  # size -> box
         self._loaded: State = {}  # as the engine has it, but for what moves
 
     def _wall_shape(self, sides: int = 64) -> int:
@@ -54,6 +60,9 @@ class World:
         Blocks whose size, type or place in the order changed are built anew, with all after them, so that the engine meets
         bodies in the order of the state.
         """
+        if len(self._shapes) > _SHAPES:  # the engine itself never gives one back
+            self.close()
+            self._build()
         bullet = self._bullet
         self.robot.set_joints(REST, np.zeros(9))  # where it touches nothing
         self._set_bodies(state)

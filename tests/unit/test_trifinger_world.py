@@ -156,3 +156,20 @@ def test_the_pro_is_another_robot():
     assert np.abs(world.robot.tips() - Kinematics("pro").tips(REST)).max() < 1e-6
     assert FLOOR == 0.011
     world.close()
+
+
+def test_an_engine_started_anew_is_the_same_world(world, monkeypatch):
+    """After many sizes the engine is started anew, to give memory back: nothing else changes."""
+    world.load(scene(world))
+    first = what_follows(world, 0)
+    build, built = World._build, []
+    monkeypatch.setattr(World, "_build", lambda self: built.append(1) or build(self))
+    monkeypatch.setattr("envs.trifinger.world._SHAPES", 3)
+    for i in range(9):
+        state = scene(world)
+        state["tool_block"]["size"] = np.full(3, 0.05 + 0.001 * i)
+        world.load(state)
+        assert len(world._shapes) <= 5
+    assert len(built) > 1
+    world.load(scene(world))
+    assert np.array_equal(what_follows(world, 0), first)
