@@ -87,6 +87,8 @@ LIMITS = {
     "beam.*": ("a whole number >= 1", whole(1)),
     "goal_may_equal_start": ("true or false", lambda v: isinstance(v, bool)),
     "steps": ("a whole number >= 1", whole(1)),
+    "skip_frame": ("a whole number >= 1", whole(1)),
+    "max_steps": ("a whole number >= 1", whole(1)),
     "save_every": ("a whole number >= 1", whole(1)),
     "horizon": ("a whole number >= 1", whole(1)),
     "plan.horizons": HORIZONS,

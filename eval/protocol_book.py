@@ -65,11 +65,23 @@ def actor(protocol: str, task: str):
     return VariablesActor([path for role in asked.roles for path in ROLES[task][role]], asked.space)
 
 
+def keeps_length(task: str, protocol: str) -> bool:
+    """Whether observations have the same length in all its episodes: agents of one network can be asked nothing else."""
+    from envs.trifinger.tasks import TASKS
+
+    roles = PROTOCOLS[protocol].roles
+    paths = {path for role in roles if role != "all" for path in ROLES[task][role]}
+    builds = set(TASKS[task].family) - {"blocks_mass"}
+    return not builds or not ("all" in roles or paths & builds)
+
+
 def protocols_of(task: str, names: list[str] | None = None) -> list[str]:
     """The protocols that a task has, or those named; a Problem where it lacks one that is named, or is none itself."""
     if task not in ROLES:
         raise Problem(f"there is no task '{task}': {nearest(str(task), ROLES)}")
     has = [name for name, p in PROTOCOLS.items() if set(p.roles) <= {"all"} or set(p.roles) <= ROLES[task].keys()]
+    if names is not None and (isinstance(names, str) or not names):
+        raise Problem(f"protocols must be a list of names, for example [P0,P5], or null for all; got {names!r}")
     for name in names or ():
         if name not in PROTOCOLS:
             raise Problem(f"there is no protocol '{name}': {nearest(str(name), PROTOCOLS)}")

@@ -16,6 +16,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
 import csv
+import hashlib
 import json
 import os
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -27,9 +28,10 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem
 from envs.trifinger import make
+from envs.workers import die_with_parent
 from eval.charts import write_chart
 from eval.page import write_whole
-from eval.protocol_book import PROTOCOLS, actor, protocols_of
+from eval.protocol_book import PROTOCOLS, actor, keeps_length, protocols_of
 from eval.protocol_plots import bar_plot, radar_plot
 from eval.table_text import markdown
 from eval.terminal import print_table
@@ -120,7 +122,7 @@ def _play_missing(cfg: dict, folder: Path, asked: list[str]) -> list[dict]:
     if chunks:
         jobs = min(cfg["jobs"] or os.cpu_count() or 1, len(chunks))
         print(f"{sum(len(e) for _, e in chunks)} episodes to play, {len(done)} are there; {jobs} processes", flush=True)
-        with ProcessPoolExecutor(jobs) as pool:
+        with ProcessPoolExecutor(jobs, initializer=die_with_parent) as pool:
             for future in as_completed([pool.submit(play, cfg, *chunk) for chunk in chunks]):
                 rows += future.result()
                 _write(folder / "episodes.csv", rows)
@@ -128,17 +130,33 @@ def _play_missing(cfg: dict, folder: Path, asked: list[str]) -> list[dict]:
 
 
 def _check_same(cfg: dict, path: Path) -> None:
-    """A folder holds one agent under one setting; another would mix with it."""
-    fixed = {key: cfg[key] for key in _FIXED}
+    """A folder holds one agent under one setting; another would mix with it, also one that was trained on."""
+    archive = Path(cfg["agent"])
+    content = hashlib.sha256(archive.read_bytes()).hexdigest()[:12] if archive.suffix == ".zip" else None
+    fixed = {**{key: cfg[key] for key in _FIXED}, "archive": content}
     if path.exists() and (before := json.loads(path.read_text())) != fixed:
         other = next(key for key in fixed if before.get(key) != fixed[key])
         raise Problem(f"{path.parent} was played with {other}={before.get(other)}, not {fixed[other]}; choose another name=")
     write_whole(path, json.dumps(fixed, indent=1))
 
 
+def _of_one_length(task: str, asked: list[str], named: bool) -> list[str]:
+    """Those that an agent of one network can play; a Problem where another was named."""
+    can = [name for name in asked if keeps_length(task, name)]
+    if named and (cannot := [name for name in asked if name not in can]):
+        raise Problem(f"{cannot[0]} changes the number of blocks of {task}, an agent sees always as many; leave it out")
+    return can
+
+
+def _agent_name(agent: str) -> str:
+    """runs/<name>/checkpoints/agent.zip is called by its run, others by their file."""
+    path = Path(agent)
+    return path.parts[-3] if path.name == "agent.zip" and len(path.parts) > 2 else path.stem
+
+
 def _told(cfg: dict) -> str:
     return (
-        f"{cfg['task']}, agent {Path(cfg['agent']).stem}: fractional success (95 % bootstrap interval), {cfg['episodes']} "
+        f"{cfg['task']}, agent {_agent_name(cfg['agent'])}: fractional success (95 % bootstrap interval), {cfg['episodes']} "
         f"episodes each, skip {cfg['skip_frame']}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, {cfg['feasibility']} "
         f"feasibility, seed {cfg['seed']}; "
         "accepted: share of the starts drawn that the world took"
@@ -161,7 +179,10 @@ def run(cfg) -> None:
     """The command."""
     cfg = OmegaConf.to_container(cfg)
     asked = protocols_of(cfg["task"], cfg["protocols"])
-    folder = Path(cfg["out"]) / (cfg["name"] or f"{cfg['task']}-{Path(cfg['agent']).stem}")
+    if Path(cfg["agent"]).suffix == ".zip":
+        asked = _of_one_length(cfg["task"], asked, named=cfg["protocols"] is not None)
+    name = _agent_name(cfg["agent"])
+    folder = Path(cfg["out"]) / (cfg["name"] or f"{cfg['task']}-{name}")
     play({**cfg, "max_steps": 1}, asked[0], [0])  # faults of agent and options show before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -173,7 +194,7 @@ def run(cfg) -> None:
             write_whole(folder / "table.md", markdown(*table))
             write_whole(folder / "scores.json", json.dumps(found, indent=1))
             for kind, plot in (("bars", bar_plot), ("radar", radar_plot)):
-                write_chart(plot({Path(cfg["agent"]).stem: found}, cfg["task"]), folder / kind)
+                write_chart(plot({name: found}, cfg["task"]), folder / kind)
     except Timeout:
         raise Problem(f"another command is filling {folder}; wait for it, or choose another name=") from None
 

@@ -7,6 +7,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnvWrapper
 
 from envs.trifinger import make
 from envs.trifinger.curriculum import Curriculum
+from envs.workers import die_with_parent
 
 
 def arena(cfg: DictConfig, before: int = 0) -> Curriculum:
@@ -17,6 +18,11 @@ def arena(cfg: DictConfig, before: int = 0) -> Curriculum:
     return Curriculum(env, turns, first=before // cfg.algo.boards // env.limit)
 
 
+def _worker(cfg: DictConfig, before: int) -> Curriculum:
+    die_with_parent()
+    return arena(cfg, before)
+
+
 class ArenaLessons(VecEnvWrapper):
     """`cfg.algo.boards` arenas; stable-baselines3 seeds each by the learner's seed and its place.
 
@@ -25,7 +31,7 @@ class ArenaLessons(VecEnvWrapper):
 
     def __init__(self, cfg: DictConfig, before: int) -> None:
         # fork: children never call torch, and eight that import it anew take longer than they play
-        super().__init__(SubprocVecEnv([lambda: arena(cfg, before)] * cfg.algo.boards, start_method="fork"))
+        super().__init__(SubprocVecEnv([lambda: _worker(cfg, before)] * cfg.algo.boards, start_method="fork"))
         self.steps, self.reward, self.episodes, self.reached = 0, 0.0, 0, 0
 
     def reset(self) -> np.ndarray:

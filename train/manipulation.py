@@ -25,19 +25,41 @@ from envs.problem import Problem
 
 def _check(cfg) -> None:
     """What cannot work stops here with a sentence."""
-    from eval.protocol_book import protocols_of
+    from eval.protocol_book import keeps_length, protocols_of
 
     if importlib.util.find_spec("stable_baselines3") is None:
         raise Problem("model-free agents need stable-baselines3; install it with: pip install 'stable-baselines3>=2.9'")
     if cfg.algo.boards * cfg.algo.learner.n_steps < 2:
         raise Problem("an update needs two steps at least; set algo.boards= or algo.learner.n_steps= to more than 1")
-    protocols_of(cfg.task, cfg.protocols)
+    for name in protocols_of(cfg.task, cfg.protocols) if cfg.protocols is not None else ():
+        if not keeps_length(cfg.task, name):
+            raise Problem(f"{name} changes the number of blocks of {cfg.task}, an agent sees always as many; leave it out")
+
+
+def _asked(cfg) -> list[str]:
+    """Protocols to be measured on: those named, or all that give observations of the one length that an agent knows."""
+    from eval.protocol_book import keeps_length, protocols_of
+
+    return [name for name in protocols_of(cfg.task, cfg.protocols) if keeps_length(cfg.task, name)]
+
+
+def _try(cfg) -> None:
+    """A few starts: tasks and options that do not exist, observations of other lengths, told before anything is made."""
+    from train.arena_lessons import arena
+
+    env = arena(cfg)
+    for seed in range(5):
+        if env.reset(seed=seed)[0].shape != env.observation_space.shape:
+            raise Problem(
+                f"curriculum {cfg.curriculum.name} changes the number of blocks of {cfg.task}, an agent sees always as many; "
+                "choose another curriculum="
+            )
+    env.close()
 
 
 def measure(cfg, steps: int, parameters: int, folder: Path) -> dict:
     """What results.json holds: fractional success on the protocols, with the share of accepted starts."""
     from eval.page import write_whole
-    from eval.protocol_book import protocols_of
     from eval.protocols import METRICS, play, summary
     from eval.runs import config_hash
     from eval.score import versions
@@ -45,7 +67,7 @@ def measure(cfg, steps: int, parameters: int, folder: Path) -> dict:
 
     start = time.monotonic()
     asked = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(folder / "checkpoints" / "agent.zip")}
-    rows = [r for name in protocols_of(cfg.task, cfg.protocols) for r in play(asked, name, list(range(cfg.episodes)))]
+    rows = [r for name in _asked(cfg) for r in play(asked, name, list(range(cfg.episodes)))]
     found, metrics = summary(rows), {}
     for name, entry in found.items():
         metrics |= {f"protocol/{name}/{key}": round(100 * entry[key][0], 4) for key in METRICS if key in entry}
@@ -67,24 +89,24 @@ def measure(cfg, steps: int, parameters: int, folder: Path) -> dict:
 
 def run(cfg) -> dict:
     """The command; returns what results.json holds."""
-    from eval.protocol_book import PROTOCOLS, protocols_of
+    from eval.protocol_book import PROTOCOLS
     from eval.runs import AGENT
     from eval.terminal import print_table
     from train.start import choose_folder, open_folder
 
     _check(cfg)
     from train.agent_parts import train_agent  # this and the next need stable-baselines3
-    from train.arena_lessons import ArenaLessons, arena
+    from train.arena_lessons import ArenaLessons
 
     overwrite = cfg.overwrite
     folder, cfg = choose_folder(cfg, AGENT)
-    arena(cfg).close()  # a task or an option that does not exist is told before anything is made
+    _try(cfg)
     open_folder(folder, cfg, overwrite)
     policy = {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}}
     agent = train_agent(cfg, lambda steps: ArenaLessons(cfg, steps), policy, folder)
     results = measure(cfg, agent.num_timesteps, sum(p.numel() for p in agent.policy.parameters()), folder)
     m, lines = results["metrics"], []
-    for name in protocols_of(cfg.task, cfg.protocols):
+    for name in _asked(cfg):
         numbers = [f"{m[key]:.1f}" if (key := f"protocol/{name}/{part}") in m else "-" for part in ("last", "accepted")]
         lines.append([name, PROTOCOLS[name].told, *numbers])
     caption = (

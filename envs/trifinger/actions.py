@@ -22,7 +22,7 @@ class Actions:
             raise Problem(f"there is no action_mode '{mode}': {nearest(str(mode), MODES)}")
         self.delta, self.meaning = mode.startswith("delta_"), mode.removeprefix("delta_")
         self._limits = low, high = LIMITS[self.meaning]
-        self.low, self.high = (low - high, high - low) if self.delta else (low, high)  # a change may go from end to end
+        self.low, self.high = ((low - high) / 2, (high - low) / 2) if self.delta else (low, high)  # the reference's change by 1
         self._normalized, self._clip = normalized, clip
         ends = (-np.ones(9), np.ones(9)) if normalized else (self.low, self.high)
         self.space = gym.spaces.Box(*(end.astype(np.float32) for end in ends), dtype=np.float32)

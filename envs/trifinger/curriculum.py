@@ -7,6 +7,7 @@ import numpy as np
 
 from envs.problem import Problem
 from envs.trifinger.actors import Actor
+from envs.trifinger.interventions import merged
 
 TRIES = 5  # wishes drawn before an episode goes on without one
 
@@ -40,7 +41,15 @@ class Curriculum(gym.Wrapper):
 
     def __init__(self, env: gym.Env, turns: list[Turn], first: int = 0) -> None:
         super().__init__(env)
+        if env.observation_space != env.unwrapped.observation_space:
+            raise Problem(
+                f"what changes observations goes around a Curriculum, not into it: {type(env).__name__}(Curriculum(...))"
+            )
         self._turns, self.episode, self._step = list(turns), first - 1, 0
+
+    def skip_episode(self) -> None:
+        """Count an episode that was played elsewhere."""
+        self.episode += 1
 
     def reset(self, *, seed: int | None = None, options: dict | None = None):
         observation, info = self.env.reset(seed=seed, options=options)
@@ -66,8 +75,7 @@ class Curriculum(gym.Wrapper):
 def intervene(env, actors: list[Actor], rng: np.random.Generator) -> dict:
     """Draw wishes until one is accepted, TRIES times at most.  -> what came of it"""
     for tries in range(1, TRIES + 1):
-        wish = {path: value for actor in actors for path, value in actor.wish(env, rng).items()}
-        verdict = env.intervene(wish)
+        verdict = env.intervene(merged(actor.wish(env, rng) for actor in actors))
         if verdict.accepted:
             break
     return {"accepted": verdict.accepted, "tries": tries, "reasons": list(verdict.reasons), "applied": dict(verdict.applied)}

@@ -18,16 +18,16 @@ from envs.trifinger.feasibility import Feasibility
 from envs.trifinger.interventions import Interventions, Verdict, value_of
 from envs.trifinger.kinematics import Kinematics
 from envs.trifinger.observations import Observer
-from envs.trifinger.rendering import Views
-from envs.trifinger.state import State, arena, copied
+from envs.trifinger.rendering import RENDERERS, Views
+from envs.trifinger.state import OBJECTS, State, arena, copied, of_type
 from envs.trifinger.tasks import Task, make_task
 from envs.trifinger.tasks.task import Changes, Moment
-from envs.trifinger.variables import SPACES, Variable
+from envs.trifinger.variables import SOURCES, SPACES, Variable
 from envs.trifinger.world import TIME_STEP, World
 
 _CHOICES = {
     "observation": ("structured", "pixel"), "reward": ("dense", "fractional", "sparse", "none"), "score": ("exact", "legacy"),
-    "space": (*SPACES, None), "render_mode": ("rgb_array", None),
+    "space": (*SPACES, None), "source": SOURCES, "renderer": RENDERERS, "render_mode": ("rgb_array", None),
 }  # fmt: skip
 
 
@@ -58,8 +58,13 @@ class TriFingerEnv(gym.Env):
         extra_observations: Mapping[str, Callable[[Moment], np.ndarray]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         self._check(observation=observation, reward=reward, score=score, space=space, render_mode=render_mode)
+        self._check(source=source, renderer=renderer)
         if not (isinstance(skip_frame, int) and skip_frame > 0):
             raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
+        if max_steps is not None and not (isinstance(max_steps, int) and max_steps > 0):
+            raise Problem(f"max_steps must be a whole number from 1 on, or None = the task's time limit; got {max_steps!r}")
+        if observation == "pixel" and not cameras:
+            raise Problem("observation=pixel needs one camera at least; got cameras=()")
         self._actions = Actions(action_mode, normalized, clip)
         self.action_space = self._actions.space
         self.task = make_task(task, **dict(task_params or {}))
@@ -70,7 +75,13 @@ class TriFingerEnv(gym.Env):
         self._views, self._model, self._kinematics = Views(robot, renderer), robot, None
         self._interventions = Interventions(self.task, Feasibility(feasibility, robot, collision), source, space)
         self._extras = dict(extra_observations or {})
+        self.settings = {  # all that decides what a step does and gives
+            "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
+            "observation": observation, "reward": reward, "score": score, "dynamics": dynamics, "collision": collision,
+            "robot": robot, "max_steps": max_steps, "extra_observations": list(self._extras),
+        }  # fmt: skip
         self._start = self._default_start()
+        self.limit = self._time_limit(self._start)
         self._watch(self._start)
         self._steps: int | None = None
 
@@ -85,7 +96,6 @@ class TriFingerEnv(gym.Env):
 
     def _watch(self, state: State) -> None:
         """Observer and spaces for the objects of a state."""
-        self.limit = self.max_steps or round(self.task.seconds(state) / self.dt)
         self._observer = Observer(self.task.features(state), self.limit * self.dt, self._normalized, self._widths(state))
         if self._pixels:
             shape = (2 * len(self._cameras), self._cameras[0].height, self._cameras[0].width, 3)
@@ -93,12 +103,15 @@ class TriFingerEnv(gym.Env):
         else:
             self.observation_space = gym.spaces.Box(-np.inf, np.inf, (len(self._observer),), np.float64)
 
+    def _time_limit(self, start: State) -> int:
+        return self.max_steps or round(self.task.seconds(start) / self.dt)
+
     def _widths(self, state: State) -> dict[str, int]:
         """How many numbers each extra observation has."""
         if not self._extras:
             return {}
         self.world.load(state)
-        return {name: len(self._extra(name, self._moment())) for name in self._extras}
+        return {name: len(self._extra(name, self._moment(np.zeros(9)))) for name in self._extras}
 
     def _extra(self, name: str, now: Moment) -> np.ndarray:
         values = np.asarray(self._extras[name](now), float)
@@ -133,18 +146,26 @@ class TriFingerEnv(gym.Env):
             verdict, state = self._interventions.attempt(wish, state, self.np_random)
             if not verdict.accepted:
                 raise Problem(f"the start was refused: {'; '.join(verdict.reasons)}")
-        self._begin(state)
+        self._begin(state, {"steps": 0, "limit": self._time_limit(state)})
         return self.observe(), self.success()
 
-    def _begin(self, state: State, steps: int = 0) -> None:
+    def _begin(self, state: State, control: Mapping) -> None:
+        """Go on from a state. control: what an episode knows besides, all or some of `_control`."""
         self.world.load(state)
-        if self._observer.features != self.task.features(state):
+        stale = self._observer.features != self.task.features(state) or self.limit != int(control["limit"])
+        self._steps, self.limit = int(control["steps"]), int(control["limit"])
+        if stale:
             self._watch(state)
-        self._steps, self._target = steps, state["joint_positions"].copy()
-        self._now = self._moment()
+        self._target = np.array(control.get("target", state["joint_positions"]))
+        self._now = self._moment(np.array(control.get("torques", np.zeros(9))))
 
-    def _moment(self, torques: np.ndarray | None = None) -> Moment:
-        return Moment(self.world.read(), self.world.robot.tips(), np.zeros(9) if torques is None else torques)
+    def _control(self) -> dict[str, np.ndarray]:
+        """What goes on besides the world: where the robot is told to go, what it last did, the time."""
+        time = {"steps": np.array(self._steps), "limit": np.array(self.limit)}
+        return {"target": self._target.copy(), "torques": self._now.torques.copy(), **time}
+
+    def _moment(self, torques: np.ndarray) -> Moment:
+        return Moment(self.world.read(), self.world.robot.tips(), torques)
 
     def step(self, action):
         self._need_reset()
@@ -217,9 +238,10 @@ class TriFingerEnv(gym.Env):
         self._need_reset()
         verdict, state = self._interventions.attempt(wish, self._now.state, self.np_random)
         if verdict.accepted:
-            joints = self._target
-            self._begin(state, self._steps)
-            self._target = self._target if "joint_positions" in verdict.applied else joints
+            control = self._control()
+            if "joint_positions" in verdict.applied:
+                del control["target"]  # where the fingers were put they are to stay
+            self._begin(state, control)
         return verdict
 
     def set_start(self, wish: Mapping | None) -> Verdict:
@@ -237,15 +259,27 @@ class TriFingerEnv(gym.Env):
         )
 
     def save(self) -> State:
-        """The state, exactly; the episode goes on from it as every restored one will (see `World.save`)."""
+        """The state, exactly, with the robot's command and the time under "control"; the episode goes on from it as every
+        restored one will (see `World.save`)."""
         self._need_reset()
         state = self.world.save()
         self._now = Moment(state, self._now.tips, self._now.torques)
-        return copied(state)
+        return copied(state) | {"control": self._control()}
 
     def restore(self, state: State, steps: int | None = None) -> None:
-        """Back to a saved state, in this environment or in another of the same task. steps: time that counts as gone."""
-        self._begin(state, (self._steps or 0) if steps is None else steps)
+        """Back to a saved state, in this environment or in another of the same task. steps: time that counts as gone, in place
+        of the saved one. A state without "control" (from `state`) goes on with the time as it is."""
+        scene = {name: value for name, value in state.items() if name != "control"}
+        if lacking := [name for name in self._start if name not in scene and name not in of_type(self._start, *OBJECTS)]:
+            raise Problem(f"this is no state of the TriFinger: it has no {lacking[0]}; restore what save() gave")
+        try:
+            self.task.features(scene), self.task.fraction(Moment(scene, np.zeros((3, 3)), np.zeros(9)), self.score)
+        except KeyError as error:
+            raise Problem(
+                f"this is no state of {self.task.name}: it has no {error}; restore it in an environment of its task"
+            ) from None
+        control = {"steps": self._steps or 0, "limit": self.limit, **state.get("control", {})}
+        self._begin(scene, control if steps is None else {**control, "steps": steps})
 
     def render(self) -> np.ndarray:
         """The scene with its goals, (240, 320, 3) uint8."""

@@ -6,7 +6,7 @@ A wish is carried out whole or refused whole, with the reasons; a refused one le
 it was tried on another world.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,7 @@ from envs.trifinger.tasks.task import Changes, Task
 from envs.trifinger.variables import Variable
 
 _OTHER_NAMES = {"cylindrical_position": "cartesian_position", "euler_orientation": "orientation"}
+_SAME_FACT = _OTHER_NAMES | {other: name for name, other in _OTHER_NAMES.items()}
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,26 @@ class Verdict:
 
 
 def flat(wish: Mapping) -> dict[str, object]:
-    """{"tool_block": {"mass": m}} -> {"tool_block/mass": m}; paths stay."""
+    """{"tool_block": {"mass": m}} -> {"tool_block/mass": m}; paths stay. A Problem where one is given twice."""
     if not isinstance(wish, Mapping):
         raise Problem(f"an intervention is a dict, name -> value or object -> {{name -> value}}; got {type(wish).__name__}")
     paths = {}
     for name, value in wish.items():
-        paths |= {f"{name}/{key}": v for key, v in value.items()} if isinstance(value, Mapping) else {str(name): value}
+        more = {f"{name}/{key}": v for key, v in value.items()} if isinstance(value, Mapping) else {str(name): value}
+        if twice := paths.keys() & more.keys():
+            raise Problem(f"{twice.pop()} is given twice; give it once")
+        paths |= more
+    return paths
+
+
+def merged(wishes: Iterable[Mapping]) -> dict[str, object]:
+    """Several wishes as one; of two that speak of one fact, by whatever name, the later one counts."""
+    paths = {}
+    for wish in map(flat, wishes):
+        for path in wish:
+            name, _, key = path.rpartition("/")
+            paths.pop(f"{name}/{_SAME_FACT.get(key)}", None)
+        paths |= wish
     return paths
 
 
@@ -88,6 +103,14 @@ class Interventions:
         reasons = reasons or self._within(family, table)
         if reasons:
             return Verdict(False, tuple(reasons)), state
+        before = rng.bit_generator.state
+        verdict, after = self._carried_out(given, family, table, state, rng)
+        if not verdict.accepted:
+            rng.bit_generator.state = before  # nothing was drawn either
+        return verdict, after
+
+    def _carried_out(self, given: Changes, family: Changes, table: Mapping[str, Variable], state: State, rng):
+        """Build, change, and look whether it can be."""
         try:
             built = self._task.rebuilt(state, family, rng) if family else state
         except Problem as problem:

@@ -11,10 +11,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from gymnasium.spaces import Box
 
 from envs.episodes import EpisodeFile, EpisodeWriter
 from envs.problem import Problem
 from envs.trifinger.cameras import Camera
+from envs.trifinger.curriculum import Curriculum
 
 
 def record(
@@ -28,17 +30,23 @@ def record(
     """policy: observation -> action. Columns: observation, action, reward, fractional_success, variables, and pixels where a
     camera is given. The header names every entry of `variables` and `observation`. Killed, the same call goes on.
 
-    env may be wrapped (a Curriculum, say); the number of its objects must stay the same over all episodes.
+    env may be wrapped (a Curriculum that begins at its first episode, say); the number of its objects must stay the same over
+    all episodes.
     """
     base = env.unwrapped
-    env.reset(seed=seed)
+    if not isinstance(env.observation_space, Box):
+        raise Problem(f"observations that are recorded are arrays; got {type(env.observation_space).__name__}, unwrap the env")
+    base.reset(seed=seed)  # of the base, since to a Curriculum a reset is an episode
     names = sorted(base.variables())
     header = {
-        "task": base.task.name, "skip_frame": base.skip_frame, "seed": seed, "episodes": episodes,
-        "variables": _entries(base, names), "observation": base.entries(),
+        "task": base.task.name, "settings": base.settings, "seed": seed, "episodes": episodes,
+        "variables": _entries(base, names), "observation": base.entries() if env.observation_space.dtype == float else None,
+        "action_bounds": [env.action_space.low.tolist(), env.action_space.high.tolist()],
         "camera": None if camera is None else list(camera.eye),
     }  # fmt: skip
     with EpisodeWriter(path, header) as writer:
+        for _ in range(writer.blocks_done if isinstance(env, Curriculum) else 0):
+            env.skip_episode()  # played before this call
         for episode in range(writer.blocks_done, episodes):
             observation, info = env.reset(seed=seed + 1 + episode)
             if sorted(base.variables()) != names:
@@ -77,7 +85,6 @@ def to_minari(path: str | Path, dataset_id: str):
     if find_spec("minari") is None:
         raise Problem("Minari is not installed; install it with: pip install 'minari[hdf5]'")
     import minari
-    from gymnasium.spaces import Box
     from minari.data_collector import EpisodeBuffer
 
     file = EpisodeFile(path)
@@ -93,9 +100,10 @@ def to_minari(path: str | Path, dataset_id: str):
             rewards=columns["reward"][steps], terminations=ends, truncations=over,
             infos={"variables": columns["variables"][rows]},
         ))  # fmt: skip
-    width = columns["observation"].shape[1:]
+    observations = columns["observation"]
+    low, high = (0, 255) if observations.dtype == np.uint8 else (-np.inf, np.inf)
     return minari.create_dataset_from_buffers(
-        dataset_id, buffer=buffers, observation_space=Box(-np.inf, np.inf, width, np.float64),
-        action_space=Box(-1, 1, (9,), np.float32),
+        dataset_id, buffer=buffers, observation_space=Box(low, high, observations.shape[1:], observations.dtype),
+        action_space=Box(*(np.array(end, np.float32) for end in file.header["action_bounds"]), dtype=np.float32),
         description=f"{file.header['task']}; infos: {len(file.header['variables'])} variables",
     )  # fmt: skip

@@ -3,6 +3,8 @@
 All parts are one list of triangles, so that a view is one call; all views are drawn side by side and read back once.
 """
 
+import os
+
 import numpy as np
 
 from envs.trifinger.cameras import Camera
@@ -11,6 +13,7 @@ from envs.trifinger.drawing import FLOOR_SEGMENT, WALL_SEGMENT, Part, triangles
 _SHADOW = 512  # pixels of the shadow map, each side
 LIGHT = np.array([0.35, -0.25, 1.0])  # direction to the light
 _BACKGROUND = (0.75, 0.8, 0.85)
+_opened_by: set[int] = set()  # processes
 _LOOK = np.dtype([("color", "f4", 4), ("segment", "u4")])
 
 _VERTEX = """
@@ -66,7 +69,10 @@ class GLRenderer:
     def __init__(self) -> None:
         import moderngl  # here: importing it where there is no GL library fails
 
+        if _opened_by - {os.getpid()}:  # it would wait for ever for threads that the fork did not take along
+            raise RuntimeError("a process that had opened it was forked; start its children with context='spawn'")
         self._gl = moderngl.create_context(standalone=True, backend="egl", require=330)
+        _opened_by.add(os.getpid())
         with self._gl:
             self._program = self._gl.program(vertex_shader=_VERTEX, fragment_shader=_FRAGMENT)
             self._shadow_program = self._gl.program(

@@ -22,7 +22,7 @@ class MovingAverage(gym.ActionWrapper):
         return self.env.reset(seed=seed, options=options)
 
     def action(self, action: np.ndarray) -> np.ndarray:
-        if np.shape(action) != self.action_space.shape:
+        if np.shape(action) != self.action_space.shape or not np.isfinite(action).all():
             return action  # the environment refuses it with the reason
         self._last.append(np.asarray(action, float))
         return np.mean(self._last, axis=0)

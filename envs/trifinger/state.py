@@ -15,6 +15,7 @@ import numpy as np
 from envs.trifinger.robot import LINKS, REST
 
 CUBE, STATIC, GOAL, GOAL_SPHERE = 1, 10, 20, 21  # the reference's ids
+OBJECTS = (CUBE, STATIC, GOAL, GOAL_SPHERE)
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 RED, GREEN, BLACK = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)
 State = dict[str, object]

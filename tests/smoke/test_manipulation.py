@@ -45,7 +45,7 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
     few = ["protocols=[P0,P5]", "episodes=2", "max_steps=20", "jobs=1", "out=o"]
     played = command_here("eval/protocols.py", "task=pushing", f"agent={archive}", *few, cwd=tmp_path)
     assert played.returncode == 0, played.stderr[-2000:]
-    scores = json.loads((tmp_path / "o/pushing-agent/scores.json").read_text())
+    scores = json.loads((tmp_path / "o/pushing-first/scores.json").read_text())
     assert 100 * scores["P5"]["integrated"][0] == pytest.approx(results["metrics"]["protocol/P5/integrated"], abs=1e-3)
     other = command_here("eval/protocols.py", "task=reaching", f"agent={archive}", *few, "name=x", cwd=tmp_path)
     assert other.returncode == 1 and "was trained on observations of 56 numbers, this task gives 37" in other.stderr

@@ -10,7 +10,8 @@ from envs.trifinger.variables import Variable
 
 
 class Family(Task):
-    """Only the filled share of the goals is rewarded. `family`: name -> (default value, Variable).
+    """Only the filled share of the goals is rewarded. `family`: name -> (default value, Variable). The fingers start raised;
+    in CausalWorld two of the four start at rest, and inside their own blocks.
 
     The values stand in the state under their names, beside the objects that were built of them.
     """

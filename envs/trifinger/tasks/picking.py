@@ -28,7 +28,9 @@ class Picking(Task):
         return table
 
     def linked(self, changes: Changes, state: State) -> Changes:
-        return grounded(same_size(changes), state, "tool_block")
+        block = state["tool_block"]
+        stands = block["cartesian_position"][2] - block["size"][2] / 2 < 0.005
+        return grounded(same_size(changes), state, *(["tool_block"] if stands else []))  # one in the air stays there
 
     def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
         def height(moment: Moment) -> float:
