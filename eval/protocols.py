@@ -134,8 +134,8 @@ def _check_same(cfg: dict, path: Path) -> None:
     archive = Path(cfg["agent"])
     content = hashlib.sha256(archive.read_bytes()).hexdigest()[:12] if archive.suffix == ".zip" else None
     fixed = {**{key: cfg[key] for key in _FIXED}, "archive": content}
-    if path.exists() and (before := json.loads(path.read_text())) != fixed:
-        other = next(key for key in fixed if before.get(key) != fixed[key])
+    before = json.loads(path.read_text()) if path.exists() else fixed
+    if other := next((key for key in fixed if before.get(key) != fixed[key]), None):
         raise Problem(f"{path.parent} was played with {other}={before.get(other)}, not {fixed[other]}; choose another name=")
     write_whole(path, json.dumps(fixed, indent=1))
 

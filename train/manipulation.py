@@ -48,8 +48,9 @@ def _try(cfg) -> None:
     from train.arena_lessons import arena
 
     env = arena(cfg)
+    shape = env.observation_space.shape
     for seed in range(5):
-        if env.reset(seed=seed)[0].shape != env.observation_space.shape:
+        if env.reset(seed=seed)[0].shape != shape:
             raise Problem(
                 f"curriculum {cfg.curriculum.name} changes the number of blocks of {cfg.task}, an agent sees always as many; "
                 "choose another curriculum="

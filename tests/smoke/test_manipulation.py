@@ -61,3 +61,14 @@ def test_refused_in_one_sentence(asked, said, command_here, tmp_path):
     done = command_here("train/manipulation.py", *TINY, asked, cwd=tmp_path)
     assert done.returncode == 1 and said in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("asked, said", [
+    (["task=towers", "protocols=[P0,P5]"], "P5 changes the number of blocks of towers"),
+    (["task=towers", "protocols=null", "curriculum=2"], "curriculum 2 changes the number of blocks of towers"),
+    (["protocols=[]"], "protocols must be a list of names"), (["max_steps=-1"], "max_steps must be a whole number >= 1"),
+])  # fmt: skip
+def test_what_an_agent_cannot_see_is_refused_before_it_is_trained(asked, said, command_here, tmp_path):
+    done = command_here("train/manipulation.py", *TINY, *asked, cwd=tmp_path)
+    assert done.returncode == 1 and said in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -16,6 +16,8 @@ from envs.trifinger.actors import (  # noqa: E402
     VisualActor,
 )
 from envs.trifinger.curriculum import TRIES, Curriculum, Turn, intervene  # noqa: E402
+from envs.trifinger.goal_dict import GoalDict  # noqa: E402
+from envs.trifinger.interventions import merged  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 
 RNG = np.random.default_rng
@@ -124,3 +126,18 @@ def test_refusals(env):
         PhysicalActor("goal").wish(env, RNG(0))
     with pytest.raises(Problem, match="period >= 1"):
         Turn(None, period=0)
+
+
+def test_of_two_actors_on_one_fact_the_later_counts():
+    """Also where they call it by other names."""
+    env = Curriculum(make("pick_and_place"), [Turn(PoseActor(space="a")), Turn(GoalActor("a"))])
+    assert all(env.reset(seed=seed)[1]["interventions"]["accepted"] for seed in range(5))
+    env.close()
+    assert merged([{"b/cylindrical_position": 1, "b/mass": 2}, {"b": {"cartesian_position": 3}}]) == {
+        "b/mass": 2, "b/cartesian_position": 3,
+    }  # fmt: skip
+
+
+def test_what_changes_observations_goes_around():
+    with pytest.raises(Problem, match=r"GoalDict\(Curriculum\(...\)\)"):
+        Curriculum(GoalDict(make(reward="sparse")), [])

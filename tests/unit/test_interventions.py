@@ -217,3 +217,17 @@ def test_legacy_feasibility_has_limits_too():
     env.close()
     with pytest.raises(Problem, match="there is no feasibility 'lax'"):
         make(feasibility="lax")
+
+
+def test_a_refused_wish_draws_nothing():
+    env = make("stacked_blocks", space=None)
+    env.reset(seed=0)
+    before = env.np_random.bit_generator.state
+    assert not env.intervene({"stack_levels": 8, "blocks_min_size": 0.1}).accepted
+    assert env.np_random.bit_generator.state == before
+    env.close()
+
+
+def test_a_fact_given_twice_is_refused(env):
+    with pytest.raises(Problem, match="tool_block/mass is given twice"):
+        env.intervene({"tool_block": {"mass": 0.03}, "tool_block/mass": 0.04})

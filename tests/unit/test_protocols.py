@@ -1,10 +1,14 @@
 """Protocols: every task has them, order and number of processes change nothing, refused starts are told and left out."""
 
 import json
+import subprocess
+import sys
+import time
 import zipfile
 from io import BytesIO
 
 import numpy as np
+import psutil
 import pytest
 from omegaconf import OmegaConf
 
@@ -136,3 +140,36 @@ def test_an_archive_of_stable_baselines_acts(tmp_path):
     with pytest.raises(Problem, match="not an archive of stable-baselines 2"):
         load_policy(str(tmp_path / "d.zip"), env, None)
     env.close()
+
+
+def test_another_archive_of_the_same_name_is_another_agent(tmp_path):
+    """Trained on or replaced: its scores would mix with the old ones."""
+    cfg = settings(tmp_path, protocols=["P0"], episodes=2, agent=archive(tmp_path / "a.zip"))
+    protocols.run(OmegaConf.create(cfg))
+    protocols.run(OmegaConf.create(cfg))
+    archive(tmp_path / "a.zip", names=("pi_fc0",))
+    with pytest.raises(Problem, match="was played with archive="):
+        protocols.run(OmegaConf.create(cfg))
+
+
+def test_an_agent_of_one_length_is_asked_what_keeps_it(tmp_path):
+    with pytest.raises(Problem, match="P5 changes the number of blocks of towers"):
+        protocols.run(OmegaConf.create(settings(tmp_path, task="towers", protocols=["P0", "P5"], agent="a.zip")))
+    assert [p for p in protocols_of("towers") if protocols.keeps_length("towers", p)] == ["P0", "P1", "P2"]
+    assert all(protocols.keeps_length("pushing", p) for p in PROTOCOLS)
+
+
+def test_workers_of_a_killed_command_end(tmp_path, root):
+    """Nothing waits for ever where a scheduler killed the command."""
+    command = ["eval/protocols.py", "task=pushing", "agent=random", "episodes=200", "jobs=2", f"out={tmp_path}"]
+    started = subprocess.Popen([sys.executable, *command], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    parent = psutil.Process(started.pid)
+    for _ in range(300):
+        workers = parent.children()
+        if len(workers) == 2:
+            break
+        time.sleep(0.1)
+    assert len(workers) == 2
+    started.kill()
+    started.wait()
+    assert not psutil.wait_procs(workers, timeout=10)[1]

@@ -9,7 +9,7 @@ import envs  # noqa: E402, F401  registers the ids
 from envs.episodes import EpisodeFile  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.actors import VariablesActor  # noqa: E402
+from envs.trifinger.actors import GoalActor, VariablesActor  # noqa: E402
 from envs.trifinger.cameras import VIEWS  # noqa: E402
 from envs.trifinger.curriculum import Curriculum, Turn  # noqa: E402
 from envs.trifinger.goal_dict import GoalDict  # noqa: E402
@@ -92,3 +92,44 @@ def test_minari(tmp_path, monkeypatch):
     episode = next(iter(back.iterate_episodes([0])))
     assert episode.observations.shape == (5, 56) and episode.truncations[-1] and not episode.terminations.any()
     env.close()
+
+
+def test_a_recorded_curriculum_begins_at_its_first_episode(tmp_path, monkeypatch):
+    """Also where the recording was broken off and taken up."""
+
+    def goals(path, broken_after=None):
+        env = Curriculum(make(max_steps=3), [Turn(GoalActor(), first=0, last=0), Turn(GoalActor(), first=2, last=2)])
+        calls = []
+
+        def policy(observation):
+            calls.append(1)
+            if broken_after is not None and len(calls) > broken_after:
+                raise KeyboardInterrupt
+            return np.zeros(9)
+
+        try:
+            record(env, policy, path, 3)
+        except KeyboardInterrupt:
+            return None
+        file = EpisodeFile(path)
+        x = file.header["variables"].index("goal_block/cartesian_position/0")
+        return file.read("variables")["variables"][file.ep_offset, x].tolist()
+
+    whole = goals(tmp_path / "whole.h5")
+    assert whole[1] == 0 and whole[0] != 0 and whole[2] != 0
+    assert goals(tmp_path / "broken.h5", broken_after=4) is None
+    assert goals(tmp_path / "broken.h5") == whole
+
+
+def test_recordings_of_other_settings_do_not_mix(tmp_path):
+    """The header tells all that decides what a step does."""
+    header = {}
+    for mode in ("joint_positions", "joint_torques"):
+        env = make(max_steps=2, action_mode=mode, normalized=False)
+        record(env, lambda observation, env=env: env.action_space.high, tmp_path / f"{mode}.h5", 1)
+        header[mode] = EpisodeFile(tmp_path / f"{mode}.h5").header
+        env.close()
+    assert header["joint_positions"]["settings"] != header["joint_torques"]["settings"]
+    assert header["joint_torques"]["action_bounds"][1] == pytest.approx([0.36] * 9)
+    with pytest.raises(Problem, match="unwrap the env"):
+        record(GoalDict(make(reward="sparse")), lambda observation: np.zeros(9), tmp_path / "g.h5", 1)

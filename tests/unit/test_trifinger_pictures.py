@@ -1,6 +1,8 @@
 """Pictures of the arena: the two renderers agree on what is where, shadows fall, goals are seen apart."""
 
 import dataclasses
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -150,3 +152,15 @@ def test_without_opengl_it_says_so_once(monkeypatch, capsys):
         rendering.open_renderer("moderngl")
     with pytest.raises(Problem, match="did you mean 'bullet'"):
         rendering.open_renderer("bulet")
+
+
+def test_a_forked_child_of_a_process_that_drew_does_not_hang(root):
+    """OpenGL's threads are not forked along: the children say so and draw with Bullet."""
+    code = (
+        "import envs, gymnasium as gym; from envs.trifinger import make; z = make(); z.reset(); z.render(); "
+        "v = gym.make_vec('causalwm/TriFingerPushing-v0', num_envs=2, vectorization_mode='async', observation='pixel'); "
+        "print(v.reset(seed=0)[0].std() > 20); v.close()"
+    )
+    gl().close()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, timeout=100)
+    assert done.stdout.strip() == "True" and "context='spawn'" in done.stderr
