@@ -142,11 +142,11 @@ def agents_section(folders: list[Path], root: Path) -> str:
         metrics, name = read(folder) or {}, escape(folder.relative_to(root).as_posix())
         protocols = {key.split("/")[1]: f"{value:.1f}" for key, value in metrics.items() if re.match("protocol/.*/last$", key)}
         if protocols:
-            played.append([name, *(protocols.get(f"P{i}", "") for i in range(12))])
+            played.append([name, *(protocols.get(f"P{i}", "") for i in range(13))])
             continue
         shown = [[f"{metrics[key]:.1f}" if key in metrics else "" for key in (f"{part}/h{h}" for h in HORIZONS)] for part in
                  ("plan/success", "plan/true/greedy", "plan/floor/random")]  # fmt: skip
         planned.append([name, *(" / ".join(part) for part in shown)])
     header = ["run", *(f"{name} {' / '.join(map(str, HORIZONS))}" for name in ("success", "greedy, true world", "random"))]
     goals = table(header, planned) if planned else ""
-    return goals + (table(["fractional success at the last step", *(f"P{i}" for i in range(12))], played) if played else "")
+    return goals + (table(["fractional success at the last step", *(f"P{i}" for i in range(13))], played) if played else "")

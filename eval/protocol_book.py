@@ -30,14 +30,16 @@ PROTOCOLS = {
     "P9": Protocol(("place", "mass", "goal", "floor_friction"), "b", "as P8, and floor friction B"),
     "P10": Protocol(("all",), "a", "all variables A"),
     "P11": Protocol(("all",), "b", "all variables B"),
+    "P12": Protocol(("tips",), "b", "places of the tips B"),  # of reaching alone, as in CausalWorld's code
 }
 _ONE_BLOCK = {
     "mass": ("tool_block/mass",), "size": ("tool_block/size",), "place": ("tool_block/cylindrical_position",),
     "goal": ("goal_block/cylindrical_position",), "floor_friction": ("floor_friction",),
 }  # fmt: skip
+_TIPS = tuple(f"goal_{finger}/cylindrical_position" for finger in (60, 120, 300))
 _BUILT = {"mass": ("blocks_mass",), "floor_friction": ("floor_friction",)}
 ROLES = {  # task -> role -> variables. CausalWorld has no protocols for the last four; theirs are ours.
-    "reaching": {"goal": tuple(f"goal_{finger}/cylindrical_position" for finger in (60, 120, 300))},
+    "reaching": {"goal": _TIPS, "tips": _TIPS},
     "pushing": _ONE_BLOCK,
     "picking": _ONE_BLOCK,
     "pick_and_place": _ONE_BLOCK,
@@ -70,7 +72,7 @@ def keeps_length(task: str, protocol: str) -> bool:
     from envs.trifinger.tasks import TASKS
 
     roles = PROTOCOLS[protocol].roles
-    paths = {path for role in roles if role != "all" for path in ROLES[task][role]}
+    paths = {path for role in roles if role != "all" for path in ROLES[task].get(role, ())}
     builds = set(TASKS[task].family) - {"blocks_mass"}
     return not builds or not ("all" in roles or paths & builds)
 

@@ -13,7 +13,8 @@ from envs.workers import die_with_parent
 def arena(cfg: DictConfig, before: int = 0) -> Curriculum:
     """One arena, in the episode of its curriculum that it has come to after `before` steps of all arenas."""
     made_with = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
-    env = make(cfg.task, score=cfg.overlap, **made_with)
+    weights = {key: cfg[key] for key in ("dense_weights", "fractional_weight")}
+    env = make(cfg.task, score=cfg.overlap, **made_with, **weights)
     turns = [instantiate(turn) for turn in cfg.curriculum.turns]
     return Curriculum(env, turns, first=before // cfg.algo.boards // env.limit)
 

@@ -6,7 +6,7 @@
 Nothing is kept from one episode to the next but the start that `set_start` gave.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import gymnasium as gym
 import numpy as np
@@ -38,7 +38,8 @@ class TriFingerEnv(gym.Env):
     where clip=False.  observation: structured = the vector of `observations` (float64); pixel = (2 n, H, W, 3) uint8, the n
     cameras' views of the scene, then of the goal.  reward: dense = time step x (weighted terms + weighted fractional
     success), fractional = time step x fractional success, sparse = time step where solved, none = 0.
-    terminated: never, the tasks go on to their end.  truncated: the time is over; a step after it is refused.
+    dense_weights, fractional_weight: in place of the task's.  terminated: never, the tasks go on to their end.  truncated:
+    the time is over; a step after it is refused.
     info: fractional_success (float in [0, 1]), success (bool).  limit: steps of an episode.
 
     score: exact | legacy (see `overlap`).  dynamics: default | legacy (see `Robot`).  collision: mesh | primitive.
@@ -54,6 +55,7 @@ class TriFingerEnv(gym.Env):
         normalized: bool = True, clip: bool = True, observation: str = "structured", cameras: tuple[Camera, ...] = VIEWS,
         renderer: str = "auto", reward: str = "dense", score: str = "exact", dynamics: str = "default",
         collision: str = "mesh", robot: str = "edu", space: str | None = "ab", source: str = "code",
+        dense_weights: Sequence[float] | None = None, fractional_weight: float | None = None,
         feasibility: str = "strict", max_steps: int | None = None, task_params: Mapping | None = None,
         extra_observations: Mapping[str, Callable[[Moment], np.ndarray]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
@@ -68,6 +70,7 @@ class TriFingerEnv(gym.Env):
         self._actions = Actions(action_mode, normalized, clip)
         self.action_space = self._actions.space
         self.task = make_task(task, **dict(task_params or {}))
+        self._weights, self._fractional_weight = self._rewarding(dense_weights, fractional_weight)
         self.world = World(robot, collision, dynamics)
         self.skip_frame, self.reward, self.score, self.source, self.render_mode = skip_frame, reward, score, source, render_mode
         self.max_steps, self._normalized = max_steps, normalized
@@ -79,11 +82,19 @@ class TriFingerEnv(gym.Env):
             "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
             "observation": observation, "reward": reward, "score": score, "dynamics": dynamics, "collision": collision,
             "robot": robot, "max_steps": max_steps, "extra_observations": list(self._extras),
+            "dense_weights": list(self._weights), "fractional_weight": self._fractional_weight,
         }  # fmt: skip
         self._start = self._default_start()
         self.limit = self._time_limit(self._start)
         self._watch(self._start)
         self._steps: int | None = None
+
+    def _rewarding(self, dense: Sequence[float] | None, fractional: float | None) -> tuple[tuple[float, ...], float]:
+        """Weights of the dense reward: the task's, or the user's."""
+        own = self.task.dense_weights
+        if dense is not None and len(dense) != len(own):
+            raise Problem(f"{self.task.name} has {len(own)} dense terms, weights {list(own)}; got dense_weights={list(dense)}")
+        return own if dense is None else tuple(dense), self.task.fractional_weight if fractional is None else fractional
 
     @staticmethod
     def _check(**chosen) -> None:
@@ -204,8 +215,8 @@ class TriFingerEnv(gym.Env):
         if self.reward == "fractional":
             return self.dt * fraction
         terms = self.task.dense_terms(self._now, before)
-        weighted = sum(weight * term for weight, term in zip(self.task.dense_weights, terms, strict=True))
-        return self.dt * (weighted + self.task.fractional_weight * fraction)
+        weighted = sum(weight * term for weight, term in zip(self._weights, terms, strict=True))
+        return self.dt * (weighted + self._fractional_weight * fraction)
 
     def observe(self) -> np.ndarray:
         """The observation of this moment."""

@@ -53,7 +53,7 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
 
 @pytest.mark.parametrize("asked, said", [
     ("task=pushin", "did you mean 'pushing'"), ("curriculum=3", "there is no curriculum '3': known: 0, 1, 2"),
-    ("protocols=[P12]", "there is no protocol 'P12'"), ("collision=meshes", "did you mean 'mesh'"),
+    ("protocols=[P13]", "there is no protocol 'P13'"), ("collision=meshes", "did you mean 'mesh'"),
     ("algo.boards=0", "algo.boards must be a whole number from 1"), ("steps=0", "steps must be a whole number >= 1"),
 ])  # fmt: skip
 def test_refused_in_one_sentence(asked, said, command_here, tmp_path):

@@ -316,3 +316,35 @@ def test_an_intervention_does_not_shorten_the_episode():
 def test_options_are_checked_at_once(options, said):
     with pytest.raises(Problem, match=said):
         make(**options)
+
+
+def test_weights_of_the_users_own():
+    plain, mine = make(), make(dense_weights=[0, 0, 0], fractional_weight=2.0)
+    state = {"tool_block/cylindrical_position": [0.08, np.pi / 2, 0.0325], "goal_block/cylindrical_position": [0.08, 1.6, 0.0325]}
+    for env in (plain, mine):
+        env.reset(seed=0)
+        assert env.intervene(state).accepted
+    _, reward, _, _, info = mine.step(np.zeros(9))
+    assert reward == pytest.approx(2 * mine.dt * info["fractional_success"]) and info["fractional_success"] > 0.5
+    assert plain.step(np.zeros(9))[1] != pytest.approx(reward)
+    with pytest.raises(Problem, match="pushing has 3 dense terms"):
+        make(dense_weights=[1.0])
+    plain.close()
+    mine.close()
+
+
+def test_obstacles_of_reaching():
+    """Eleven numbers each; more come to those that are there."""
+    env = make("reaching")
+    env.reset(seed=0)
+    lengths, places = [], []
+    for count in (1, 3, 2):
+        for _ in range(20):  # a cube that would be in a finger is refused
+            if env.intervene({"number_of_obstacles": count}).accepted:
+                break
+        lengths.append(len(env.observe()))
+        places.append(env.value("obstacle_0/cartesian_position"))
+        env.step(np.zeros(9))
+    assert lengths == [48, 70, 59] and all(np.array_equal(place, places[0]) for place in places)
+    assert env.reset(seed=0)[0].shape == (37,)
+    env.close()

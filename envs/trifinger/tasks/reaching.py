@@ -4,27 +4,42 @@ import numpy as np
 
 from envs.trifinger.geometry import from_cylindrical
 from envs.trifinger.robot import FINGERS
-from envs.trifinger.state import State, goal
-from envs.trifinger.tasks.task import Changes, Moment, Task, drawn
+from envs.trifinger.state import STATIC, State, goal, obstacle, of_type
+from envs.trifinger.tasks.task import STILL, Changes, Moment, Task, drawn
+from envs.trifinger.variables import ARENA_HIGH, ARENA_LOW, Variable, variable
 
 _GOALS = tuple(f"goal_{finger}" for finger in FINGERS)
 _NEAR, _FAR = 0.01, 0.03  # metres of mean error: all is won, nothing is
 
 
 class Reaching(Task):
-    """Reference section 9.1, without the sign fault of its reward. dense_weights: way, distance, effort, jerk."""
+    """Reference section 9.1, without the sign fault of its reward. dense_weights: way, distance, effort, jerk.
+
+    number_of_obstacles: black cubes of a centimetre that hang in the arena at random places; more come to those that are there.
+    """
 
     name = "reaching"
     dense_weights = (1e5, 0.0, 0.0, 0.0)
+    family = {"number_of_obstacles": (0, variable("1", (), (0, 5), (1, 5), (1, 5), integer=True))}
 
     def objects(self) -> State:
-        return {name: goal((0, 0, height), 0.03, sphere=True) for name, height in zip(_GOALS, (0.10, 0.13, 0.16))}
+        goals = {name: goal((0, 0, height), 0.03, sphere=True) for name, height in zip(_GOALS, (0.10, 0.13, 0.16))}
+        return {"number_of_obstacles": np.array(0.0), **goals}
+
+    def variables(self, state: State, source: str = "code") -> dict[str, Variable]:
+        return super().variables(state, source) | {name: known for name, (_, known) in self.family.items()}
+
+    def rebuilt(self, state: State, changes: Changes, rng: np.random.Generator) -> State:
+        count, there = int(changes["number_of_obstacles"]), of_type(state, STATIC)
+        state = {k: v for k, v in state.items() if k not in there[count:]} | {"number_of_obstacles": np.array(float(count))}
+        new = {f"obstacle_{i}": obstacle(rng.uniform(ARENA_LOW, ARENA_HIGH), 0.01) for i in range(len(there), count)}
+        return state | new
 
     def seconds(self, state: State) -> float:
         return 5.0
 
     def features(self, state: State) -> list[tuple[str, tuple[str, ...]]]:
-        return [(name, ("cartesian_position",)) for name in _GOALS]
+        return [(name, ("cartesian_position",)) for name in _GOALS] + [(name, STILL) for name in of_type(state, STATIC)]
 
     def achieved(self, now: Moment) -> np.ndarray:
         """The tips, (3, 3)."""
