@@ -29,7 +29,10 @@ class Actions:
 
     def read(self, action, origin: np.ndarray) -> np.ndarray:
         """(9,) in the units of `meaning`, within its limits. origin (9,): what a delta adds to."""
-        action = np.asarray(action, float)
+        try:
+            action = np.asarray(action, float)
+        except (TypeError, ValueError):
+            raise Problem(f"an action is nine numbers, three for each finger, got {action!r}") from None
         if action.shape != (9,):
             raise Problem(f"an action has 9 numbers, three for each finger, got shape {action.shape}")
         if not np.isfinite(action).all():

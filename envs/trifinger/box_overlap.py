@@ -41,6 +41,8 @@ def _rows(boxes, name: str) -> np.ndarray:
     boxes = np.asarray(boxes, float)
     if boxes.ndim != 2 or boxes.shape[1] != 10:
         raise Problem(f"{name} must have shape (n, 10): position 3, quaternion xyzw 4, size 3; got {boxes.shape}")
+    if not (boxes[:, 7:] > 0).all():  # not-a-number neither
+        raise Problem(f"{name} must have edges longer than 0, got {boxes[:, 7:].tolist()}")
     return boxes
 
 

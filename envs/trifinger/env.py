@@ -61,7 +61,7 @@ class TriFingerEnv(gym.Env):
     ) -> None:  # fmt: skip
         self._check(observation=observation, reward=reward, score=score, space=space, render_mode=render_mode)
         self._check(source=source, renderer=renderer)
-        if not (isinstance(skip_frame, int) and skip_frame > 0):
+        if not (isinstance(skip_frame, int | np.integer) and skip_frame > 0) or skip_frame is True:
             raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
         if max_steps is not None and not (isinstance(max_steps, int) and max_steps > 0):
             raise Problem(f"max_steps must be a whole number from 1 on, or None = the task's time limit; got {max_steps!r}")
@@ -229,6 +229,7 @@ class TriFingerEnv(gym.Env):
 
     def success(self) -> dict:
         """{"fractional_success": float, "success": bool} of this moment"""
+        self._need_reset()
         fraction = self.task.fraction(self._now, self.score)
         return {"fractional_success": fraction, "success": self.task.solved(fraction)}
 
@@ -295,6 +296,7 @@ class TriFingerEnv(gym.Env):
 
     def goals(self) -> tuple[np.ndarray, np.ndarray]:
         """(what is measured, what it is measured against), as `task.measure` reads them."""
+        self._need_reset()
         return self.task.achieved(self._now), self.task.desired(self._now.state)
 
     def entries(self) -> list[str]:

@@ -18,6 +18,7 @@ from envs.trifinger.state import State
 from envs.trifinger.tasks.task import Changes, Task
 from envs.trifinger.variables import Variable
 
+_LAYOUTS = 5
 _OTHER_NAMES = {"cylindrical_position": "cartesian_position", "euler_orientation": "orientation"}
 _SAME_FACT = _OTHER_NAMES | {other: name for name, other in _OTHER_NAMES.items()}
 
@@ -110,20 +111,25 @@ class Interventions:
         return verdict, after
 
     def _carried_out(self, given: Changes, family: Changes, table: Mapping[str, Variable], state: State, rng):
-        """Build, change, and look whether it can be."""
-        try:
-            built = self._task.rebuilt(state, family, rng) if family else state
-        except Problem as problem:
-            return Verdict(False, (str(problem),)), state
-        known = self._task.variables(built, self._source) if family else table
-        gone = [path for path in given if path not in known]
-        if gone:
-            return Verdict(False, (f"{gone[0]} does not exist any more with {', '.join(family)} as wished",)), state
-        changes = self._task.linked({path: value for path, value in given.items() if path not in family}, built)
-        after = applied(built, changes)
-        reasons = self._within(given, self._task.variables(after, self._source))
-        reasons = reasons or self._feasibility.against(after, changes, rebuilt=bool(family.keys() - {"blocks_mass"}))
-        return (Verdict(False, tuple(reasons)), state) if reasons else (Verdict(True, (), {**family, **changes}), after)
+        """Build, change, and look whether it can be; what is laid out by chance gets a few chances."""
+        for _ in range(_LAYOUTS if family else 1):
+            try:
+                built = self._task.rebuilt(state, family, rng) if family else state
+            except Problem as problem:
+                return Verdict(False, (str(problem),)), state
+            known = self._task.variables(built, self._source) if family else table
+            gone = [path for path in given if path not in known]
+            if gone:
+                return Verdict(False, (f"{gone[0]} does not exist any more with {', '.join(family)} as wished",)), state
+            changes = self._task.linked({path: value for path, value in given.items() if path not in family}, built)
+            after = applied(built, changes)
+            reasons = self._within(given, self._task.variables(after, self._source))
+            if reasons:
+                break
+            reasons = self._feasibility.against(after, changes, rebuilt=bool(family.keys() - {"blocks_mass"}))
+            if not reasons:
+                return Verdict(True, (), {**family, **changes}), after
+        return Verdict(False, tuple(reasons)), state
 
     def _read(self, wish: Mapping[str, object], table: Mapping[str, Variable]) -> tuple[Changes, list[str]]:
         """Names, shapes and numbers.  -> values as arrays, reasons against them"""

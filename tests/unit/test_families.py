@@ -153,3 +153,14 @@ def test_parameters_of_a_family():
     env.close()
     with pytest.raises(Problem, match="no parameter 'blocks'"):
         make("general", task_params={"blocks": 3})
+
+
+@pytest.mark.parametrize("task, values, said", [
+    ("towers", {"number_of_blocks_in_tower": (0, 1, 1)}, "must have shape"),
+    ("towers", {"number_of_blocks_in_tower": (1, 1, 1.5)}, "whole numbers"),
+    ("stacked_blocks", {"stack_levels": 0}, "must have shape"), ("general", {"nums_objects": -1}, "must have shape"),
+    ("towers", {"tower_center": (1, 1, 1)}, "must have shape"),
+])  # fmt: skip
+def test_values_of_a_family_must_lie_in_their_bounds(task, values, said):
+    with pytest.raises(Problem, match=said):
+        make(task, task_params=values)

@@ -105,3 +105,9 @@ def test_refusals():
         overlap(np.zeros((1, 9)), CUBE[None])
     with pytest.raises(Problem, match="did you mean 'exact'"):
         overlap(CUBE[None], CUBE[None], "exakt")
+
+
+@pytest.mark.parametrize("edge", [0.0, -0.1, np.nan])
+def test_boxes_without_a_volume_are_refused(edge):
+    with pytest.raises(Problem, match="edges longer than 0"):
+        overlap(np.array([[0, 0, 0, 0, 0, 0, 1, 0.1, 0.1, 0.1]]), np.array([[0, 0, 0, 0, 0, 0, 1, edge, 0.1, 0.1]]))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from envs.problem import Problem
 from envs.trifinger.geometry import to_quaternion
 from envs.trifinger.robot import RAISED
 from envs.trifinger.state import CUBE, GOAL, STATIC, State, block, goal, of_type
@@ -25,7 +26,16 @@ class Family(Task):
         for name in values:
             if name not in self.family:
                 raise TypeError(f"it has no parameter '{name}', only {known}")
-        self._values = {name: np.array(values.get(name, default), float) for name, (default, _) in self.family.items()}
+        self._values = {name: self._checked(name, values.get(name, default)) for name, (default, _) in self.family.items()}
+
+    def _checked(self, name: str, value) -> np.ndarray:
+        known, value = self.family[name][1], np.array(value, float)
+        low, high = known.bounds
+        if value.shape != known.shape or not ((low <= value) & (value <= high)).all():
+            raise Problem(f"{name} of {self.name} must have shape {known.shape} and lie within {low} to {high}, got {value}")
+        if known.integer and (value != np.round(value)).any():
+            raise Problem(f"{name} of {self.name} must be whole numbers, got {value}")
+        return value
 
     def objects(self) -> State:
         return {**self._values, **self.build(self._values, None)}
