@@ -2,6 +2,7 @@
 
     GoalActor("a").wish(env, rng)  ->  {"goal_block/cylindrical_position": ..., "goal_block/euler_orientation": ...}
 
+by_area: positions uniform in the area of the space's ring; CausalWorld draws the radius uniformly, which crowds the middle.
 An actor never applies its wish; `Curriculum` and protocols do, and count what was refused.
 """
 
@@ -12,7 +13,7 @@ import numpy as np
 from envs.problem import Problem, nearest
 from envs.trifinger.interventions import applied
 from envs.trifinger.state import CUBE, GOAL, STATIC, of_type
-from envs.trifinger.tasks.task import Changes, drawn
+from envs.trifinger.tasks.task import Changes, by_area, drawn
 from envs.trifinger.variables import Variable
 
 _PLACES = ("cylindrical_position", "euler_orientation")
@@ -41,31 +42,33 @@ def draw_all(env, rng: np.random.Generator, paths: list[str], space: str) -> Cha
 class GoalActor:
     """A new goal, as the task samples them."""
 
-    def __init__(self, space: str = "a") -> None:
-        self._space = space
+    def __init__(self, space: str = "a", by_area: bool = False) -> None:
+        self._space, self._by_area = space, by_area
 
     def wish(self, env, rng: np.random.Generator) -> Changes:
-        return env.task.sample_goal(rng, env.state, self._space, env.source)
+        wish = env.task.sample_goal(rng, env.state, self._space, env.source)
+        return by_area(wish, env.variables(), self._space) if self._by_area else wish
 
 
 class DrawingActor:
     """Draws the variables that `chosen` picks from all that the space has; what the actors below share."""
 
-    def __init__(self, space: str = "a") -> None:
-        self._space = space
+    def __init__(self, space: str = "a", by_area: bool = False) -> None:
+        self._space, self._by_area = space, by_area
 
     def chosen(self, env, rng: np.random.Generator, paths: list[str]) -> list[str]:
         raise NotImplementedError
 
     def wish(self, env, rng: np.random.Generator) -> Changes:
-        return draw_all(env, rng, self.chosen(env, rng, free(env.variables(), self._space)), self._space)
+        wish = draw_all(env, rng, self.chosen(env, rng, free(env.variables(), self._space)), self._space)
+        return by_area(wish, env.variables(), self._space) if self._by_area else wish
 
 
 class VariablesActor(DrawingActor):
     """The variables named, by paths or by the beginnings of paths ("tool_block", "robot_finger_60_link_2/mass")."""
 
-    def __init__(self, names: list[str], space: str = "a") -> None:
-        super().__init__(space)
+    def __init__(self, names: list[str], space: str = "a", by_area: bool = False) -> None:
+        super().__init__(space, by_area)
         self._names = list(names)
 
     def chosen(self, env, rng, paths):
@@ -112,8 +115,8 @@ class PhysicalActor(DrawingActor):
 class PoseActor(DrawingActor):
     """Places and turns of the movable blocks."""
 
-    def __init__(self, positions: bool = True, orientations: bool = True, space: str = "a") -> None:
-        super().__init__(space)
+    def __init__(self, positions: bool = True, orientations: bool = True, space: str = "a", by_area: bool = False) -> None:
+        super().__init__(space, by_area)
         self._keys = [key for key, wanted in zip(_PLACES, (positions, orientations)) if wanted]
 
     def chosen(self, env, rng, paths):

@@ -26,6 +26,8 @@ def overlap(blocks: np.ndarray, goals: np.ndarray, method: str = "exact") -> flo
     blocks, goals = _rows(blocks, "blocks"), _rows(goals, "goals")
     if not len(goals):
         return 1.0
+    if not all(edge > 0 for edges in goals[:, 7:].tolist() for edge in edges):  # nor not-a-number
+        raise Problem(f"goals must have edges longer than 0, got {goals[:, 7:].tolist()}")
     if method == "legacy":
         return _legacy(blocks, goals)
     if len(blocks) == len(goals) == 1:
@@ -41,8 +43,6 @@ def _rows(boxes, name: str) -> np.ndarray:
     boxes = np.asarray(boxes, float)
     if boxes.ndim != 2 or boxes.shape[1] != 10:
         raise Problem(f"{name} must have shape (n, 10): position 3, quaternion xyzw 4, size 3; got {boxes.shape}")
-    if not (boxes[:, 7:] > 0).all():  # not-a-number neither
-        raise Problem(f"{name} must have edges longer than 0, got {boxes[:, 7:].tolist()}")
     return boxes
 
 

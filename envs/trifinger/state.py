@@ -78,7 +78,7 @@ def of_type(state: State, *types: int) -> list[str]:
 def boxes(state: State, names: list[str]) -> np.ndarray:
     """Rows as `overlap` reads them, (n, 10)."""
     keys = ("cartesian_position", "orientation", "size")
-    return np.array([np.concatenate([state[name][key] for key in keys]) for name in names]).reshape(-1, 10)
+    return np.concatenate([state[name][key] for name in names for key in keys] or [np.zeros(0)]).reshape(-1, 10)
 
 
 def same(a: State, b: State) -> bool:

@@ -141,3 +141,13 @@ def test_of_two_actors_on_one_fact_the_later_counts():
 def test_what_changes_observations_goes_around():
     with pytest.raises(Problem, match=r"GoalDict\(Curriculum\(...\)\)"):
         Curriculum(GoalDict(make(reward="sparse")), [])
+
+
+@pytest.mark.parametrize("actor", [GoalActor, PoseActor])
+def test_positions_uniform_in_area(env, actor):
+    """Half of the places lie beyond 1/sqrt(2) of the radius; drawn by the radius half lie beyond 1/2."""
+    name = "goal_block" if actor is GoalActor else "tool_block"
+    for even, middle in ((True, 0.11 / np.sqrt(2)), (False, 0.055)):
+        rng, made = RNG(0), actor(space="a", by_area=even)
+        far = [made.wish(env, rng)[f"{name}/cylindrical_position"][0] > middle for _ in range(400)]
+        assert np.mean(far) == pytest.approx(0.5, abs=0.08)

@@ -5,7 +5,7 @@ import numpy as np
 from envs.trifinger.geometry import from_cylindrical
 from envs.trifinger.robot import FINGERS
 from envs.trifinger.state import STATIC, State, goal, obstacle, of_type
-from envs.trifinger.tasks.task import STILL, Changes, Moment, Task, drawn
+from envs.trifinger.tasks.task import STILL, Changes, Moment, Task, by_area, drawn
 from envs.trifinger.variables import ARENA_HIGH, ARENA_LOW, Variable, variable
 
 _GOALS = tuple(f"goal_{finger}" for finger in FINGERS)
@@ -71,5 +71,6 @@ class Reaching(Task):
 
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
         table = self.variables(state, source)
-        drawn_places = (drawn(rng, table, f"{name}/cylindrical_position", space) for name in _GOALS)
-        return {f"{name}/cartesian_position": from_cylindrical(place) for name, place in zip(_GOALS, drawn_places)}
+        paths = [f"{name}/cylindrical_position" for name in _GOALS]
+        places = by_area({path: drawn(rng, table, path, space) for path in paths}, table, space)
+        return {f"{name}/cartesian_position": from_cylindrical(places[path]) for name, path in zip(_GOALS, paths)}

@@ -125,6 +125,18 @@ def drawn(rng: np.random.Generator, table: Mapping[str, Variable], path: str, sp
     return rng.integers(low, high + 1) if variable.integer else rng.uniform(low, high)
 
 
+def by_area(changes: Changes, table: Mapping[str, Variable], space: str) -> Changes:
+    """Positions drawn uniformly along the radius, as CausalWorld's are, become uniform in the area of their ring."""
+    changes = dict(changes)
+    for path in changes:
+        if path.endswith("/cylindrical_position"):
+            (low, *_), (high, *_) = table[path].space(space)
+            rho, *rest = changes[path]
+            share = (rho - low) / (high - low) if high > low else 0.0
+            changes[path] = np.array([math.sqrt(low**2 + share * (high**2 - low**2)), *rest])
+    return changes
+
+
 def on_floor(variable: Variable, height: float) -> Variable:
     """A cylindrical position whose z is pinned to half the block's height."""
 
