@@ -53,3 +53,4 @@ VIEWS = (  # the reference's eyes, and the table points that they look at
     Camera((-0.2470, 0.2513, 0.50), (0.023, -0.027, 0.0)),
 )
 FILM = Camera((0.0, -0.30, 0.52), (0.0, 0.0, 0.0), fov=60.0, height=240, width=320)  # of render()
+LEGACY_VIEWS = tuple(replace(view, mirrored=True) for view in VIEWS)  # as CausalWorld shows them
