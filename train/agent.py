@@ -22,12 +22,17 @@ import time
 from envs.problem import Problem
 
 
-def _check(cfg) -> None:
-    """What cannot work stops here with a sentence."""
+def check_learner(cfg) -> None:
+    """A library and an update that cannot be had stop here with a sentence."""
     if importlib.util.find_spec("stable_baselines3") is None:
         raise Problem("model-free agents need stable-baselines3; install it with: pip install 'stable-baselines3>=2.9'")
     if cfg.algo.boards * cfg.algo.learner.n_steps < 2:
         raise Problem("an update needs two steps at least; set algo.boards= or algo.learner.n_steps= to more than 1")
+
+
+def _check(cfg) -> None:
+    """What cannot work stops here with a sentence."""
+    check_learner(cfg)
     if max(cfg.plan.horizons) > cfg.horizon:
         raise Problem(
             f"plan.horizons={list(cfg.plan.horizons)} reach beyond the longest episodes trained on, horizon={cfg.horizon}; "

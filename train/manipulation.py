@@ -14,7 +14,6 @@ from pathlib import Path
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
-import importlib.util
 import json
 import time
 
@@ -26,11 +25,9 @@ from envs.problem import Problem
 def _check(cfg) -> None:
     """What cannot work stops here with a sentence."""
     from eval.protocol_book import keeps_length, protocols_of
+    from train.agent import check_learner
 
-    if importlib.util.find_spec("stable_baselines3") is None:
-        raise Problem("model-free agents need stable-baselines3; install it with: pip install 'stable-baselines3>=2.9'")
-    if cfg.algo.boards * cfg.algo.learner.n_steps < 2:
-        raise Problem("an update needs two steps at least; set algo.boards= or algo.learner.n_steps= to more than 1")
+    check_learner(cfg)
     for name in protocols_of(cfg.task, cfg.protocols) if cfg.protocols is not None else ():
         if not keeps_length(cfg.task, name):
             raise Problem(f"{name} changes the number of blocks of {cfg.task}, an agent sees always as many; leave it out")

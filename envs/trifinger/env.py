@@ -17,7 +17,7 @@ from envs.trifinger.cameras import VIEWS, Camera
 from envs.trifinger.feasibility import Feasibility
 from envs.trifinger.interventions import Interventions, Verdict, value_of
 from envs.trifinger.kinematics import Kinematics
-from envs.trifinger.observations import Observer
+from envs.trifinger.observations import Extras, Observer
 from envs.trifinger.rendering import RENDERERS, Views
 from envs.trifinger.state import OBJECTS, State, arena, copied, of_type
 from envs.trifinger.tasks import Task, make_task
@@ -77,11 +77,11 @@ class TriFingerEnv(gym.Env):
         self._pixels, self._cameras = observation == "pixel", tuple(cameras)
         self._views, self._model, self._kinematics = Views(robot, renderer), robot, None
         self._interventions = Interventions(self.task, Feasibility(feasibility, robot, collision), source, space)
-        self._extras = dict(extra_observations or {})
+        self._extras = Extras(extra_observations or {})
         self.settings = {  # all that decides what a step does and gives
             "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
             "observation": observation, "reward": reward, "score": score, "dynamics": dynamics, "collision": collision,
-            "robot": robot, "max_steps": max_steps, "extra_observations": list(self._extras),
+            "robot": robot, "max_steps": max_steps, "extra_observations": self._extras.names,
             "dense_weights": list(self._weights), "fractional_weight": self._fractional_weight,
         }  # fmt: skip
         self._start = self._default_start()
@@ -107,7 +107,10 @@ class TriFingerEnv(gym.Env):
 
     def _watch(self, state: State) -> None:
         """Observer and spaces for the objects of a state."""
-        self._observer = Observer(self.task.features(state), self.limit * self.dt, self._normalized, self._widths(state))
+        if self._extras.names:
+            self.world.load(state)
+            self._extras.measure(self._moment(np.zeros(9)))
+        self._observer = Observer(self.task.features(state), self.limit * self.dt, self._normalized, self._extras.widths)
         if self._pixels:
             shape = (2 * len(self._cameras), self._cameras[0].height, self._cameras[0].width, 3)
             self.observation_space = gym.spaces.Box(0, 255, shape, np.uint8)
@@ -116,19 +119,6 @@ class TriFingerEnv(gym.Env):
 
     def _time_limit(self, start: State) -> int:
         return self.max_steps or round(self.task.seconds(start) / self.dt)
-
-    def _widths(self, state: State) -> dict[str, int]:
-        """How many numbers each extra observation has."""
-        if not self._extras:
-            return {}
-        self.world.load(state)
-        return {name: len(self._extra(name, self._moment(np.zeros(9)))) for name in self._extras}
-
-    def _extra(self, name: str, now: Moment) -> np.ndarray:
-        values = np.asarray(self._extras[name](now), float)
-        if values.ndim != 1 or not np.isfinite(values).all():
-            raise Problem(f"the extra observation '{name}' must give finite numbers (n,), got {values!r}")
-        return values
 
     @property
     def dt(self) -> float:
@@ -224,8 +214,8 @@ class TriFingerEnv(gym.Env):
         if self._pixels:
             state, cameras = self._now.state, self._cameras
             return np.concatenate([self._views.now(state, cameras), self._views.goal(state, cameras)])
-        extras = {name: self._extra(name, self._now) for name in self._extras}
-        return self._observer.observe(self._now.state, self._now.tips, (self.limit - self._steps) * self.dt, extras)
+        now = self._now
+        return self._observer.observe(now.state, now.tips, (self.limit - self._steps) * self.dt, self._extras.of(now))
 
     def success(self) -> dict:
         """{"fractional_success": float, "success": bool} of this moment"""

@@ -5,7 +5,7 @@ features, then what the user adds. Normalised, a feature goes from its low and h
 user's own stay as they are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -26,6 +26,31 @@ _OBJECT = {
     "linear_velocity": (3, -0.5, 0.5),
     "angular_velocity": (3, -np.pi, np.pi),
 }
+
+
+class Extras:
+    """The user's own observations: name -> function of a Moment (see `tasks.task`) that gives finite numbers (n,)."""
+
+    def __init__(self, functions: Mapping[str, Callable]) -> None:
+        self._functions, self.names, self.widths = dict(functions), list(functions), {}
+
+    def measure(self, now) -> None:
+        """Learn how many numbers each has, from a first moment."""
+        self.widths = {name: len(self._one(name, now)) for name in self.names}
+
+    def of(self, now) -> list[np.ndarray]:
+        """All of a moment. A Problem where one changed its length."""
+        values = [self._one(name, now) for name in self.names]
+        for name, value in zip(self.names, values):
+            if len(value) != self.widths[name]:
+                raise Problem(f"the extra observation '{name}' had {self.widths[name]} numbers at the start, now {len(value)}")
+        return values
+
+    def _one(self, name: str, now) -> np.ndarray:
+        values = np.asarray(self._functions[name](now), float)
+        if values.ndim != 1 or not np.isfinite(values).all():
+            raise Problem(f"the extra observation '{name}' must give finite numbers (n,), got {values!r}")
+        return values
 
 
 class Observer:
@@ -56,14 +81,10 @@ class Observer:
         parts += self._extras.items()
         return [f"{name}/{i}" if n > 1 else name for name, n in parts for i in range(n)]
 
-    def observe(self, state: State, tips: np.ndarray, seconds_left: float, extras: Mapping[str, np.ndarray]) -> np.ndarray:
-        """-> (len(self),) float64. A Problem where an extra observation changed its length."""
+    def observe(self, state: State, tips: np.ndarray, seconds_left: float, extras: list[np.ndarray]) -> np.ndarray:
+        """-> (len(self),) float64"""
         parts = [(seconds_left,), state["joint_positions"], state["joint_velocities"], tips.ravel()]
         for name, keys in self.features:
             thing = state[name]
             parts += [thing[key] if thing[key].ndim else thing[key][None] for key in keys]
-        for name, width in self._extras.items():
-            if len(extras[name]) != width:
-                raise Problem(f"the extra observation '{name}' had {width} numbers at the start, now {len(extras[name])}")
-            parts.append(extras[name])
-        return np.concatenate(parts) * self._scale + self._shift
+        return np.concatenate(parts + extras) * self._scale + self._shift
