@@ -3,6 +3,7 @@
 A protocol names roles, a task says which of its variables play them; one whose roles a task does not have is not asked of it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from envs.problem import Problem, nearest
@@ -55,6 +56,12 @@ ROLES = {  # task -> role -> variables. CausalWorld has no protocols for the las
 }  # fmt: skip
 
 
+def made_with(cfg: Mapping) -> dict:
+    """Options of `envs.trifinger.make` that a config tells, in training as in measuring."""
+    same = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
+    return {**same, "score": cfg["overlap"]}
+
+
 def actor(protocol: str, task: str):
     """Who intervenes at the start of an episode of this protocol, an `envs.trifinger.actors.Actor`; None = nobody."""
     from envs.trifinger.actors import RandomActor, VariablesActor  # needs the extra, which --help does not
@@ -75,6 +82,16 @@ def keeps_length(task: str, protocol: str) -> bool:
     paths = {path for role in roles if role != "all" for path in ROLES[task].get(role, ())}
     builds = set(TASKS[task].family) - {"blocks_mass"}
     return not builds or not ("all" in roles or paths & builds)
+
+
+def protocols_for_agent(task: str, names: list[str] | None = None) -> list[str]:
+    """Those of a task that an agent of one network can play; a Problem where another is named."""
+    asked = protocols_of(task, names)
+    can = [name for name in asked if keeps_length(task, name)]
+    if names is not None and can != asked:
+        other = next(name for name in asked if name not in can)
+        raise Problem(f"{other} changes the number of blocks of {task}, an agent sees always as many; leave it out")
+    return can
 
 
 def protocols_of(task: str, names: list[str] | None = None) -> list[str]:

@@ -31,7 +31,7 @@ from envs.trifinger import make
 from envs.workers import die_with_parent
 from eval.charts import write_chart
 from eval.page import write_whole
-from eval.protocol_book import PROTOCOLS, actor, keeps_length, protocols_of
+from eval.protocol_book import PROTOCOLS, actor, made_with, protocols_for_agent, protocols_of
 from eval.protocol_plots import bar_plot, radar_plot
 from eval.table_text import markdown
 from eval.terminal import print_table
@@ -46,8 +46,7 @@ _FIXED = (  # what a folder is for
 
 def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
     """Some episodes of a protocol, a row each. Fractional success in [0, 1]; none where no start was accepted."""
-    options = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
-    env = make(cfg["task"], reward="none", space=None, score=cfg["overlap"], **options)  # or says which extra is missing
+    env = make(cfg["task"], reward="none", space=None, **made_with(cfg))  # or says which extra is missing
     from envs.trifinger.curriculum import intervene
     from eval.policies import load_policy
 
@@ -140,14 +139,6 @@ def _check_same(cfg: dict, path: Path) -> None:
     write_whole(path, json.dumps(fixed, indent=1))
 
 
-def _of_one_length(task: str, asked: list[str], named: bool) -> list[str]:
-    """Those that an agent of one network can play; a Problem where another was named."""
-    can = [name for name in asked if keeps_length(task, name)]
-    if named and (cannot := [name for name in asked if name not in can]):
-        raise Problem(f"{cannot[0]} changes the number of blocks of {task}, an agent sees always as many; leave it out")
-    return can
-
-
 def _agent_name(agent: str) -> str:
     """runs/<name>/checkpoints/agent.zip is called by its run, others by their file."""
     path = Path(agent)
@@ -158,8 +149,7 @@ def _told(cfg: dict) -> str:
     return (
         f"{cfg['task']}, agent {_agent_name(cfg['agent'])}: fractional success (95 % bootstrap interval), {cfg['episodes']} "
         f"episodes each, skip {cfg['skip_frame']}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, {cfg['feasibility']} "
-        f"feasibility, seed {cfg['seed']}; "
-        "accepted: share of the starts drawn that the world took"
+        f"feasibility, seed {cfg['seed']}; accepted: share of the starts drawn that the world took"
     )
 
 
@@ -178,9 +168,8 @@ def _lines(found: dict[str, dict]) -> list[list[str]]:
 def run(cfg) -> None:
     """The command."""
     cfg = OmegaConf.to_container(cfg)
-    asked = protocols_of(cfg["task"], cfg["protocols"])
-    if Path(cfg["agent"]).suffix == ".zip":
-        asked = _of_one_length(cfg["task"], asked, named=cfg["protocols"] is not None)
+    choose = protocols_for_agent if Path(cfg["agent"]).suffix == ".zip" else protocols_of
+    asked = choose(cfg["task"], cfg["protocols"])
     name = _agent_name(cfg["agent"])
     folder = Path(cfg["out"]) / (cfg["name"] or f"{cfg['task']}-{name}")
     play({**cfg, "max_steps": 1}, asked[0], [0])  # faults of agent and options show before anything is written

@@ -8,13 +8,12 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnvWrapper
 from envs.trifinger import make
 from envs.trifinger.curriculum import Curriculum
 from envs.workers import die_with_parent
+from eval.protocol_book import made_with
 
 
 def arena(cfg: DictConfig, before: int = 0) -> Curriculum:
     """One arena, in the episode of its curriculum that it has come to after `before` steps of all arenas."""
-    made_with = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
-    weights = {key: cfg[key] for key in ("dense_weights", "fractional_weight")}
-    env = make(cfg.task, score=cfg.overlap, **made_with, **weights)
+    env = make(cfg.task, **made_with(cfg), **{key: cfg[key] for key in ("dense_weights", "fractional_weight")})
     turns = [instantiate(turn) for turn in cfg.curriculum.turns]
     return Curriculum(env, turns, first=before // cfg.algo.boards // env.limit)
 

@@ -22,24 +22,6 @@ from omegaconf import OmegaConf
 from envs.problem import Problem
 
 
-def _check(cfg) -> None:
-    """What cannot work stops here with a sentence."""
-    from eval.protocol_book import keeps_length, protocols_of
-    from train.agent import check_learner
-
-    check_learner(cfg)
-    for name in protocols_of(cfg.task, cfg.protocols) if cfg.protocols is not None else ():
-        if not keeps_length(cfg.task, name):
-            raise Problem(f"{name} changes the number of blocks of {cfg.task}, an agent sees always as many; leave it out")
-
-
-def _asked(cfg) -> list[str]:
-    """Protocols to be measured on: those named, or all that give observations of the one length that an agent knows."""
-    from eval.protocol_book import keeps_length, protocols_of
-
-    return [name for name in protocols_of(cfg.task, cfg.protocols) if keeps_length(cfg.task, name)]
-
-
 def _try(cfg) -> None:
     """A few starts: tasks and options that do not exist, observations of other lengths, told before anything is made."""
     from train.arena_lessons import arena
@@ -55,7 +37,7 @@ def _try(cfg) -> None:
     env.close()
 
 
-def measure(cfg, steps: int, parameters: int, folder: Path) -> dict:
+def measure(cfg, asked: list[str], steps: int, parameters: int, folder: Path) -> dict:
     """What results.json holds: fractional success on the protocols, with the share of accepted starts."""
     from eval.page import write_whole
     from eval.protocols import METRICS, play, summary
@@ -64,8 +46,8 @@ def measure(cfg, steps: int, parameters: int, folder: Path) -> dict:
     from train.agent_parts import seconds_of
 
     start = time.monotonic()
-    asked = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(folder / "checkpoints" / "agent.zip")}
-    rows = [r for name in _asked(cfg) for r in play(asked, name, list(range(cfg.episodes)))]
+    played = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(folder / "checkpoints" / "agent.zip")}
+    rows = [row for name in asked for row in play(played, name, list(range(cfg.episodes)))]
     found, metrics = summary(rows), {}
     for name, entry in found.items():
         metrics |= {f"protocol/{name}/{key}": round(100 * entry[key][0], 4) for key in METRICS if key in entry}
@@ -87,12 +69,14 @@ def measure(cfg, steps: int, parameters: int, folder: Path) -> dict:
 
 def run(cfg) -> dict:
     """The command; returns what results.json holds."""
-    from eval.protocol_book import PROTOCOLS
+    from eval.protocol_book import PROTOCOLS, protocols_for_agent
     from eval.runs import AGENT
     from eval.terminal import print_table
+    from train.agent import check_learner
     from train.start import choose_folder, open_folder
 
-    _check(cfg)
+    check_learner(cfg)
+    asked = protocols_for_agent(cfg.task, cfg.protocols)
     from train.agent_parts import train_agent  # this and the next need stable-baselines3
     from train.arena_lessons import ArenaLessons
 
@@ -102,9 +86,9 @@ def run(cfg) -> dict:
     open_folder(folder, cfg, overwrite)
     policy = {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}}
     agent = train_agent(cfg, lambda steps: ArenaLessons(cfg, steps), policy, folder)
-    results = measure(cfg, agent.num_timesteps, sum(p.numel() for p in agent.policy.parameters()), folder)
+    results = measure(cfg, asked, agent.num_timesteps, sum(p.numel() for p in agent.policy.parameters()), folder)
     m, lines = results["metrics"], []
-    for name in _asked(cfg):
+    for name in asked:
         numbers = [f"{m[key]:.1f}" if (key := f"protocol/{name}/{part}") in m else "-" for part in ("last", "accepted")]
         lines.append([name, PROTOCOLS[name].told, *numbers])
     caption = (

@@ -18,7 +18,7 @@ from envs.trifinger import curriculum, make  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 from eval import protocols  # noqa: E402
 from eval.policies import load_policy  # noqa: E402
-from eval.protocol_book import PROTOCOLS, ROLES, actor, protocols_of  # noqa: E402
+from eval.protocol_book import PROTOCOLS, ROLES, actor, keeps_length, protocols_of  # noqa: E402
 
 
 def settings(tmp_path, **changes):
@@ -156,8 +156,8 @@ def test_another_archive_of_the_same_name_is_another_agent(tmp_path):
 def test_an_agent_of_one_length_is_asked_what_keeps_it(tmp_path):
     with pytest.raises(Problem, match="P5 changes the number of blocks of towers"):
         protocols.run(OmegaConf.create(settings(tmp_path, task="towers", protocols=["P0", "P5"], agent="a.zip")))
-    assert [p for p in protocols_of("towers") if protocols.keeps_length("towers", p)] == ["P0", "P1", "P2"]
-    assert all(protocols.keeps_length("pushing", p) for p in PROTOCOLS)
+    assert [p for p in protocols_of("towers") if keeps_length("towers", p)] == ["P0", "P1", "P2"]
+    assert all(keeps_length("pushing", p) for p in PROTOCOLS)
 
 
 def test_workers_of_a_killed_command_end(tmp_path, root):
