@@ -16,7 +16,6 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
 import importlib.util
-import json
 import time
 
 from envs.problem import Problem
@@ -42,12 +41,9 @@ def _check(cfg) -> None:
 
 def measure(cfg, world, agent, folder: Path) -> dict:
     """What results.json holds: success on the tasks of eval/plan.py, with its floors and bounds."""
-    from eval.page import write_whole
     from eval.plan import reached
     from eval.planning import draw_tasks
-    from eval.runs import config_hash
-    from eval.score import versions
-    from train.agent_parts import seconds_of
+    from train.agent_parts import write_results
     from train.agent_policy import AgentPolicy
 
     start, metrics, seconds = time.monotonic(), {}, {}
@@ -56,23 +52,15 @@ def measure(cfg, world, agent, folder: Path) -> dict:
         found = reached(world, tasks, {"agent": AgentPolicy(agent, world, cfg.horizon)}, cfg.plan.seed)
         metrics, seconds = metrics | found[0], seconds | found[1]
         metrics[f"plan/success/h{h}"] = metrics[f"plan/success/agent/h{h}"]
-    fit_s = seconds_of(folder / "metrics.csv")
-    results = {
-        "run": cfg.name, "algo": cfg.algo.name, "env": cfg.env.name, "seed": cfg.seed,
+    own = {
+        "algo": cfg.algo.name, "env": cfg.env.name,
         "metrics": {name: round(float(value), 4) for name, value in metrics.items()},
         "protocol": {"observation": cfg.env.observation, "seeds": [cfg.seed], "steps": agent.num_timesteps,
                      "horizon": cfg.horizon},
         "plan": {**{key: value for key, value in cfg.plan.items() if key != "horizons"}, "horizons": list(cfg.plan.horizons),
                  "planners": ["agent"], "timing": {key: round(value, 2) for key, value in seconds.items()}},
-        "timing": {"fit_s": round(fit_s, 2), "env_steps_per_s": round(agent.num_timesteps / fit_s, 1),
-                   "plan_s": round(time.monotonic() - start, 2)},
-        "parameters": {"agent": sum(p.numel() for p in agent.policy.parameters())},
-        "config_hash": config_hash(cfg),
-        "setting_hash": config_hash(cfg, seed=False),
-        "versions": versions("stable-baselines3"),
     }  # fmt: skip
-    write_whole(folder / "results.json", json.dumps(results, indent=2))
-    return results
+    return write_results(cfg, agent, folder, own, {"plan_s": time.monotonic() - start})
 
 
 def caption(results: dict) -> str:

@@ -4,6 +4,7 @@ So a run that was taken up again ends where the uninterrupted one ends: parts ha
 """
 
 import csv
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +16,9 @@ from omegaconf import DictConfig
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from envs.problem import Problem
+from eval.page import write_whole
+from eval.runs import config_hash
+from eval.score import versions
 
 COLUMNS = ("steps", "reward", "success", "seconds")  # of metrics.csv: mean reward of a step, share of episodes that succeeded
 
@@ -84,7 +88,26 @@ def _part(cfg: DictConfig, lessons: GiveLessons, folder: Path, path: Path, befor
     return agent
 
 
-def seconds_of(path: Path) -> float:
+def write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dict, seconds: dict[str, float]) -> dict:
+    """results.json: what is the measurement's own, beside what is told of every agent.  -> what it holds
+
+    seconds: name -> time of what came after training.
+    """
+    fit_s = _seconds_of(folder / "metrics.csv")
+    results = {
+        "run": cfg.name, "seed": cfg.seed, **own,
+        "timing": {"fit_s": round(fit_s, 2), "env_steps_per_s": round(agent.num_timesteps / fit_s, 1),
+                   **{name: round(value, 2) for name, value in seconds.items()}},
+        "parameters": {"agent": sum(p.numel() for p in agent.policy.parameters())},
+        "config_hash": config_hash(cfg),
+        "setting_hash": config_hash(cfg, seed=False),
+        "versions": versions("stable-baselines3"),
+    }  # fmt: skip
+    write_whole(folder / "results.json", json.dumps(results, indent=2))
+    return results
+
+
+def _seconds_of(path: Path) -> float:
     """Training time of a run by its metrics.csv; of a part that was trained twice the last time counts."""
     with path.open(newline="") as file:
         return sum({row["steps"]: float(row["seconds"]) for row in csv.DictReader(file) if row["seconds"]}.values())

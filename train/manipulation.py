@@ -14,7 +14,6 @@ from pathlib import Path
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
-import json
 import time
 
 from omegaconf import OmegaConf
@@ -37,13 +36,10 @@ def _try(cfg) -> None:
     env.close()
 
 
-def measure(cfg, asked: list[str], steps: int, parameters: int, folder: Path) -> dict:
+def measure(cfg, asked: list[str], agent, folder: Path) -> dict:
     """What results.json holds: fractional success on the protocols, with the share of accepted starts."""
-    from eval.page import write_whole
     from eval.protocols import METRICS, play, summary
-    from eval.runs import config_hash
-    from eval.score import versions
-    from train.agent_parts import seconds_of
+    from train.agent_parts import write_results
 
     start = time.monotonic()
     played = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(folder / "checkpoints" / "agent.zip")}
@@ -52,19 +48,12 @@ def measure(cfg, asked: list[str], steps: int, parameters: int, folder: Path) ->
     for name, entry in found.items():
         metrics |= {f"protocol/{name}/{key}": round(100 * entry[key][0], 4) for key in METRICS if key in entry}
         metrics[f"protocol/{name}/accepted"] = round(100 * entry["acceptance"], 4)
-    fit_s = seconds_of(folder / "metrics.csv")
-    results = {
-        "run": cfg.name, "algo": "ppo", "env": f"trifinger_{cfg.task}", "seed": cfg.seed, "metrics": metrics,
-        "protocol": {"curriculum": cfg.curriculum.name, "steps": steps, "episodes": cfg.episodes, "seeds": [cfg.seed]},
-        "timing": {"fit_s": round(fit_s, 2), "env_steps_per_s": round(steps / fit_s, 1),
-                   "play_s": round(time.monotonic() - start, 2)},
-        "parameters": {"agent": parameters},
-        "config_hash": config_hash(cfg),
-        "setting_hash": config_hash(cfg, seed=False),
-        "versions": versions("stable-baselines3"),
+    own = {
+        "algo": "ppo", "env": f"trifinger_{cfg.task}", "metrics": metrics,
+        "protocol": {"curriculum": cfg.curriculum.name, "steps": agent.num_timesteps, "episodes": cfg.episodes,
+                     "seeds": [cfg.seed]},
     }  # fmt: skip
-    write_whole(folder / "results.json", json.dumps(results, indent=2))
-    return results
+    return write_results(cfg, agent, folder, own, {"play_s": time.monotonic() - start})
 
 
 def run(cfg) -> dict:
@@ -86,7 +75,7 @@ def run(cfg) -> dict:
     open_folder(folder, cfg, overwrite)
     policy = {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}}
     agent = train_agent(cfg, lambda steps: ArenaLessons(cfg, steps), policy, folder)
-    results = measure(cfg, asked, agent.num_timesteps, sum(p.numel() for p in agent.policy.parameters()), folder)
+    results = measure(cfg, asked, agent, folder)
     m, lines = results["metrics"], []
     for name in asked:
         numbers = [f"{m[key]:.1f}" if (key := f"protocol/{name}/{part}") in m else "-" for part in ("last", "accepted")]
