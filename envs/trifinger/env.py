@@ -19,6 +19,7 @@ from envs.trifinger.interventions import Interventions, Verdict, value_of
 from envs.trifinger.kinematics import Kinematics
 from envs.trifinger.observations import Extras, Observer
 from envs.trifinger.rendering import RENDERERS, Views
+from envs.trifinger.rewards import Rewards
 from envs.trifinger.state import OBJECTS, State, arena, copied, of_type
 from envs.trifinger.tasks import Task, make_task
 from envs.trifinger.tasks.task import Changes, Moment
@@ -26,7 +27,7 @@ from envs.trifinger.variables import SOURCES, SPACES, Variable
 from envs.trifinger.world import TIME_STEP, World
 
 _CHOICES = {
-    "observation": ("structured", "pixel"), "reward": ("dense", "fractional", "sparse", "none"), "score": ("exact", "legacy"),
+    "observation": ("structured", "pixel"), "score": ("exact", "legacy"),
     "space": (*SPACES, None), "source": SOURCES, "renderer": RENDERERS, "render_mode": ("rgb_array", None),
 }  # fmt: skip
 
@@ -59,8 +60,9 @@ class TriFingerEnv(gym.Env):
         feasibility: str = "strict", max_steps: int | None = None, task_params: Mapping | None = None,
         extra_observations: Mapping[str, Callable[[Moment], np.ndarray]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
-        self._check(observation=observation, reward=reward, score=score, space=space, render_mode=render_mode)
-        self._check(source=source, renderer=renderer)
+        self._check(
+            observation=observation, score=score, space=space, source=source, renderer=renderer, render_mode=render_mode
+        )
         if not (isinstance(skip_frame, int | np.integer) and skip_frame > 0) or skip_frame is True:
             raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
         if max_steps is not None and not (isinstance(max_steps, int) and max_steps > 0):
@@ -70,9 +72,9 @@ class TriFingerEnv(gym.Env):
         self._actions = Actions(action_mode, normalized, clip)
         self.action_space = self._actions.space
         self.task = make_task(task, **dict(task_params or {}))
-        self._weights, self._fractional_weight = self._rewarding(dense_weights, fractional_weight)
+        self.rewards = Rewards(self.task, reward, dense_weights, fractional_weight)
         self.world = World(robot, collision, dynamics)
-        self.skip_frame, self.reward, self.score, self.source, self.render_mode = skip_frame, reward, score, source, render_mode
+        self.skip_frame, self.score, self.source, self.render_mode = skip_frame, score, source, render_mode
         self.max_steps, self._normalized = max_steps, normalized
         self._pixels, self._cameras = observation == "pixel", tuple(cameras)
         self._views, self._model, self._kinematics = Views(robot, renderer), robot, None
@@ -82,19 +84,12 @@ class TriFingerEnv(gym.Env):
             "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
             "observation": observation, "reward": reward, "score": score, "dynamics": dynamics, "collision": collision,
             "robot": robot, "max_steps": max_steps, "extra_observations": self._extras.names,
-            "dense_weights": list(self._weights), "fractional_weight": self._fractional_weight,
+            "dense_weights": list(self.rewards.dense_weights), "fractional_weight": self.rewards.fractional_weight,
         }  # fmt: skip
         self._start = self._default_start()
         self.limit = self._time_limit(self._start)
         self._watch(self._start)
         self._steps: int | None = None
-
-    def _rewarding(self, dense: Sequence[float] | None, fractional: float | None) -> tuple[tuple[float, ...], float]:
-        """Weights of the dense reward: the task's, or the user's."""
-        own = self.task.dense_weights
-        if dense is not None and len(dense) != len(own):
-            raise Problem(f"{self.task.name} has {len(own)} dense terms, weights {list(own)}; got dense_weights={list(dense)}")
-        return own if dense is None else tuple(dense), self.task.fractional_weight if fractional is None else fractional
 
     @staticmethod
     def _check(**chosen) -> None:
@@ -183,7 +178,7 @@ class TriFingerEnv(gym.Env):
         self._steps += 1
         self._now = self._moment(torques)
         info = self.success()
-        reward = self._reward(before, info["fractional_success"])
+        reward = self.dt * self.rewards.of_step(self._now, before, info["fractional_success"])
         return self.observe(), reward, False, self._steps >= self.limit, info
 
     def _origin(self) -> np.ndarray:
@@ -196,17 +191,6 @@ class TriFingerEnv(gym.Env):
         if self._kinematics is None:
             self._kinematics = Kinematics(self._model)
         return self._kinematics.joints(tips, self._now.state["joint_positions"])
-
-    def _reward(self, before: Moment, fraction: float) -> float:
-        if self.reward == "none":
-            return 0.0
-        if self.reward == "sparse":
-            return self.dt * self.task.solved(fraction)
-        if self.reward == "fractional":
-            return self.dt * fraction
-        terms = self.task.dense_terms(self._now, before)
-        weighted = sum(weight * term for weight, term in zip(self._weights, terms, strict=True))
-        return self.dt * (weighted + self._fractional_weight * fraction)
 
     def observe(self) -> np.ndarray:
         """The observation of this moment."""
@@ -272,9 +256,8 @@ class TriFingerEnv(gym.Env):
         """Back to a saved state, in this environment or in another of the same task. steps: time that counts as gone, in place
         of the saved one. A state without "control" (from `state`) goes on with the time as it is."""
         scene = {name: value for name, value in state.items() if name != "control"}
-        objects = set() if self.task.family else set(of_type(self._start, *OBJECTS))  # those of a family come and go
-        needed = (self._start.keys() - of_type(self._start, *OBJECTS)) | objects
-        if lacking := sorted(needed - scene.keys()):
+        come_and_go = of_type(self._start, *OBJECTS) if self.task.family else ()
+        if lacking := sorted(self._start.keys() - come_and_go - scene.keys()):
             raise Problem(f"this is no state of {self.task.name}: it has no {lacking[0]}; restore what its save() gave")
         control = {"steps": self._steps or 0, "limit": self.limit, **state.get("control", {})}
         self._begin(scene, control if steps is None else {**control, "steps": steps})

@@ -15,8 +15,8 @@ class GoalDict(gym.Wrapper):
     def __init__(self, env: gym.Env) -> None:
         super().__init__(env)
         base = env.unwrapped
-        if base.reward not in ("fractional", "sparse"):
-            raise Problem(f"GoalDict needs reward=fractional or reward=sparse, got reward={base.reward}")
+        if base.rewards.kind not in ("fractional", "sparse"):
+            raise Problem(f"GoalDict needs reward=fractional or reward=sparse, got reward={base.rewards.kind}")
         base.reset()
         box = {key: gym.spaces.Box(-np.inf, np.inf, value.shape, np.float64) for key, value in self._goals().items()}
         self.observation_space = gym.spaces.Dict({"observation": env.observation_space, **box})
@@ -41,4 +41,4 @@ class GoalDict(gym.Wrapper):
             return np.array([self.compute_reward(a, d) for a, d in zip(achieved_goal, desired_goal)])
         width = base.goals()[0].shape[1]
         fraction = base.task.measure(achieved_goal.reshape(-1, width), desired_goal.reshape(-1, width), base.score)
-        return base.dt * (fraction if base.reward == "fractional" else base.task.solved(fraction))
+        return base.dt * base.rewards.of_fraction(fraction)
