@@ -14,8 +14,9 @@ from eval.protocol_book import made_with
 def arena(cfg: DictConfig, before: int = 0) -> Curriculum:
     """One arena, in the episode of its curriculum that it has come to after `before` steps of all arenas."""
     env = make(cfg.task, **made_with(cfg), **{key: cfg[key] for key in ("dense_weights", "fractional_weight")})
-    turns = [instantiate(turn) for turn in cfg.curriculum.turns]
-    return Curriculum(env, turns, first=before // cfg.algo.boards // env.limit)
+    curriculum = Curriculum(env, [instantiate(turn) for turn in cfg.curriculum.turns])
+    curriculum.skip_episodes(before // cfg.algo.boards // env.limit)
+    return curriculum
 
 
 def _worker(cfg: DictConfig, before: int) -> Curriculum:

@@ -36,20 +36,19 @@ class Curriculum(gym.Wrapper):
 
     Every episode counts its steps from 0, so turns within an episode fire in each. info["interventions"]: where an actor
     fired, {"accepted": bool, "tries": int, "reasons": [...], "applied": path -> value}; never silent about a refusal.
-    first: number of the first episode, where earlier ones were played elsewhere.
     """
 
-    def __init__(self, env: gym.Env, turns: list[Turn], first: int = 0) -> None:
+    def __init__(self, env: gym.Env, turns: list[Turn]) -> None:
         super().__init__(env)
         if env.observation_space != env.unwrapped.observation_space:
             raise Problem(
                 f"what changes observations goes around a Curriculum, not into it: {type(env).__name__}(Curriculum(...))"
             )
-        self._turns, self.episode, self._step = list(turns), first - 1, 0
+        self._turns, self.episode, self._step = list(turns), -1, 0
 
-    def skip_episode(self) -> None:
-        """Count an episode that was played elsewhere."""
-        self.episode += 1
+    def skip_episodes(self, count: int) -> None:
+        """Count episodes that were played elsewhere."""
+        self.episode += count
 
     def reset(self, *, seed: int | None = None, options: dict | None = None):
         observation, info = self.env.reset(seed=seed, options=options)
