@@ -1,7 +1,6 @@
 """Policies that protocols run: random, still, agents of train/manipulation.py, the trained agents that CausalWorld ships.
 
-A policy: act(observation) -> action (9,) in [-1, 1]; it is made for an environment and keeps nothing between episodes but
-what `start` clears.
+A policy: act(observation) -> action (9,) in [-1, 1]; it is made for an environment and keeps nothing between steps.
 """
 
 import zipfile

@@ -35,8 +35,8 @@ class Feasibility:
             return []
         touched = {path.partition("/")[0] for path in changes if path.endswith(("/size", "_position", "orientation"))}
         touched |= set(of_type(state, CUBE, STATIC, GOAL)) if rebuilt else set()
-        place = _legacy_place if self._legacy else _place
-        reasons = [reason for name in touched if name in state for reason in place(state, name, rebuilt)]
+        found = ((_legacy_place(state, n) if self._legacy else _place(state, n, rebuilt)) for n in touched if n in state)
+        reasons = [reason for some in found for reason in some]
         moved, robot = touched & set(of_type(state, CUBE, STATIC)), "joint_positions" in changes
         return reasons if reasons or not (moved or robot) else self._inside_others(state, moved, robot)
 
@@ -76,7 +76,7 @@ def _place(state: State, name: str, rebuilt: bool) -> list[str]:
     return []
 
 
-def _legacy_place(state: State, name: str, rebuilt: bool) -> list[str]:
+def _legacy_place(state: State, name: str) -> list[str]:
     """Goals alone: half of the volume in the arena's box, not more than a centimetre below the floor."""
     thing = state[name]
     if not isinstance(thing, dict) or int(thing.get("type", STATIC)) != GOAL:

@@ -147,7 +147,6 @@ class _Scene:
     """The triangles of a list of shapes, moved to their places here: a few thousand corners are nothing to numpy."""
 
     def __init__(self, gl, shapes: tuple[str, ...], program, shadow_program) -> None:
-        self.shapes = shapes
         corners, order, self._ends = [], [], [0]
         for shape in shapes:
             corner, at = np.unique(triangles(shape).reshape(-1, 3).astype("f4"), axis=0, return_inverse=True)
