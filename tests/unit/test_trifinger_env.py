@@ -11,7 +11,6 @@ from envs.trifinger import make  # noqa: E402
 from envs.trifinger.actions import MODES  # noqa: E402
 from envs.trifinger.ids import NAMES, gym_id  # noqa: E402
 from envs.trifinger.robot import REST  # noqa: E402
-from envs.trifinger.smoothing import MovingAverage  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 
 LENGTHS = {
@@ -210,104 +209,6 @@ def test_a_step_before_reset():
     env.close()
 
 
-def test_the_users_own_observations_follow_the_vector():
-    def gap(now):
-        return now.tips[0] - now.place("tool_block")
-
-    env = make("pushing", extra_observations={"gap": gap, "torque": lambda now: now.torques[:1]})
-    plain = make("pushing")
-    observation, _ = env.reset(seed=0)
-    assert observation[:-4] == pytest.approx(plain.reset(seed=0)[0]) and env.observation_space.shape == (60,)
-    assert env.entries()[-4:] == ["gap/0", "gap/1", "gap/2", "torque"]
-    action = env.action_space.sample()
-    observation = env.step(action)[0]
-    assert observation[:-4] == pytest.approx(plain.step(action)[0])
-    assert observation[-4:-1] == pytest.approx(env.unwrapped._now.tips[0] - env.state["tool_block"]["cartesian_position"])
-    env.close()
-    plain.close()
-
-
-@pytest.mark.parametrize("extra, said", [
-    (lambda now: 1.0, "must give finite numbers"), (lambda now: [np.nan], "must give finite numbers"),
-])  # fmt: skip
-def test_an_observation_that_is_no_vector_is_refused(extra, said):
-    with pytest.raises(Problem, match=said):
-        make("pushing", extra_observations={"mine": extra})
-
-
-def test_an_observation_that_changes_its_length_is_refused():
-    lengths = iter([2, 2, 3])
-    env = make("pushing", extra_observations={"mine": lambda now: np.zeros(next(lengths))})
-    env.reset(seed=0)
-    with pytest.raises(Problem, match="'mine' had 2 numbers at the start, now 3"):
-        env.step(env.action_space.sample())
-    env.close()
-
-
-def test_moving_average():
-    """The torques told are the mean of the last three; an episode remembers nothing of the one before."""
-    env = MovingAverage(make("pushing", action_mode="joint_torques"), window=3)
-    told = []
-    read = env.unwrapped._actions.read
-    env.unwrapped._actions.read = lambda action, origin: told.append(action) or read(action, origin)
-    for _ in range(2):
-        env.reset(seed=0)
-        for value in (0.3, 0.6, 0.9, 0.0):
-            env.step(np.full(9, value))
-    assert [round(float(a[0]), 6) for a in told] == 2 * [0.3, 0.45, 0.6, 0.5]
-    with pytest.raises(Problem, match="9 numbers"):
-        env.step(np.zeros(8))
-    with pytest.raises(Problem, match="window of a moving average"):
-        MovingAverage(env, window=0)
-    env.close()
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_what_follows_a_saved_state_is_the_same_in_every_mode(mode):
-    """Observations with their time, and when the episode ends, here and in an environment that never began."""
-    env, other = make(action_mode=mode, skip_frame=3, max_steps=30), make(action_mode=mode, skip_frame=3, max_steps=30)
-    rng = np.random.default_rng(0)
-    env.reset(seed=0)
-    for _ in range(10):
-        env.step(rng.uniform(-0.1, 0.1, 9))
-    saved, actions = env.save(), rng.uniform(-0.1, 0.1, (20, 9))
-    runs = []
-    for one in (env, env, other):
-        one.restore(saved)
-        runs.append([one.step(action) for action in actions])
-    for run in runs[1:]:
-        assert all(np.array_equal(a[0], b[0]) and a[1:4] == b[1:4] for a, b in zip(runs[0], run))
-    assert runs[0][-1][3] and not runs[0][-2][3]
-    env.close()
-    other.close()
-
-
-def test_a_state_of_another_task_is_refused():
-    env, other = make("pushing"), make("stacking2")
-    env.reset(seed=0)
-    other.reset(seed=0)
-    for state in (other.state, {"gravity": np.zeros(3)}):
-        with pytest.raises(Problem, match="this is no state of pushing"):
-            env.restore(state)
-    env.step(env.action_space.sample())
-    env.close()
-    other.close()
-
-
-def test_an_intervention_does_not_shorten_the_episode():
-    """Fewer blocks would have less time; the episode keeps what it began with, and tells its end."""
-    env = make("towers", max_steps=None)
-    env.reset(seed=0)
-    limit = env.limit
-    for _ in range(251):
-        env.step(np.zeros(9))
-    assert env.intervene({"number_of_blocks_in_tower": [1, 1, 1], "tower_dims": [0.08] * 3, "tower_center": [0, 0.1]}).accepted
-    assert env.limit == limit and not env.step(np.zeros(9))[3]
-    env.reset(options={"interventions": {"number_of_blocks_in_tower": [1, 1, 1], "tower_dims": [0.08] * 3}})
-    assert env.limit == 250
-    env.close()
-
-
 @pytest.mark.parametrize("options, said", [
     ({"source": "papr"}, "did you mean 'paper'"), ({"renderer": "foo"}, "there is no renderer 'foo'"),
     ({"max_steps": 0}, "max_steps must be"), ({"max_steps": 2.5}, "max_steps must be"),
@@ -316,21 +217,6 @@ def test_an_intervention_does_not_shorten_the_episode():
 def test_options_are_checked_at_once(options, said):
     with pytest.raises(Problem, match=said):
         make(**options)
-
-
-def test_weights_of_the_users_own():
-    plain, mine = make(), make(dense_weights=[0, 0, 0], fractional_weight=2.0)
-    state = {"tool_block/cylindrical_position": [0.08, np.pi / 2, 0.0325], "goal_block/cylindrical_position": [0.08, 1.6, 0.0325]}
-    for env in (plain, mine):
-        env.reset(seed=0)
-        assert env.intervene(state).accepted
-    _, reward, _, _, info = mine.step(np.zeros(9))
-    assert reward == pytest.approx(2 * mine.dt * info["fractional_success"]) and info["fractional_success"] > 0.5
-    assert plain.step(np.zeros(9))[1] != pytest.approx(reward)
-    with pytest.raises(Problem, match="pushing has 3 dense terms"):
-        make(dense_weights=[1.0])
-    plain.close()
-    mine.close()
 
 
 def test_obstacles_of_reaching():
