@@ -4,6 +4,8 @@ All parts are one list of triangles, so that a view is one call; all views are d
 """
 
 import os
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -69,6 +71,8 @@ class GLRenderer:
     def __init__(self) -> None:
         import moderngl  # here: importing it where there is no GL library fails
 
+        if find_spec("triton") is not None:  # of torch
+            import_module("triton")  # a software GL brings an LLVM of its own: loaded after it, triton's ends the process
         if _opened_by - {os.getpid()}:  # it would wait for ever for threads that the fork did not take along
             raise RuntimeError("a process that had opened it was forked; start its children with context='spawn'")
         self._gl = moderngl.create_context(standalone=True, backend="egl", require=330)

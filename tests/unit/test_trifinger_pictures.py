@@ -164,3 +164,11 @@ def test_a_forked_child_of_a_process_that_drew_does_not_hang(root):
     gl().close()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, timeout=100)
     assert done.stdout.strip() == "True" and "context='spawn'" in done.stderr
+
+
+def test_torch_can_compile_after_a_picture(root):
+    """Optimisers of torch import triton, whose LLVM and the software GL's do not bear one another in the other order."""
+    gl().close()
+    code = "from envs.trifinger import make; env = make(); env.reset(); env.render(); import torch._dynamo; print('there')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, timeout=100)
+    assert done.returncode == 0 and done.stdout.strip() == "there", done.stderr[-1000:]
