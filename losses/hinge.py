@@ -1,7 +1,6 @@
 """InfoNCE's comparisons under the hinge of C-SWM: is it the softmax that helps, or what is compared?"""
 
 import torch
-from torch import Tensor
 
 from losses.infonce import squared_distances
 from losses.objective import LossTerms, encode_windows, step_windows
@@ -10,11 +9,13 @@ from models.processes import gather
 
 
 class AllPairsHinge:
-    """E(prediction, next) + max(0, hinge - E) over the pairs that InfoNCE compares, E the energy of losses/contrastive.py.
+    """E(prediction, next) + max(0, hinge - E(next, nearest other frame)), E the energy of losses/contrastive.py.
 
-    forward: each prediction against all frames of the batch but its true one; backward: each true next frame against all
-    predictions but its own; pictures equal to the true one are left out. Each is a mean over the pairs inside the hinge:
-    nearly all of thousands lie far outside it, and a mean over all would vanish.
+    negative: the true next frame stands where InfoNCE has its prediction, and every frame of the batch but itself is a
+    candidate, pictures equal to it left out. The nearest candidate alone counts: nearly all of thousands lie far outside
+    the hinge, and a mean over all would vanish. Means over the batch's transitions.
+    The hinge lies between states, as in C-SWM. Between predictions and frames it has a degenerate optimum: the next state
+    plus one constant vector as long as the margin satisfies every negative, and nothing is learned.
     open_loop: inside a window the model is fed its own predictions.
     """
 
@@ -28,14 +29,9 @@ class AllPairsHinge:
             scale = 0.5 / self.sigma**2 / latent.shape[2]
             frame, frames = gather(batch.frame), gather(latent.float().flatten(2))  # (B, T+1), (B, T+1, F)
             predicted = gather(predicted.float().flatten(2)).flatten(0, 1)  # (B T, F)
-            positive = scale * (predicted - frames[:, 1:].flatten(0, 1)).pow(2).sum(-1)
-            short = (self.hinge - scale * squared_distances(predicted, frames.flatten(0, 1))).clamp(min=0)
-            twin = frame[:, 1:].flatten()[:, None] == frame.flatten()[None]  # the true frame itself among them
-            short = short.masked_fill(twin, 0)
-            backward = short.unflatten(1, frame.shape)[:, :, 1:]
-            return {"positive": positive.mean(), "forward": _mean_inside(short), "backward": _mean_inside(backward)}
-
-
-def _mean_inside(short: Tensor) -> Tensor:
-    """Mean of what is above zero."""
-    return short.sum() / (short > 0).sum().clamp(min=1)
+            following = frames[:, 1:].flatten(0, 1)
+            positive = scale * (predicted - following).pow(2).sum(-1)
+            apart = scale * squared_distances(following, frames.flatten(0, 1))
+            same = frame[:, 1:].flatten()[:, None] == frame.flatten()[None]  # the frame itself among them
+            nearest = apart.masked_fill(same, torch.inf).amin(1)
+            return {"positive": positive.mean(), "negative": (self.hinge - nearest).clamp(min=0).mean()}

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from models.encoders import mlp
 from models.extractors import map_shape
 from models.patches import PatchConvTranspose2d
+from models.precision import LatentLinear
 
 
 def _map_shape(size: str, factors: int, board: int) -> tuple[int, ...]:
@@ -44,7 +45,7 @@ class SlotDecoder(nn.Module):
     ):
         super().__init__()
         self.map_size = _map_shape(size, factors, board)
-        self.mlp = mlp(width, hidden, prod(self.map_size))
+        self.mlp = mlp(width, hidden, prod(self.map_size), first=LatentLinear)
         self.paint = nn.Identity() if factors else painter(size, num_objects, hidden)
 
     def forward(self, latent: Tensor) -> Tensor:
@@ -59,7 +60,7 @@ class FlatDecoder(nn.Module):
     ):
         super().__init__()
         self.shape = (num_objects, *_map_shape(size, factors, board))
-        self.mlp = mlp(num_objects * width, hidden, prod(self.shape))
+        self.mlp = mlp(num_objects * width, hidden, prod(self.shape), first=LatentLinear)
         self.paint = nn.Identity() if factors else painter(size, num_objects, hidden)
 
     def forward(self, latent: Tensor) -> Tensor:

@@ -11,17 +11,21 @@ from torch import Tensor, nn
 
 from models.extractors import extractor, map_shape
 from models.interfaces import Latent
+from models.precision import LatentLinear
 
 
-def mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
-    """The paper's three-layer perceptron, layer norm before its last activation."""
+def mlp(inputs: int, hidden: int, outputs: int, first: type = nn.Linear, last: type = nn.Linear) -> nn.Sequential:
+    """The paper's three-layer perceptron, layer norm before its last activation.
+
+    first, last: classes of the outer layers; LatentLinear where the layer reads or writes latents.
+    """
     return nn.Sequential(
-        nn.Linear(inputs, hidden),
+        first(inputs, hidden),
         nn.ReLU(),
         nn.Linear(hidden, hidden),
         nn.LayerNorm(hidden),
         nn.ReLU(),
-        nn.Linear(hidden, outputs),
+        last(hidden, outputs),
     )
 
 
@@ -71,7 +75,7 @@ class SlotEncoder(nn.Module):
         else:
             self.maps, numbers = extractor(size, num_objects, channels), prod(map_shape(size, board))
         self.look = nn.Linear(2 * channels, looks) if looks else None
-        self.mlp = mlp(numbers + looks, hidden, width)
+        self.mlp = mlp(numbers + looks, hidden, width, last=LatentLinear)
 
     def forward(self, obs: Tensor) -> Latent:
         if self.look is None:
@@ -99,7 +103,7 @@ class FlatEncoder(nn.Module):
     ):
         super().__init__()
         self.maps, numbers = _maps(size, num_objects, channels, factors, board)
-        self.mlp = mlp(num_objects * numbers, hidden, num_objects * width)
+        self.mlp = mlp(num_objects * numbers, hidden, num_objects * width, last=LatentLinear)
 
     def forward(self, obs: Tensor) -> Latent:
         return Latent(self.mlp(self.maps(obs).flatten(1))[:, None])
@@ -122,7 +126,7 @@ class VariationalEncoder(nn.Module):
     ):
         super().__init__()
         self.maps, numbers = _maps(size, num_objects, channels, factors, board)
-        self.mlp = mlp(num_objects * numbers, hidden, 2 * num_objects * width)
+        self.mlp = mlp(num_objects * numbers, hidden, 2 * num_objects * width, last=LatentLinear)
 
     def forward(self, obs: Tensor) -> Latent:
         mean, logvar = self.mlp(self.maps(obs).flatten(1))[:, None].chunk(2, -1)

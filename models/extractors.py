@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.patches import PatchConv2d
+from models.patches import PatchConv2d, patches_of
 from models.pixels import PixelConv2d, to_float
 
 PER_CELL = {"cells": 1, "small": 1, "medium": 2, "large": 10}  # points of a map along one side of a cell
@@ -46,10 +46,7 @@ class CellPatches(nn.Module):
         self.linear = nn.Linear(3 * cell * cell, outputs)
 
     def forward(self, obs: Tensor) -> Tensor:
-        batch, channels, height, width = obs.shape
-        c, rows, columns = self.cell, height // self.cell, width // self.cell
-        patches = obs.permute(0, 2, 3, 1).reshape(batch, rows, c, columns, c, channels).transpose(2, 3)
-        patches, scale = to_float(patches.reshape(batch, rows, columns, -1))
+        patches, scale = to_float(patches_of(obs, self.cell))
         features = F.linear(patches, self.linear.weight * scale, self.linear.bias)
         return features.permute(0, 3, 1, 2)
 

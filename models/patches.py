@@ -9,6 +9,18 @@ from torch.nn import functional as F
 from models.pixels import to_float
 
 
+def patches_of(x: Tensor, k: int) -> Tensor:
+    """(B, C, h k, w k)  ->  (B, h, w, k k C), a row of numbers for each patch.
+
+    In the order in which frames and channels-last features lie in memory: whole stretches of k C numbers are copied, and
+    the gradient comes back channels-last, as the layers before expect it.
+    """
+    batch, channels, height, width = x.shape
+    h, w = height // k, width // k
+    rows = x.permute(0, 2, 3, 1)[:, : h * k, : w * k].reshape(batch, h, k, w, k * channels)
+    return rows.transpose(2, 3).reshape(batch, h, w, -1)
+
+
 class PatchConv2d(nn.Conv2d):
     """(B, C, h k, w k), uint8 or float  ->  (B, outputs, h, w)."""
 
@@ -16,13 +28,10 @@ class PatchConv2d(nn.Conv2d):
         super().__init__(inputs, outputs, kernel, stride=kernel)
 
     def forward(self, x: Tensor) -> Tensor:
-        batch, channels, height, width = x.shape
         k = self.kernel_size[0]
-        h, w = height // k, width // k
-        patches = x[..., : h * k, : w * k].reshape(batch, channels, h, k, w, k).permute(0, 2, 4, 1, 3, 5)
-        patches, scale = to_float(patches.reshape(batch * h * w, -1))
-        outputs = F.linear(patches, self.weight.flatten(1) * scale, self.bias)
-        return outputs.view(batch, h, w, -1).permute(0, 3, 1, 2)
+        patches, scale = to_float(patches_of(x, k))
+        outputs = F.linear(patches, self.weight.permute(0, 2, 3, 1).flatten(1) * scale, self.bias)
+        return outputs.permute(0, 3, 1, 2)
 
 
 class PatchConvTranspose2d(nn.ConvTranspose2d):

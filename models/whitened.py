@@ -39,4 +39,5 @@ class WhitenedEncoder(nn.Module):
 
     def forward(self, obs: Tensor) -> Latent:
         flat = self.inner(obs).mean.flatten(1).float()
-        return Latent(((flat - self.mean) @ self.directions).unflatten(1, self.shape))
+        with torch.autocast(flat.device.type, enabled=False):  # it writes latents: models/precision.py
+            return Latent(((flat - self.mean) @ self.directions).unflatten(1, self.shape))

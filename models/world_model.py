@@ -155,7 +155,8 @@ class WorldModel(LightningModule):
         if self._schedule == "constant":
             return optimizer
         steps = max(2, int(self.trainer.estimated_stepping_batches))
+        warm_up = max(0.05, 2 / steps)  # torch divides by the steps of the warm-up less one
         schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, self._learning_rate, total_steps=steps, pct_start=0.05, cycle_momentum=False
+            optimizer, self._learning_rate, total_steps=steps, pct_start=warm_up, cycle_momentum=False
         )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.transitions.modular import StackedLayerNorm, StackedLinear
+from models.transitions.modular import LatentStackedLinear, StackedLayerNorm, StackedLinear
 
 GRAPHS = ("learned", "given", "full", "none")
 RESPONDS = 0.01  # a slot that moves less than this share of a random pair's distance did not respond
@@ -74,7 +74,7 @@ class CausalTransition(nn.Module):
             StackedLinear(k, hidden, hidden),
             StackedLayerNorm(k, hidden),
             nn.ReLU(),
-            StackedLinear(k, hidden, reads),
+            LatentStackedLinear(k, hidden, reads),
         )
 
     # -- the graph ------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ ties the order of slots to that of actions.
 import torch
 from torch import Tensor, nn
 
+from models.precision import LatentLinear
 from models.transitions.gnn import senders
 
 
@@ -24,7 +25,7 @@ class EdgeTransition(nn.Module):
         self.slot_action = nn.Linear(action_size, k * hidden)
         self.node_in = nn.Linear(width + hidden, hidden)
         self.node = nn.Sequential(
-            nn.ReLU(), nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.ReLU(), nn.Linear(hidden, width)
+            nn.ReLU(), nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.ReLU(), LatentLinear(hidden, width)
         )
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.precision import LatentLinear
+
 
 def senders(num_slots: int) -> Tensor:
     """Who sends to slot 0, then to slot 1, ...: all others, ascending.  (K * (K - 1),)"""
@@ -28,7 +30,7 @@ class GNNTransition(nn.Module):
             nn.Linear(hidden, hidden),
             nn.LayerNorm(hidden),
             nn.ReLU(),
-            nn.Linear(hidden, width),
+            LatentLinear(hidden, width),
         )
         self.register_buffer("senders", senders(num_objects), persistent=False)
 

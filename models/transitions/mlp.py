@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from models.precision import LatentLinear
+
 
 class MLPTransition(nn.Module):
     """latent (B, 1, num_objects * width), action (B, A)  ->  the next latent, as a residual."""
@@ -20,7 +22,7 @@ class MLPTransition(nn.Module):
             nn.Linear(hidden, 2 * hidden),
             nn.LayerNorm(2 * hidden),
             nn.ReLU(),
-            nn.Linear(2 * hidden, size),
+            LatentLinear(2 * hidden, size),
         )
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.precision import InSinglePrecision
+
 
 class StackedLinear(nn.Module):
     """K linear layers side by side, each with torch's own start.  (K, B, inputs) -> (K, B, outputs)."""
@@ -20,6 +22,10 @@ class StackedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.baddbmm(self.bias, x, self.weight)
+
+
+class LatentStackedLinear(InSinglePrecision, StackedLinear):
+    """The same for latents: it writes them, or reads them."""
 
 
 class StackedLayerNorm(nn.Module):
@@ -55,7 +61,7 @@ class ModularTransition(nn.Module):
             StackedLinear(k, h, 2 * h),
             StackedLayerNorm(k, 2 * h),
             nn.ReLU(inplace=True),
-            StackedLinear(k, 2 * h, width),
+            LatentStackedLinear(k, 2 * h, width),
         )
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ latents are, and no world sees another's. Differs from the authors' code: the tw
 import torch
 from torch import Tensor, nn
 
+from models.precision import LatentLinear
+
 
 class WithMemory(nn.Module):
     """What every transition with memory can do once it has `memory_size` (M) and `run`.
@@ -45,7 +47,7 @@ class RecurrentTransition(WithMemory):
         self.state = nn.Linear(size, core.inputs // 2)
         self.action = nn.Linear(action_size, core.inputs // 2)
         self.core = core
-        self.change = nn.Linear(core.units, size)
+        self.change = LatentLinear(core.units, size)
 
     def run(self, latent: Tensor, action: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         x = torch.cat([self.state(latent.flatten(2)), self.action(action)], -1)  # (B, T, inputs)

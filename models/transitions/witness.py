@@ -9,6 +9,7 @@ predicted ("here one meets the other"), times what came of it: a mechanism need 
 import torch
 from torch import Tensor, nn
 
+from models.precision import LatentLinear
 from models.transitions.gnn import senders
 from models.transitions.lstm import LSTM
 from models.transitions.recurrent import WithMemory
@@ -49,7 +50,7 @@ class WitnessTransition(WithMemory):
         self.slot_action = nn.Linear(action_size, k * hidden)
         self.node_in = nn.Linear(width + hidden, hidden)
         self.node = nn.Sequential(
-            nn.ReLU(), nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.ReLU(), nn.Linear(hidden, width)
+            nn.ReLU(), nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.ReLU(), LatentLinear(hidden, width)
         )
 
     def run(self, latent: Tensor, action: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
