@@ -62,7 +62,7 @@ def columns(file):
     return [c.reshape(len(file), rows, *c.shape[1:]) for c in file.read("state", "action", "pixels").values()]
 
 
-CHAIN = ChemistryWorld()
+CHAIN = ChemistryWorld(numbering="causal")
 WORLDS = {
     "chain": CHAIN,
     "dynamic": ChemistryWorld(movement="dynamic"),

@@ -15,7 +15,7 @@ from models.transitions.recurrent import RecurrentTransition
 from models.world_model import WorldModel
 
 PHYSICS = PhysicsWorld(3, observation="state")
-CHEMISTRY = ChemistryWorld(num_objects=3, graph="chain3", observation="state")
+CHEMISTRY = ChemistryWorld(num_objects=3, graph="chain3", observation="state", numbering="causal")
 
 
 class PerfectModel:
