@@ -64,8 +64,8 @@ def _best(scored: dict[Path, dict]) -> str:
         rows.append([escape(env), escape(budget), f"{pool:,}", str(len(runs)), *(_winner(runs, key) for key in keys)])
     header = ["env", "budget", "pool", "runs", "H@1, last step", "what-if H@1, 1 step", "success, last step"]
     return table(header, rows, text_columns=2) + (
-        '<p class="soft">The single best run of each, in percent, with its ceiling where chance decides (chemistry); each env '
-        "may hold several drawn worlds with ceilings of their own. The best of many is lucky: means over seeds stand below.</p>"
+        '<p class="soft">The single best run of each, in percent, with its ceiling (exact Bayes) where chance decides and the world '
+        "is small; each env may hold several drawn worlds with ceilings of their own. The best of many is lucky: means over seeds stand below.</p>"
     )
 
 
@@ -74,7 +74,7 @@ def _winner(runs: list[dict], key: str) -> str:
     if not having:
         return "-"
     best = max(having, key=lambda r: r["metrics"][key])
-    ceiling = best["metrics"].get(key.replace("test/", "ceiling/")) if key.startswith("test/") else None
+    ceiling = best["metrics"].get(key.replace("test/", "bayes/")) if key.startswith("test/") else None
     of = f" of {ceiling:.1f}" if ceiling is not None else ""
     who = f"{best['model']} + {best['loss']}".replace("_", " ")
     return f"{best['metrics'][key]:.1f}{of} <small>{escape(who)}</small>"

@@ -7,16 +7,18 @@ def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a run's table, shared by the terminal and the report."""
     m, horizons = results["metrics"], [key for key in results["protocol"]["distinct"]]
     lines = [
-        ("H@1", "test/hits@1/"), ("  ceiling: the true causal model", "ceiling/hits@1/"),
+        ("H@1", "test/hits@1/"), ("  ceiling: exact Bayes", "bayes/hits@1/"), ("  true model, one-hot", "one_hot/hits@1/"),
         ("  floor: copy the frame, paint the acted objects", "floor/paint/hits@1/"),
         ("  floor: copy the start", "floor/copy/hits@1/"), ("  floor: constant", "floor/constant/hits@1/"),
-        ("MRR", "test/mrr/"), ("  ceiling", "ceiling/mrr/"),
-        ("H@1 on the same board", "test/board_hits@1/"), ("  ceiling", "ceiling/board_hits@1/"),
+        ("MRR", "test/mrr/"), ("  ceiling: exact Bayes", "bayes/mrr/"), ("  true model, one-hot", "one_hot/mrr/"),
+        ("H@1 on the same board", "test/board_hits@1/"), ("  ceiling: exact Bayes", "bayes/board_hits@1/"),
+        ("  true model, one-hot", "one_hot/board_hits@1/"),
         ("  floor: paint", "floor/paint/board_hits@1/"),
-        ("objects in the right colour", "test/accuracy/"), ("  ceiling", "ceiling/accuracy/"),
+        ("objects in the right colour", "test/accuracy/"), ("  ceiling: exact Bayes", "bayes/accuracy/"),
+        ("  true model, one-hot", "one_hot/accuracy/"),
         ("  floor: paint", "floor/paint/accuracy/"),
         ("H@1 where weights decided", "test/hits@1/contact/"), ("H@1 where a block is pushed", "test/hits@1/push/"),
-        ("counterfactual H@1", "test/cf_hits@1/"), ("  ceiling", "ceiling/cf_hits@1/"),
+        ("counterfactual H@1", "test/cf_hits@1/"),
         ("  floor: copy the start", "floor/copy/cf_hits@1/"), ("counterfactual MRR", "test/cf_mrr/"),
         ("reconstruction (nats)", "test/reconstruction/"),
         ("authors' rule H@1 (ties win)", "test/reference/hits@1/"), ("authors' rule MRR", "test/reference/mrr/"),
