@@ -16,7 +16,7 @@ import torch
 from envs.frames import frame_ids
 from eval.bayes import bayes_scores, enumerable
 from eval.page import write_whole
-from eval.planning import Random, Replay, Tasks, TrueGreedy, reach
+from eval.planning import LowestWrong, Random, Replay, Tasks, TrueGreedy, reach
 from eval.ranking import hits_at_k, mrr, ranks
 from eval.same_board import alternatives, score_alternatives
 
@@ -47,7 +47,7 @@ def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: i
 
 def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[str, float]:
     """H@1, MRR and same-board scores that can be had, or those of the true model in one-hot colours; and how often replay,
-    greedy planning, random actions and doing nothing reach the recorded outcome."""
+    greedy planning, painting by number, random actions and doing nothing reach the recorded outcome."""
     columns = file.read("pixels", "action", "state")
     rows = int(file.ep_len.min())
     count = min(episodes, len(file))
@@ -117,4 +117,6 @@ def _plans(world, state, action, horizon: int) -> dict[str, float]:
     tasks = Tasks(world.unpack(state[:, 0]), world.unpack(state[:, horizon]), action)
     nothing = float(100 * (world.distance(tasks.start, tasks.goal) == 0).mean())
     policies = {"random": Random(world, 0), "replay": Replay(), "greedy": TrueGreedy(world, 0)}
+    if hasattr(world, "paint"):
+        policies["painter"] = LowestWrong(world)
     return {"noop": nothing, **{name: float(100 * reach(world, tasks, policy, 0).mean()) for name, policy in policies.items()}}

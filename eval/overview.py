@@ -76,6 +76,8 @@ def _winner(runs: list[dict], key: str) -> str:
     best = max(having, key=lambda r: r["metrics"][key])
     ceiling = best["metrics"].get(key.replace("test/", "bayes/")) if key.startswith("test/") else None
     of = f" of {ceiling:.1f}" if ceiling is not None else ""
+    painted = best["metrics"].get(key.replace("success", "floor/painter")) if key.startswith("plan/") else None
+    of += f", painting by number {painted:.1f}" if painted is not None else ""
     who = f"{best['model']} + {best['loss']}".replace("_", " ")
     return f"{best['metrics'][key]:.1f}{of} <small>{escape(who)}</small>"
 
@@ -145,8 +147,9 @@ def agents_section(folders: list[Path], root: Path) -> str:
             played.append([name, *(protocols.get(f"P{i}", "") for i in range(13))])
             continue
         shown = [[f"{metrics[key]:.1f}" if key in metrics else "" for key in (f"{part}/h{h}" for h in HORIZONS)] for part in
-                 ("plan/success", "plan/true/greedy", "plan/floor/random")]  # fmt: skip
-        planned.append([name, *(" / ".join(part) for part in shown)])
-    header = ["run", *(f"{name} {' / '.join(map(str, HORIZONS))}" for name in ("success", "greedy, true world", "random"))]
+                 ("plan/success", "plan/true/greedy", "plan/floor/painter", "plan/floor/random")]  # fmt: skip
+        planned.append([name, *(" / ".join(part) if any(part) else "" for part in shown)])
+    header = ["run", *(f"{name} {' / '.join(map(str, HORIZONS))}" for name in
+               ("success", "greedy, true world", "painting by number", "random"))]
     goals = table(header, planned) if planned else ""
     return goals + (table(["fractional success at the last step", *(f"P{i}" for i in range(13))], played) if played else "")

@@ -95,6 +95,24 @@ class Random:
         return self.rng.integers(0, self.choices, len(boards))
 
 
+class LowestWrong:
+    """Floor: the lowest-numbered object of a wrong colour is painted; where none is wrong, the last one.
+
+    It knows no causes. Where objects are numbered in causal order it puts causes before effects all the same.
+    """
+
+    def __init__(self, world) -> None:
+        self.num_colors = world.num_colors
+
+    def begin(self, tasks: Tasks) -> None:
+        self.goal = tasks.goal
+
+    def act(self, boards: Boards, remaining: int) -> np.ndarray:
+        wrong = boards.colors != self.goal.colors
+        first = np.where(wrong.any(1), wrong.argmax(1), wrong.shape[1] - 1)
+        return first * self.num_colors + self.goal.colors[np.arange(len(first)), first].astype(np.int64)
+
+
 class Replay:
     """The actions that made the goal: certain where there is no chance; where there is, often far below the best plan."""
 

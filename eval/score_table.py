@@ -24,6 +24,7 @@ def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
         ("authors' rule H@1 (ties win)", "test/reference/hits@1/"), ("authors' rule MRR", "test/reference/mrr/"),
         ("comparison: success of replaying the actions", "ceiling/success/replay/"),
         ("comparison: success of greedy, true model", "ceiling/success/greedy/"),
+        ("floor: success of painting the lowest wrong number", "ceiling/success/painter/"),
         ("floor: success of doing nothing", "ceiling/success/noop/"),
         ("floor: success of random actions", "ceiling/success/random/"),
     ]  # fmt: skip

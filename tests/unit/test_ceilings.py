@@ -86,9 +86,9 @@ def test_chance_makes_a_ceiling():
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_score_is_a_share(name, measured):
-    """All horizons have all eight scores, each from 0 to 100, and MRR is at least H@1."""
+    """All horizons have all nine scores, each from 0 to 100, and MRR is at least H@1."""
     found = measured(WORLDS[name])
-    plans = [f"success/{policy}" for policy in ("noop", "random", "replay", "greedy")]
+    plans = [f"success/{policy}" for policy in ("noop", "random", "painter", "replay", "greedy")]
     scores = ["hits@1", "mrr", "board_hits@1", "accuracy", *plans]
     assert set(found) == {f"{score}/h{h}" for score in scores for h in HORIZONS}
     assert all(0 <= value <= 100 for value in found.values())
