@@ -15,6 +15,7 @@ from envs.observe import OBSERVATIONS
 from envs.problem import Problem, nearest
 from envs.scm import REDRAW, StructuralCausalModel, reached
 from envs.spec import EnvSpec
+from envs.streams import Stream
 
 __all__ = ["ChemistryBoards", "ChemistryWorld", "PALETTE", "StructuralCausalModel", "reached"]
 
@@ -96,13 +97,13 @@ class ChemistryWorld:
         object.__setattr__(self, "spec", EnvSpec((FRAME, FRAME, 3), "object", n * c, n))
 
     def _draw_model(self) -> StructuralCausalModel:
-        rng = np.random.default_rng([self.scm_seed])
+        rng = Stream.TABLES.rng(self.scm_seed)
         parents = numbered(self.graph, self.num_objects, self.numbering, self.scm_seed)
         shape = parents.shape
         if self.delay is None:
             delays = None
         elif self.delay == "poisson":
-            delays = 1 + np.random.default_rng([self.scm_seed, 1]).poisson(POISSON_MEAN, shape)
+            delays = 1 + Stream.DELAYS.rng(self.scm_seed).poisson(POISSON_MEAN, shape)
         elif isinstance(self.delay, int) and not isinstance(self.delay, bool) and self.delay >= 1:
             delays = np.full(shape, self.delay)
         else:

@@ -16,6 +16,7 @@ from typing import NoReturn
 import numpy as np
 
 from envs.problem import Problem, nearest
+from envs.streams import Stream
 
 MAX_NODES = 1000
 SIZES = range(3, 16)  # of the presets
@@ -210,7 +211,7 @@ def permute(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def numbered(graph: str | Sequence | np.ndarray, num_nodes: int, numbering: str, seed: int) -> np.ndarray:
     """`resolve`, with the numbers as told (causal) or drawn anew (permuted); the draw follows from the seed alone."""
     parents = resolve(graph, num_nodes)
-    return permute(parents, np.random.default_rng([seed, 2])) if numbering == "permuted" else parents
+    return permute(parents, Stream.NUMBERING.rng(seed)) if numbering == "permuted" else parents
 
 
 def order(parents: np.ndarray) -> np.ndarray:

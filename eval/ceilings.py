@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
+from envs.streams import Stream
 from eval.bayes import bayes_scores, enumerable
 from eval.page import write_whole
 from eval.planning import LowestWrong, Random, Replay, Tasks, TrueGreedy, reach
@@ -27,7 +28,7 @@ PLANS = 1000  # episodes planned for
 
 def has_ceiling(world) -> bool:
     """Whether chance has a part in the world; elsewhere everything can be known."""
-    return world.noise(1, np.random.default_rng(0)) is not None
+    return world.noise(1, Stream.CHANCE.rng()) is not None
 
 
 def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: int) -> dict[str, float]:
@@ -52,7 +53,7 @@ def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[
     rows = int(file.ep_len.min())
     count = min(episodes, len(file))
     pixels, action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in columns.values())
-    chosen = np.random.default_rng(0).permutation(count)[:counterfactuals]  # the states every run is asked about
+    chosen = Stream.ASKED.rng().permutation(count)[:counterfactuals]  # the states every run is asked about
     if enumerable(world):
         metrics = {f"bayes/{name}": v for name, v in bayes_scores(world, state, action, horizons, chosen).items()}
     else:
@@ -65,7 +66,7 @@ def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[
 def _one_hot(world, pixels, state, action, horizons, chosen) -> dict[str, float]:
     """Scores of the true model in one-hot colours, the better of its rolled mode and its mean."""
     mode = _rolled(world, state[:, 0], action, horizons, None)
-    mean = _expected(world, state[:, 0], action, horizons, np.random.default_rng(0))
+    mean = _expected(world, state[:, 0], action, horizons, Stream.ROLLOUTS.rng())
     metrics: dict[str, float] = {}
 
     def better(name: str, *scores: float) -> None:

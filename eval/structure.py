@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from envs.graphs import ancestors as closure
 from envs.observe import show
+from envs.streams import Stream
 from eval.direct_edges import THRESHOLD, VACUOUS, leave_one_out, strengths
 from eval.rollouts import decode_frames, encode_frames, rollout
 
@@ -85,7 +86,7 @@ def answers(model, world, state: np.ndarray) -> Answers:
 def true_answers(world, state: np.ndarray, samples: int = 32) -> np.ndarray:
     """`Answers.moved` of the true model, whose beliefs are means over samples.  (N, N) [v, o]."""
     boards, n, choices = world.unpack(state[:STATES]), world.spec.num_objects, world.spec.choices
-    count, rng, codes = len(boards), np.random.default_rng(0), np.eye(world.num_colors)
+    count, rng, codes = len(boards), Stream.ANSWERS.rng(), np.eye(world.num_colors)
     every, belief = boards.take(np.repeat(np.arange(count), n * choices)), 0.0
     for _ in range(samples):
         noise = np.repeat(world.noise(count, rng), n * choices, 0)
@@ -135,7 +136,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     add("reach", reach, closure(true), MOVES, faint)
     acted = (action[:, :-1] // world.spec.choices).ravel()
     after = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:]))
-    strength = strengths(world.model, after.colors, acted, np.random.default_rng(0))
+    strength = strengths(world.model, after.colors, acted, Stream.STRENGTHS.rng())
     vacuous = true & (strength < VACUOUS)
     about["strength"], metrics["structure/vacuous_edges"] = np.round(strength, 4).tolist(), float(vacuous.sum())
     codes = getattr(model.transition, "codes", 0)
