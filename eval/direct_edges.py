@@ -1,10 +1,10 @@
 """Direct edges by leaving one out: does a child's new code need this parent, once all its other ancestors are known?
 
 Ancestors are all objects under whose commands the child's code is seen to change: what a model predicts may miss a path
-that hardly shows in its expectation, and with it an edge. On transitions whose action is on an ancestor of v, small networks predict v's new code from the *new* codes of its
-ancestors, with one of them left out in turn. An edge is what held-out likelihood cannot do without. Ancestors alone:
-conditioning on a descendant would create edges that are not there. New codes, since an effect is drawn from what its
-parents have become (recipes section 4).
+that hardly shows in its expectation, and with it an edge. On transitions whose action is on an ancestor of v, small
+networks predict v's new code from the *new* codes of its ancestors, with one of them left out in turn. An edge is what
+held-out likelihood cannot do without. Ancestors alone: conditioning on a descendant would create edges that are not there.
+New codes, since an effect is drawn from what its parents have become (recipes section 4).
 """
 
 import numpy as np

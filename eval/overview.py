@@ -65,7 +65,8 @@ def _best(scored: dict[Path, dict]) -> str:
     header = ["env", "budget", "pool", "runs", "H@1, last step", "what-if H@1, 1 step", "success, last step"]
     return table(header, rows, text_columns=2) + (
         '<p class="soft">The single best run of each, in percent, with its ceiling (exact Bayes) where chance decides and the world '
-        "is small; each env may hold several drawn worlds with ceilings of their own. The best of many is lucky: means over seeds stand below.</p>"
+        "is small; each env may hold several drawn worlds with ceilings of their own. The best of many is lucky: means over "
+        "seeds stand below.</p>"
     )
 
 
