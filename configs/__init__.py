@@ -2,13 +2,13 @@
 
 from omegaconf import OmegaConf
 
-from envs.graphs import resolve
+from envs.graphs import numbered
 from envs.grid import GRID
 
 
-def _parents(graph, num_objects: int) -> list | None:
-    """`${parents:graph,n}`: the adjacency [child][parent] of a graph's name or text; null where the env names no graph."""
-    return None if graph is None else resolve(graph, num_objects).astype(int).tolist()
+def _parents(graph, num_objects: int, numbering: str = "causal", scm_seed: int = 0) -> list | None:
+    """`${parents:graph,n,numbering,scm_seed}`: the adjacency [child][parent] of an env; null where it names no graph."""
+    return None if graph is None else numbered(graph, num_objects, numbering, scm_seed).astype(int).tolist()
 
 
 OmegaConf.register_new_resolver("parents", _parents, replace=True)

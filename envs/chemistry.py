@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from envs.boards import Boards, random_cells
-from envs.graphs import describe, resolve
+from envs.graphs import NUMBERING, describe, numbered, resolve
 from envs.grid import (
     CROSS, DIAMOND, DISK, FRAME, GRID, HOURGLASS, PARALLELOGRAM, PENTAGON, RING, SCALENE, SQUARE, TRIANGLE, render,
 )  # fmt: skip
@@ -15,6 +15,7 @@ from envs.observe import OBSERVATIONS
 from envs.problem import Problem, nearest
 from envs.scm import REDRAW, StructuralCausalModel, reached
 from envs.spec import EnvSpec
+from envs.streams import Stream
 
 __all__ = ["ChemistryBoards", "ChemistryWorld", "PALETTE", "StructuralCausalModel", "reached"]
 
@@ -48,6 +49,8 @@ class ChemistryWorld:
     movement: static keeps object i in its published cell; dynamic draws the cells anew in every episode.
     delay: null, effects within the step; a whole number of steps; or poisson, 1 + Poisson(3) for each edge.
     skewness, redraw: envs/scm.py.  scm_seed: names the causal model.  scm: a saved model to use in place of a drawn one.
+    numbering: permuted, the objects of `graph` get other numbers, so that no number tells what causes what; causal, they
+    keep theirs, as published. Shape, cell and index follow the new number.
     observation: pixels | state, what models are shown; envs/observe.py.
     """
 
@@ -59,6 +62,7 @@ class ChemistryWorld:
     skewness: float = 3.5
     redraw: str = "descendants"
     scm_seed: int = 0
+    numbering: str = "permuted"
     scm: str | None = field(default=None, metadata={"identity": False})  # its digest tells, its path does not
     observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
     fault: ClassVar[str | None] = None  # every action can be done
@@ -81,6 +85,8 @@ class ChemistryWorld:
             raise Problem(f"the palette tells 2 to {len(PALETTE)} colours apart, got {c}; set num_colors=")
         if self.movement not in MOVEMENT:
             raise Problem(f"chemistry has no movement '{self.movement}': {nearest(str(self.movement), MOVEMENT)}")
+        if self.numbering not in NUMBERING:
+            raise Problem(f"chemistry has no numbering '{self.numbering}': {nearest(str(self.numbering), NUMBERING)}")
         if self.redraw not in REDRAW:
             raise Problem(f"chemistry has no redraw '{self.redraw}': {nearest(str(self.redraw), REDRAW)}")
         if not isinstance(self.graph, str):  # plain lists, whatever held them: they go into headers
@@ -91,13 +97,13 @@ class ChemistryWorld:
         object.__setattr__(self, "spec", EnvSpec((FRAME, FRAME, 3), "object", n * c, n))
 
     def _draw_model(self) -> StructuralCausalModel:
-        rng = np.random.default_rng([self.scm_seed])
-        parents = resolve(self.graph, self.num_objects)
+        rng = Stream.TABLES.rng(self.scm_seed)
+        parents = numbered(self.graph, self.num_objects, self.numbering, self.scm_seed)
         shape = parents.shape
         if self.delay is None:
             delays = None
         elif self.delay == "poisson":
-            delays = 1 + np.random.default_rng([self.scm_seed, 1]).poisson(POISSON_MEAN, shape)
+            delays = 1 + Stream.DELAYS.rng(self.scm_seed).poisson(POISSON_MEAN, shape)
         elif isinstance(self.delay, int) and not isinstance(self.delay, bool) and self.delay >= 1:
             delays = np.full(shape, self.delay)
         else:
@@ -105,7 +111,7 @@ class ChemistryWorld:
         return StructuralCausalModel(parents, self.num_colors, rng, self.skewness, self.redraw, delays)
 
     def _read_model(self) -> StructuralCausalModel:
-        """The saved model; graph, delay, skewness and redraw then say what it holds, not what was asked."""
+        """The saved model; graph, numbering, delay, skewness and redraw then say what it holds, not what was asked."""
         found = StructuralCausalModel.load(self.scm)
         for what, held, asked in (
             ("objects", len(found), self.num_objects), ("colours", found.num_colors, self.num_colors)
@@ -113,7 +119,7 @@ class ChemistryWorld:
             if held != asked:
                 raise Problem(f"{self.scm} holds a causal model of {held} {what}, this env has {asked}; choose another scm= or "
                               f"set num_{'colors' if what == 'colours' else what}={held}")  # fmt: skip
-        held = {"graph": describe(found.parents), "skewness": found.skewness, "redraw": found.redraw,
+        held = {"graph": describe(found.parents), "numbering": "causal", "skewness": found.skewness, "redraw": found.redraw,
                 "delay": None if found.delays is None else found.delays.tolist()}  # fmt: skip
         for name, value in held.items():
             object.__setattr__(self, name, value)

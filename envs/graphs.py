@@ -16,9 +16,11 @@ from typing import NoReturn
 import numpy as np
 
 from envs.problem import Problem, nearest
+from envs.streams import Stream
 
 MAX_NODES = 1000
 SIZES = range(3, 16)  # of the presets
+NUMBERING = ("permuted", "causal")
 # Every preset is a text. The reference lists fork and confounder at size 3 and trees from size 9; see `preset`.
 _FAMILIES = {
     "empty": lambda n: f"{{0-{n - 1}}}",
@@ -191,6 +193,25 @@ def resolve(graph: str | Sequence | np.ndarray, num_nodes: int) -> np.ndarray:
         name = f"graph '{graph}'" if isinstance(graph, str) else "the graph's adjacency"
         raise Problem(f"{name} has {len(parents)} nodes where {num_nodes} are needed; {remedy}")
     return parents
+
+
+def permute(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same graph under other numbers, drawn until they are no causal order; where there is no edge, drawn once.
+
+    Numbers are a causal order where every arrow leads from a smaller to a larger one: to set objects right by number then
+    needs no knowledge of the graph.
+    """
+    while True:
+        new = rng.permutation(len(parents))
+        found = parents[np.ix_(new, new)]
+        if np.triu(found).any() or not parents.any():
+            return found
+
+
+def numbered(graph: str | Sequence | np.ndarray, num_nodes: int, numbering: str, seed: int) -> np.ndarray:
+    """`resolve`, with the numbers as told (causal) or drawn anew (permuted); the draw follows from the seed alone."""
+    parents = resolve(graph, num_nodes)
+    return permute(parents, Stream.NUMBERING.rng(seed)) if numbering == "permuted" else parents
 
 
 def order(parents: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ import torch
 
 from envs.observe import show
 from envs.problem import Problem
+from envs.streams import Stream
 from eval.rollouts import encode_frames
 from eval.structure import MOVES, STATES, answers
 from models.reward import OrderedDistance
@@ -18,7 +19,7 @@ def ordered_distance(model, world, seed: int) -> OrderedDistance:
     """
     if not hasattr(world, "parents"):
         raise Problem("planner 'causes_first' goes by what answers to commands, and no colour is commanded here; leave it out")
-    boards = world.reset(STATES, np.random.default_rng(seed), "train")
+    boards = world.reset(STATES, Stream.ORDER.rng(seed), "train")
     latent = encode_frames(model, show(world, boards))
     if latent.shape[1] == 1:
         raise Problem("planner 'causes_first' needs a slot for each object, and this model has one latent; leave it out")

@@ -1,7 +1,10 @@
-"""Ceilings: what the true causal model itself scores where chance decides, under the very metric, pool and tie rule.
+"""Ceilings: what can be scored at most where chance decides, under the very pool and tie rule.
 
-Outcomes are samples, so even the true model is wrong about many of them: 0.5 may be all that can be had. Computed once
-for a data set and stored beside it.
+Outcomes are samples, so even the true model is wrong about many of them: 0.5 may be all that can be had. In small worlds
+the best guess is known exactly (eval/bayes.py): `bayes/...`. Elsewhere stands what the true model scores when it speaks
+in one-hot colours: `one_hot/...`; another geometry of latents may score more, so that it is no ceiling. For the same
+reason counterfactual scores have none: they depend on the metric of the latents that are asked. Computed once for a data
+set and stored beside it.
 """
 
 import json
@@ -11,21 +14,21 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
+from envs.streams import Stream
+from eval.bayes import bayes_scores, enumerable
 from eval.page import write_whole
-from eval.planning import Random, Replay, Tasks, TrueGreedy, reach
+from eval.planning import LowestWrong, Random, Replay, Tasks, TrueGreedy, reach
 from eval.ranking import hits_at_k, mrr, ranks
-from eval.rollouts import rank_outcomes, what_if
 from eval.same_board import alternatives, score_alternatives
 
-VERSION = 2  # of what is measured
+VERSION = 3  # of what is measured
 SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation
-WHAT_IF_SAMPLES = 64
 PLANS = 1000  # episodes planned for
 
 
 def has_ceiling(world) -> bool:
-    """Whether chance has a part in the world; elsewhere the ceiling of everything is 100."""
-    return world.noise(1, np.random.default_rng(0)) is not None
+    """Whether chance has a part in the world; elsewhere everything can be known."""
+    return world.noise(1, Stream.CHANCE.rng()) is not None
 
 
 def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: int) -> dict[str, float]:
@@ -44,20 +47,31 @@ def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: i
 
 
 def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[str, float]:
-    """H@1, MRR, counterfactual and same-board scores of the true model, the better of its mode and its mean; and
-    how often replay, greedy planning, random actions and doing nothing reach the recorded outcome."""
+    """H@1, MRR and same-board scores that can be had, or those of the true model in one-hot colours; and how often replay,
+    greedy planning, painting by number, random actions and doing nothing reach the recorded outcome."""
     columns = file.read("pixels", "action", "state")
     rows = int(file.ep_len.min())
     count = min(episodes, len(file))
     pixels, action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in columns.values())
+    chosen = Stream.ASKED.rng().permutation(count)[:counterfactuals]  # the states every run is asked about
+    if enumerable(world):
+        metrics = {f"bayes/{name}": v for name, v in bayes_scores(world, state, action, horizons, chosen).items()}
+    else:
+        metrics = {f"one_hot/{name}": v for name, v in _one_hot(world, pixels, state, action, horizons, chosen).items()}
+    for h in horizons if len(chosen) else ():
+        metrics |= {f"ceiling/success/{name}/h{h}": v for name, v in _plans(world, state, action, h).items()}
+    return metrics
+
+
+def _one_hot(world, pixels, state, action, horizons, chosen) -> dict[str, float]:
+    """Scores of the true model in one-hot colours, the better of its rolled mode and its mean."""
     mode = _rolled(world, state[:, 0], action, horizons, None)
-    mean = _expected(world, state[:, 0], action, horizons, np.random.default_rng(0))
+    mean = _expected(world, state[:, 0], action, horizons, Stream.ROLLOUTS.rng())
     metrics: dict[str, float] = {}
 
     def better(name: str, *scores: float) -> None:
-        metrics[f"ceiling/{name}"] = max(scores)
+        metrics[name] = max(scores)
 
-    chosen = np.random.default_rng(0).permutation(count)[:counterfactuals]  # the states every run is asked about
     for h in horizons:
         target = _codes(world, world.unpack(state[:, h]))
         groups = frame_ids(pixels[:, h])
@@ -71,8 +85,6 @@ def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[
         both = [score_alternatives(torch.from_numpy(guess[h][chosen]), torch.from_numpy(codes), pool) for guess in (mode, mean)]
         better(f"board_hits@1/h{h}", *(score.hits for score in both))
         better(f"accuracy/h{h}", *(score.accuracy for score in both))
-        better(f"cf_hits@1/h{h}", *_what_if_ceilings(world, state[chosen, 0], action[chosen], h))
-        metrics |= {f"ceiling/success/{name}/h{h}": v for name, v in _plans(world, state, action, h).items()}
     return metrics
 
 
@@ -100,25 +112,12 @@ def _expected(world, state, action, horizons, rng, samples: int = SAMPLES) -> di
     return total
 
 
-def _what_if_ceilings(world, state, action, horizon: int) -> tuple[float, float]:
-    """Counterfactual H@1 of the rolled mode and of the mean."""
-    sequences, boards, outcome = what_if(world, state, action, horizon, np.random.default_rng([horizon]))
-    count, choices = outcome.shape
-    start, every = np.repeat(state, choices, 0), sequences.reshape(count * choices, -1)
-    mode = _rolled(world, start, every, [horizon], None)[horizon]
-    mean = _expected(world, start, every, [horizon], np.random.default_rng([horizon, 2]), WHAT_IF_SAMPLES)[horizon]
-    codes, ids = torch.from_numpy(_codes(world, boards)), frame_ids(world.render(boards))
-
-    def hits(guess: np.ndarray) -> float:
-        return hits_at_k(rank_outcomes(torch.from_numpy(guess).unflatten(0, (count, choices)), codes, outcome, ids).ravel())
-
-    return hits(mode), hits(mean)
-
-
 def _plans(world, state, action, horizon: int) -> dict[str, float]:
     """Percent of episodes whose recorded outcome after `horizon` actions is met after as many actions of a policy."""
     state, action = state[:PLANS], action[:PLANS, :horizon]
     tasks = Tasks(world.unpack(state[:, 0]), world.unpack(state[:, horizon]), action)
     nothing = float(100 * (world.distance(tasks.start, tasks.goal) == 0).mean())
     policies = {"random": Random(world, 0), "replay": Replay(), "greedy": TrueGreedy(world, 0)}
+    if hasattr(world, "paint"):
+        policies["painter"] = LowestWrong(world)
     return {"noop": nothing, **{name: float(100 * reach(world, tasks, policy, 0).mean()) for name, policy in policies.items()}}

@@ -8,6 +8,7 @@ import torch
 
 from envs.observe import recorded
 from envs.problem import Problem
+from envs.streams import Stream
 from eval.rollouts import encode_frames
 from eval.runs import digest
 from models.reward import FlatDistance, SiameseDistance
@@ -45,7 +46,7 @@ def fit_distance(kind: str, train: Pairs, valid: Pairs, steps: int, learning_rat
     head = HEADS[kind](train.latent[0].numel())
     optimizer = torch.optim.Adam(head.parameters(), learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    rng = np.random.default_rng(seed)
+    rng = Stream.PAIRS.rng(seed)
     for _ in range(steps):
         latent, goal, far = train.draw(BATCH, rng)
         loss = (head(latent, goal) - far).abs().mean()
@@ -54,7 +55,7 @@ def fit_distance(kind: str, train: Pairs, valid: Pairs, steps: int, learning_rat
         optimizer.step()
         schedule.step()
     with torch.no_grad():
-        latent, goal, far = valid.draw(8 * BATCH, np.random.default_rng(seed))
+        latent, goal, far = valid.draw(8 * BATCH, Stream.HELD_OUT_PAIRS.rng(seed))
         error = (head(latent, goal) - far).abs().mean().item()
     return head.eval().requires_grad_(False), error
 

@@ -17,8 +17,9 @@ from envs.boards import Boards
 from envs.frames import frame_ids
 from envs.observe import show
 from envs.problem import Problem
+from envs.streams import Stream
 from eval.overview import family
-from eval.planning import CHANCE, LatentSearch, after_every_action, draw_tasks
+from eval.planning import LatentSearch, after_every_action, draw_tasks
 from eval.rollouts import actions_of, decode_frames, encode_frames
 from eval.runs import load_run
 from eval.strips import decodes_pictures, nearest
@@ -58,7 +59,7 @@ class Trip(NamedTuple):
 def travel(model, world, episodes: int = EPISODES, steps: int = STEPS) -> Trip:
     """Plan greedily towards fresh goals, seeing every true frame."""
     tasks = draw_tasks(world, episodes, steps, seed=0)
-    search, rng = LatentSearch(model, world, LatentDistance()), np.random.default_rng([CHANCE, 0, steps])
+    search, rng = LatentSearch(model, world, LatentDistance()), Stream.CHANCE.rng(0, steps)
     search.begin(tasks)
     trip = Trip([tasks.start], [], [], tasks.goal)
     for t in range(steps):

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from envs.observe import show
+from envs.streams import Stream
 from eval.rollouts import encode_frames
 
 BOARDS = 256
@@ -17,7 +18,7 @@ SMALL = 0.02  # below this share of a random pair, two boards are all but the sa
 def one_object_gaps(model, world, boards: int = BOARDS) -> np.ndarray:
     """For each object, the mean squared latent distance of boards that differ in it alone (another colour, another cell),
     as a share of that of two random boards.  (N,), the same boards for every model."""
-    rng = np.random.default_rng(0)
+    rng = Stream.GAPS.rng()
     some = world.reset(boards, rng, "train")
     base = encode_frames(model, show(world, some)).flatten(1).double()
     order = torch.from_numpy(np.roll(np.arange(boards), 1))

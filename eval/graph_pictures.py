@@ -16,6 +16,10 @@ TITLES = {
     "edges": ("Learned edges", "probability of the edge"),
     "reach": ("Reach", "how far an object moves under a command on another, as a share of one on itself"),
 }
+COUNTS = {
+    "faint_paths": "paths that hardly show", "true_paths": "of paths",
+    "vacuous_edges": "edges that hardly show", "true_edges": "of edges",
+}  # fmt: skip
 
 
 def graph_section(results: dict) -> str:
@@ -39,23 +43,28 @@ def _figure(results: dict, name: str) -> str:
         closure |= (closure.astype(int) @ closure.astype(int)) > 0
     score, threshold = np.array(found[name]["score"]), found[name]["threshold"]
     numbers = ", ".join(f"{label} {m[f'structure/{name}/{key}']:.0f}" for key, label in
-                        (("shd", "SHD"), ("precision", "precision"), ("recall", "recall"), ("auroc", "AUROC")))  # fmt: skip
+                        (("auroc", "AUROC"), ("shd", "SHD"), ("precision", "precision"), ("recall", "recall")))  # fmt: skip
     vacuous = true & (np.array(found.get("strength", np.ones(true.shape))) < VACUOUS)
     spare = np.array(found["faint"], bool) if name == "reach" else vacuous
-    note = f"; {int(spare.sum())} that hardly show in the true model itself left out, dotted" if spare.any() else ""
+    note, whole = "", closure if name == "reach" else true
+    if spare.any():
+        left = m.get(f"structure/{name}/shown/shd")  # runs of before left them out of all numbers
+        note = f"; {int(spare.sum())} of {int(whole.sum())} hardly show in the true model itself (dotted)"
+        note += " and are left out" if left is None else f", SHD without them {left:.0f}"
     return (
         f"<figure><figcaption><b>{title}</b>: {numbers}{escape(note)}. Score: {what}; an edge above {threshold:g}."
-        f"</figcaption>{_drawing(closure if name == 'reach' else true, score, threshold, spare)}</figure>"
+        f"</figcaption>{_drawing(whole, score, threshold, spare)}</figure>"
     )
 
 
 def graph_gallery(scored: dict[Path, dict]) -> str:
     """Numbers of every run that found a graph, and the likeliest kind of graph of one run for each env, model and loss."""
     found = {f: r for f, r in scored.items() if any(name in (r.get("structure") or {}) for name in TITLES)}
-    keys = [(name, key) for name in TITLES for key in ("shd", "auroc") if any(name in r["structure"] for r in found.values())]
+    kinds = [name for name in TITLES if any(name in r["structure"] for r in found.values())]
+    keys = [f"{name}/{key}" for name in kinds for key in ("auroc", "shd", "shown/shd")] + list(COUNTS)
     rows, drawings, drawn = [], [], set()
     for folder, r in found.items():
-        numbers = [r["metrics"].get(f"structure/{name}/{key}") for name, key in keys]
+        numbers = [r["metrics"].get(f"structure/{key}") for key in keys]
         rows.append([escape(word) for word in (folder.name, r["env"], r["model"], r["loss"])]
                     + ["" if value is None else f"{value:.0f}" for value in numbers])  # fmt: skip
         group = (r["env"], r["model"], r["loss"])
@@ -64,7 +73,8 @@ def graph_gallery(scored: dict[Path, dict]) -> str:
             name = next(name for name in TITLES if name in r["structure"])
             what = escape(f"{r['env']}: {r['model']} + {r['loss']}".replace("_", " "))
             drawings.append(f"<div><h3>{what}</h3>{_figure(r, name)}</div>")
-    header = ["run", "env", "model", "loss", *(f"{name} {key.upper()}" for name, key in keys)]
+    labels = [COUNTS.get(key) or key.replace("shown/shd", "shd, those that show").replace("/", " ") for key in keys]
+    header = ["run", "env", "model", "loss", *labels]
     if not found:
         return ""
     shown = f'<p class="soft">{KEY}</p><div class="graphs">{"".join(drawings)}</div>'

@@ -25,6 +25,7 @@ from envs.collect import collect
 from envs.graphs import ancestors
 from envs.observe import recorded, show
 from envs.problem import Problem
+from envs.streams import Stream
 from eval.ceilings import SAMPLES
 from eval.page import write_whole
 from eval.rollouts import actions_of, encode_frames, rollout
@@ -100,12 +101,12 @@ def measure(model, world, obs, action, state, nodes: list[int], sigma: float, se
     actions = actions_of(action[:, None], world.spec)
     masks, predictions = [], []
     for n in nodes:
-        rng = np.random.default_rng([seed, n])
+        rng = Stream.NOISY.rng(seed, n)
         masks.append(draw_noisy(len(factors), world.num_objects, n, rng))
         shown = add_noise(factors, masks[-1], sigma, rng)
         predictions.append(rollout(model, encode_frames(model, shown), actions))
     told = tells_color(model, world, torch.stack(predictions), after)
-    truth = truth_tells(world, boards, action, after, np.random.default_rng(seed))
+    truth = truth_tells(world, boards, action, after, Stream.NOISY_TRUTH.rng(seed))
     painted = world.paint(boards, action).colors == after.colors
     metrics = {}
     for n, noisy, right in zip(nodes, masks, told):

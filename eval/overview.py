@@ -64,8 +64,9 @@ def _best(scored: dict[Path, dict]) -> str:
         rows.append([escape(env), escape(budget), f"{pool:,}", str(len(runs)), *(_winner(runs, key) for key in keys)])
     header = ["env", "budget", "pool", "runs", "H@1, last step", "what-if H@1, 1 step", "success, last step"]
     return table(header, rows, text_columns=2) + (
-        '<p class="soft">The single best run of each, in percent, with its ceiling where chance decides (chemistry); each env '
-        "may hold several drawn worlds with ceilings of their own. The best of many is lucky: means over seeds stand below.</p>"
+        '<p class="soft">The single best run of each, in percent, with its ceiling (exact Bayes) where chance decides and the world '
+        "is small; each env may hold several drawn worlds with ceilings of their own. The best of many is lucky: means over "
+        "seeds stand below.</p>"
     )
 
 
@@ -74,8 +75,10 @@ def _winner(runs: list[dict], key: str) -> str:
     if not having:
         return "-"
     best = max(having, key=lambda r: r["metrics"][key])
-    ceiling = best["metrics"].get(key.replace("test/", "ceiling/")) if key.startswith("test/") else None
+    ceiling = best["metrics"].get(key.replace("test/", "bayes/")) if key.startswith("test/") else None
     of = f" of {ceiling:.1f}" if ceiling is not None else ""
+    painted = best["metrics"].get(key.replace("success", "floor/painter")) if key.startswith("plan/") else None
+    of += f", painting by number {painted:.1f}" if painted is not None else ""
     who = f"{best['model']} + {best['loss']}".replace("_", " ")
     return f"{best['metrics'][key]:.1f}{of} <small>{escape(who)}</small>"
 
@@ -145,8 +148,9 @@ def agents_section(folders: list[Path], root: Path) -> str:
             played.append([name, *(protocols.get(f"P{i}", "") for i in range(13))])
             continue
         shown = [[f"{metrics[key]:.1f}" if key in metrics else "" for key in (f"{part}/h{h}" for h in HORIZONS)] for part in
-                 ("plan/success", "plan/true/greedy", "plan/floor/random")]  # fmt: skip
-        planned.append([name, *(" / ".join(part) for part in shown)])
-    header = ["run", *(f"{name} {' / '.join(map(str, HORIZONS))}" for name in ("success", "greedy, true world", "random"))]
+                 ("plan/success", "plan/true/greedy", "plan/floor/painter", "plan/floor/random")]  # fmt: skip
+        planned.append([name, *(" / ".join(part) if any(part) else "" for part in shown)])
+    header = ["run", *(f"{name} {' / '.join(map(str, HORIZONS))}" for name in
+               ("success", "greedy, true world", "painting by number", "random"))]
     goals = table(header, planned) if planned else ""
     return goals + (table(["fractional success at the last step", *(f"P{i}" for i in range(13))], played) if played else "")

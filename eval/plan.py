@@ -30,7 +30,9 @@ from eval.causes_first import ordered_distance
 from eval.ceilings import has_ceiling
 from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_distance
 from eval.page import write_whole
-from eval.planning import CausesFirst, LatentSearch, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach
+from eval.planning import (
+    CausesFirst, LatentSearch, LowestWrong, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach,
+)  # fmt: skip
 from eval.runs import load_run, read_results
 from eval.terminal import print_table
 from models.reward import LatentDistance
@@ -46,6 +48,7 @@ PLANNERS = {
 BASELINES = {
     "true/greedy": "for comparison: greedy, true world and distance",
     "true/replay": "for comparison: replay of the actions that made the goal",
+    "floor/painter": "floor: paint the lowest wrong number",
     "floor/random": "floor: random actions",
     "floor/noop": "floor: doing nothing",
 }
@@ -90,6 +93,8 @@ def reached(world, tasks: Tasks, policies: dict[str, Policy], seed: int) -> tupl
     every |= {"true/greedy": TrueGreedy(world, seed), "floor/random": Random(world, seed)}
     if has_ceiling(world):  # elsewhere it never fails
         every["true/replay"] = Replay()
+    if hasattr(world, "paint"):
+        every["floor/painter"] = LowestWrong(world)
     metrics, timing = {}, {}
     for name, policy in every.items():
         start = time.monotonic()

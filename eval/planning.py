@@ -12,12 +12,11 @@ import torch
 from envs.boards import Boards, walk_to_goal
 from envs.observe import show
 from envs.problem import Problem
+from envs.streams import Stream
 from eval.rollouts import actions_of, encode_frames
 
 ROWS = 16384  # latents that are stepped at a time
 SAMPLES = 16  # of chance, where the true world plans
-# Streams of random numbers, apart from each other and from data's.
-TASKS, CHANCE, RANDOM, GREEDY, SIMULATOR, EPISODES = range(7001, 7007)
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Tasks:
 
 def draw_tasks(world, episodes: int, horizon: int, seed: int, mode: str = "train", may_equal_start: bool = False) -> Tasks:
     """Fresh boards with goals `horizon` random actions away; the same for every model."""
-    rng = np.random.default_rng([TASKS, seed, horizon])
+    rng = Stream.TASKS.rng(seed, horizon)
     start = world.reset(episodes, rng, mode)
     return Tasks(start, *walk_to_goal(world, start, rng, horizon, may_equal_start))
 
@@ -49,7 +48,7 @@ class Policy(Protocol):
 
 def reach(world, tasks: Tasks, policy: Policy, seed: int) -> np.ndarray:
     """Which goals stand after exactly as many steps as made them, (E,) bool. Chance is the same for every policy."""
-    rng, boards = np.random.default_rng([CHANCE, seed, tasks.horizon]), tasks.start
+    rng, boards = Stream.CHANCE.rng(seed, tasks.horizon), tasks.start
     policy.begin(tasks)
     for t in range(tasks.horizon):
         noise = world.noise(len(boards), rng)
@@ -87,12 +86,30 @@ class Random:
     """Floor."""
 
     def __init__(self, world, seed: int) -> None:
-        self.choices, self.rng = world.spec.action_size, np.random.default_rng([RANDOM, seed])
+        self.choices, self.rng = world.spec.action_size, Stream.RANDOM.rng(seed)
 
     def begin(self, tasks: Tasks) -> None: ...
 
     def act(self, boards: Boards, remaining: int) -> np.ndarray:
         return self.rng.integers(0, self.choices, len(boards))
+
+
+class LowestWrong:
+    """Floor: the lowest-numbered object of a wrong colour is painted; where none is wrong, the last one.
+
+    It knows no causes. Where objects are numbered in causal order it puts causes before effects all the same.
+    """
+
+    def __init__(self, world) -> None:
+        self.num_colors = world.num_colors
+
+    def begin(self, tasks: Tasks) -> None:
+        self.goal = tasks.goal
+
+    def act(self, boards: Boards, remaining: int) -> np.ndarray:
+        wrong = boards.colors != self.goal.colors
+        first = np.where(wrong.any(1), wrong.argmax(1), wrong.shape[1] - 1)
+        return first * self.num_colors + self.goal.colors[np.arange(len(first)), first].astype(np.int64)
 
 
 class Replay:
@@ -109,7 +126,7 @@ class TrueGreedy:
     """One step ahead with the true world and the true distance."""
 
     def __init__(self, world, seed: int) -> None:
-        self.world, self.rng = world, np.random.default_rng([GREEDY, seed])
+        self.world, self.rng = world, Stream.GREEDY.rng(seed)
 
     def begin(self, tasks: Tasks) -> None:
         self.goal = tasks.goal
@@ -122,7 +139,7 @@ class Simulator:
     """The true world says what every action would show; encoder and distance choose. No transition has a part in it."""
 
     def __init__(self, model, world, distance, seed: int) -> None:
-        self.model, self.world, self.distance, self.rng = model, world, distance, np.random.default_rng([SIMULATOR, seed])
+        self.model, self.world, self.distance, self.rng = model, world, distance, Stream.SIMULATOR.rng(seed)
 
     def begin(self, tasks: Tasks) -> None:
         self.goal = encode_frames(self.model, show(self.world, tasks.goal))

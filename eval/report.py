@@ -49,12 +49,12 @@ def write_report(folder: str | Path) -> Path:
 
 def _scores(results: dict) -> str:
     header, rows = table_rows(results)
-    bounds = [label.strip().startswith(("floor", "ceiling", "comparison")) for label, *_ in rows]
+    bounds = [label.strip().startswith(("floor", "ceiling", "true model", "comparison")) for label, *_ in rows]
     classes = ["bound" if bound else "" for bound in bounds]
     classes[0] = "first"
     rows = [[escape(cell) for cell in row] for row in rows]
     return "<h2>Scores</h2>" + table(header, rows, classes) + (
-        '<p class="soft">In italics: what needs no model at all (floor); copying and painting are done in the model\'s own latents. Where chance decides, the ceiling is the true causal model itself, the better of its likeliest outcome and its mean over 128 samples; a good model passes it by some tenths, by luck.</p>'
+        '<p class="soft">In italics: what needs no model at all (floor); copying and painting are done in the model\'s own latents. Where chance decides, the ceiling is exact Bayes: the likeliest candidate of the pool under the true tables, which no model can be expected to pass. Worlds too large for that show what the true model scores in one-hot colours, which is no ceiling. Counterfactual scores have no ceiling there either: they depend on the metric of the latents that are asked.</p>'
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from envs.observe import show
+from envs.streams import Stream
 from eval.rollouts import actions_of, encode_frames, rollout
 
 STATES = 500  # episodes asked about
@@ -35,7 +36,7 @@ class BoardScore(NamedTuple):
 
 def alternatives(world, state: np.ndarray, action: np.ndarray, horizon: int) -> Alternatives:
     """Candidates of the first STATES episodes, the same for every run.  state (M, T+1, N, F), action (M, T+1)."""
-    rng = np.random.default_rng([horizon, 1])
+    rng = Stream.ALTERNATIVES.rng(horizon)
     state, action = state[:STATES], action[:STATES]
     count = len(state)
     truth = world.unpack(state[:, horizon])

@@ -33,6 +33,7 @@ from envs.collect import collect
 from envs.frames import frame_ids
 from envs.observe import recorded, show
 from envs.problem import Problem
+from envs.streams import Stream
 from eval.ceilings import ceilings, has_ceiling
 from eval.gaps import one_object_gaps
 from eval.page import write_whole
@@ -152,10 +153,10 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
         metrics["test/weakest_slot"] = weakest_slot(start)
     metrics["test/smallest_gap"] = float(one_object_gaps(model, world).min())
     if counterfactuals:
-        chosen = np.random.default_rng(0).permutation(count)[:counterfactuals]  # the same states for every run
+        chosen = Stream.ASKED.rng().permutation(count)[:counterfactuals]  # the same states for every run
         protocol["counterfactual_states"], protocol["counterfactual_actions"] = len(chosen), world.spec.action_size
         for h in horizons:
-            rng = np.random.default_rng([h])
+            rng = Stream.WHAT_IF.rng(h)
             ranked = what_if_ranks(model, world, obs[chosen, 0], state[chosen, 0], action[chosen], h, rng)
             for name, result in zip(("test", "floor/copy"), ranked):
                 result = result.ravel()

@@ -7,6 +7,7 @@ import torch
 
 from envs.frames import frame_ids
 from envs.observe import show
+from envs.streams import Stream
 from eval.page import picture, strip
 from eval.ranking import ranks
 from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, what_if, what_if_ranks
@@ -58,7 +59,7 @@ def rollout_strips(model, world, obs, pixels, action, horizon: int, cases: int =
     start, last = encode_frames(model, obs[:, 0]), encode_frames(model, obs[:, horizon])
     actions = actions_of(action[:, :horizon], world.spec)
     rank = ranks(rollout(model, start, actions), last, groups=frame_ids(obs[:, horizon]))
-    shown = choose(rank, cases, np.random.default_rng(0))
+    shown = choose(rank, cases, Stream.PICTURES.rng())
     with torch.inference_mode():
         paths = model.rollout(start[shown].to(model.device), actions[shown].to(model.device)).cpu()
     predicted = np.empty((len(shown), horizon, *pixels.shape[2:]), np.uint8)
@@ -108,10 +109,10 @@ def what_if_strip(model, world, pixels, state, action, look: int = 200) -> Strip
     meets = sum(seen.astype(int) for seen in events.values()).reshape(count * world.spec.num_objects, per_block).sum(1)
     row, block = divmod(int(meets.argmax()), world.spec.num_objects)
     one = (pixels[[row]], state[[row]], action[[row]])
-    sequences, boards, outcome = what_if(world, one[1], one[2], 1, np.random.default_rng(0))
+    sequences, boards, outcome = what_if(world, one[1], one[2], 1, Stream.WHAT_IF.rng(1))
     frames, outcomes = world.render(boards), show(world, boards)
     obs = show(world, world.unpack(one[1]))
-    wrong = what_if_ranks(model, world, obs, *one[1:], 1, np.random.default_rng(0)).model[0] > 0
+    wrong = what_if_ranks(model, world, obs, *one[1:], 1, Stream.WHAT_IF.rng(1)).model[0] > 0
     start = encode_frames(model, obs).expand(choices, -1, -1)
     predicted = rollout(model, start, actions_of(sequences[0], world.spec))
     names = frame_ids(outcomes)

@@ -6,7 +6,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from envs.boards import Boards, draw_goal
 from envs.observe import show
-from eval.planning import EPISODES
+from envs.streams import Stream
 
 STOCK = 4096  # tasks drawn at a time: a walk of one board costs as much as one of hundreds
 
@@ -33,7 +33,7 @@ class GoalEpisodes(VecEnv):
 
     def __init__(self, world, num_envs: int, longest: int, seed: list[int]) -> None:
         self.world, self.longest, self.render_mode = world, longest, None
-        self.rng = np.random.default_rng([EPISODES, *seed])
+        self.rng = Stream.EPISODES.rng(*seed)
         self.steps, self.reward, self.episodes, self.reached = 0, 0.0, 0, 0
         self._draw()
         first, *others = glimpse(world, self._start.take(np.arange(1)))[0].shape

@@ -85,7 +85,7 @@ def test_chemistry_from_pixels(command_here, small, tmp_path):
     done = command_here("train/fit.py", *small, *few, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     results = json.loads((tmp_path / "r" / "run" / "results.json").read_text())
-    for name in ("ceiling/hits@1/h10", "ceiling/board_hits@1/h5", "ceiling/success/greedy/h1", "floor/paint/hits@1/h1",
+    for name in ("bayes/hits@1/h10", "bayes/board_hits@1/h5", "ceiling/success/greedy/h1", "floor/paint/hits@1/h1",
                  "test/accuracy/h1", "test/smallest_gap", "structure/reach/shd", "structure/direct/shd"):  # fmt: skip
         assert name in results["metrics"], name
     assert "Causal graph" in (tmp_path / "r" / "run" / "report.html").read_text()

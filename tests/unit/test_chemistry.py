@@ -153,7 +153,7 @@ def test_same_noise_same_outcome(kind):
 
 def test_other_noise_other_outcome():
     """Chance decides: of 500 boards many end otherwise in other noise, and those without descendants acted on never."""
-    world = ChemistryWorld(skewness=1.0)
+    world = ChemistryWorld(skewness=1.0, numbering="causal")
     boards, action = world.reset(500, RNG(0)), RNG(1).integers(0, 25, 500)
     one, other = (world.step(boards, action, world.noise(500, RNG(seed)))[0].colors for seed in (2, 3))
     differs = (one != other).any(1)
@@ -177,7 +177,7 @@ def test_counterfactuals_by_simulation(graph):
 
 def test_counterfactuals_share_their_chance():
     """Two causes set to what they are: a collider's child then ends in one colour whichever of them was acted on."""
-    world = ChemistryWorld(graph="collider5", skewness=1.0)
+    world = ChemistryWorld(graph="collider5", skewness=1.0, numbering="causal")
     boards, noise = world.reset(300, RNG(0)), world.noise(300, RNG(1))
     ends = [world.step(boards, i * 5 + boards.colors[:, i], noise)[0].colors for i in range(4)]
     assert all(np.array_equal(ends[0], end) for end in ends[1:])
@@ -211,7 +211,7 @@ def test_effects_are_expected_where_there_are_arrows():
     """The event 'effect' names the actions on objects that cause another."""
     found = {}
     for graph in ("chain5", "collider5", "empty5", "0->{3-4}"):
-        world = ChemistryWorld(graph=graph)
+        world = ChemistryWorld(graph=graph, numbering="causal")
         found[graph] = world.events(world.reset(5, RNG(0)), np.arange(5) * 5)["effect"].tolist()
     assert found == {
         "chain5": [True] * 4 + [False], "collider5": [True] * 4 + [False], "empty5": [False] * 5,
@@ -263,7 +263,7 @@ def test_fresh_boards_have_nothing_on_its_way():
 
 def test_a_delayed_effect_in_the_world():
     """With delay 3 and no second action nearby, only the acted object differs for two steps, and effects begin on the third."""
-    world = ChemistryWorld(num_objects=3, graph="0->1", delay=3, skewness=0)
+    world = ChemistryWorld(num_objects=3, graph="0->1", delay=3, skewness=0, numbering="causal")
     boards = world.reset(400, RNG(0))
     start, rng = boards.colors.copy(), RNG(1)
     actions = [np.zeros(400, int), *[10 + boards.colors[:, 2]] * 4]  # then object 2, which causes nothing, keeps its colour
@@ -309,7 +309,7 @@ def test_a_graph_may_be_given_in_four_ways():
 
 def test_a_graph_against_the_index_order():
     """An adjacency with the arrow 2->0 makes a world in which acting on 2 reaches 0."""
-    world = ChemistryWorld(3, graph=[[0, 0, 1], [0, 0, 0], [0, 0, 0]], skewness=0)
+    world = ChemistryWorld(3, graph=[[0, 0, 1], [0, 0, 0], [0, 0, 0]], skewness=0, numbering="causal")
     boards = world.reset(200, RNG(0))
     after, _ = world.step(boards, np.full(200, 2 * 5), world.noise(200, RNG(1)))
     changed = (after.colors != boards.colors).mean(0)
@@ -323,6 +323,7 @@ REFUSALS = {
     "colours": ({"num_colors": 11}, "tells 2 to 10 colours apart, got 11; set num_colors="),
     "one colour": ({"num_colors": 1}, "tells 2 to 10 colours apart, got 1; set num_colors="),
     "movement": ({"movement": "dynamik"}, "no movement 'dynamik': did you mean 'dynamic'"),
+    "numbering": ({"numbering": "casual"}, "no numbering 'casual': did you mean 'causal'"),
     "redraw": ({"redraw": "chnged"}, "no redraw 'chnged': did you mean 'changed'"),
     "skewness": ({"skewness": -1}, "a finite number >= 0, got -1"),
     "preset": ({"graph": "chian5"}, "no graph preset 'chian5': did you mean 'chain'"),

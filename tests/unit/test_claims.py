@@ -78,7 +78,7 @@ def test_the_collider_with_and_without_its_ceiling(cfg):
     """Best as it is, and worst as a share of what can be had."""
     for row in PHYSICS[:4]:
         for graph, got, ceiling in (("collider", 60.0, 90.0), ("chain", 50.0, 55.0), ("full", 48.0, 50.0)):
-            put(cfg, row, f"chemistry_{graph}5", **{H1: got, "ceiling/hits@1/h10": ceiling})
+            put(cfg, row, f"chemistry_{graph}5", **{H1: got, "bayes/hits@1/h10": ceiling})
     assert found(cfg, "10 steps as it is").holds is True and found(cfg, "as a share").holds is False
 
 

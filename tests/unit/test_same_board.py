@@ -10,6 +10,7 @@ from eval.same_board import OTHERS, STATES, alternatives, score_alternatives
 RNG = np.random.default_rng
 COUNT, LENGTH = 120, 3
 KINDS = {"static": {}, "dynamic": {"movement": "dynamic"}, "delayed": {"delay": 1, "graph": "full5"}}
+CAUSAL = {"numbering": "causal"}  # effects lead to larger numbers
 
 
 def episodes(world, count=COUNT, seed=0):
@@ -26,7 +27,7 @@ def episodes(world, count=COUNT, seed=0):
 @pytest.fixture(scope="module", params=KINDS)
 def case(request):
     """A world, its episodes and their candidates after LENGTH actions."""
-    world = ChemistryWorld(**KINDS[request.param])
+    world = ChemistryWorld(**KINDS[request.param], **CAUSAL)
     state, action = episodes(world)
     return world, state, action, alternatives(world, state, action, LENGTH)
 
@@ -181,7 +182,7 @@ def test_scale_does_not_matter(case, scale):
 
 def test_no_two_of_ten_colours_are_confused():
     """Among a hundred possible boards of two objects the candidates keep every distinct one, and no index leads to another."""
-    world = ChemistryWorld(2, 10, "0->1", skewness=0)
+    world = ChemistryWorld(2, 10, "0->1", skewness=0, numbering="causal")
     state, action = episodes(world)
     pool = alternatives(world, state, action, 1)
     colors = pool.boards.colors[pool.members]

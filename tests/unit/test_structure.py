@@ -7,8 +7,8 @@ import torch
 from envs.chemistry import ChemistryWorld
 from envs.frames import frame_ids
 from envs.graphs import ancestors, preset
-from eval.direct_edges import THRESHOLD, VACUOUS, leave_one_out, strengths
-from eval.graph_pictures import graph_section
+from eval.direct_edges import SEEN, THRESHOLD, VACUOUS, changes, leave_one_out, strengths
+from eval.graph_pictures import graph_gallery, graph_section
 from eval.structure import MOVES, answers, compare, measure_structure, true_answers
 
 TRUE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], bool)
@@ -27,7 +27,7 @@ def test_compare_leaves_out():
     """An ignored entry counts neither way."""
     ignore = np.zeros((3, 3), bool)
     ignore[2, 1] = True
-    assert compare(np.array([[0, 0, 0], [0.9, 0, 0], [0, 0, 0]]), TRUE, 0.5, ignore) == (0, 100, 100, 100)
+    assert compare(np.array([[0, 0, 0], [0.9, 0, 0], [0, 0, 0]]), TRUE, 0.5, ignore) == (100, 0, 100, 100)
 
 
 def test_constant_scores_know_nothing():
@@ -121,7 +121,7 @@ class Oracle:
 
 def test_slots_are_matched_by_their_answers():
     """Slots in any order are found again, and what answers is what the true graph reaches."""
-    world = ChemistryWorld(num_objects=4, num_colors=3, graph="chain4", scm_seed=3)
+    world = ChemistryWorld(num_objects=4, num_colors=3, graph="chain4", scm_seed=3, numbering="causal")
     boards = world.reset(256, np.random.default_rng(1))
     model = Oracle(world)
     model.know(boards)
@@ -163,6 +163,37 @@ def test_pictures():
     assert graph_section({"metrics": {}}) == ""
     silent = graph_section({"structure": {"why": "nobody answers", "true": TRUE.astype(int).tolist()}, "metrics": {}})
     assert "nobody answers" in silent and "<svg" not in silent
+
+
+def test_nothing_is_left_out_in_silence(tmp_path):
+    """Both numbers of a graph and how many edges hardly show stand on the page: 4 of 10 paths were left out of 'SHD 0'."""
+    structure = {"why": "predicted slots", "true": TRUE.astype(int).tolist(), "strength": (TRUE * [0.1, 0.01, 0.1]).tolist(),
+                 "direct": {"score": (TRUE * [0.1, 0, 0.1]).tolist(), "threshold": 0.01}}  # fmt: skip
+    metrics = {f"structure/direct/{part}{key}": 1.0 - bool(part) for key in ("shd", "precision", "recall", "auroc")
+               for part in ("", "shown/")}  # fmt: skip
+    metrics |= {"structure/vacuous_edges": 1.0, "structure/true_edges": 2.0}
+    results = {"structure": structure, "metrics": metrics, "env": "e", "model": "codes", "loss": "l"}
+    page = graph_section(results)
+    assert "AUROC 1, SHD 1" in page and "1 of 2 hardly show" in page and "SHD without them 0" in page
+    gallery = graph_gallery({tmp_path: results})
+    assert gallery.index("direct auroc") < gallery.index("direct shd<") < gallery.index("direct shd, those that show")
+    assert "edges that hardly show" in gallery
+
+
+CHAIN = np.zeros((5, 5), int)
+CHAIN[[0, 4, 1, 2], [3, 0, 4, 1]] = 1  # 3->0->4->1->2
+WEAK = {"chain": {"graph": CHAIN.tolist(), "numbering": "causal"}, "full": {"num_objects": 4, "graph": "full4"}}
+
+
+@pytest.mark.parametrize("name", WEAK)
+def test_paths_that_hardly_move_are_tested_too(name):
+    """A true edge was never tested where its path hardly shows in the model's expectation; that codes change under the
+    command shows it all the same: every path is seen, and nothing else."""
+    world, rng = ChemistryWorld(**WEAK[name]), np.random.default_rng(0)
+    before, action = world.reset(20_000, rng), rng.integers(0, world.spec.action_size, 20_000)
+    after, _ = world.step(before, action, world.noise(20_000, rng))
+    share = changes(before.colors, after.colors, action // 5)
+    assert np.array_equal((share > SEEN) & ~np.eye(len(share), dtype=bool), ancestors(world.parents))
 
 
 def test_delayed_worlds_are_not_asked():
