@@ -45,7 +45,7 @@ class SlotDecoder(nn.Module):
     ):
         super().__init__()
         self.map_size = _map_shape(size, factors, board)
-        self.mlp = mlp(width, hidden, prod(self.map_size), first=LatentLinear)
+        self.mlp = mlp(width, hidden, prod(self.map_size), LatentLinear, nn.Linear, nn.Linear)
         self.paint = nn.Identity() if factors else painter(size, num_objects, hidden)
 
     def forward(self, latent: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ class FlatDecoder(nn.Module):
     ):
         super().__init__()
         self.shape = (num_objects, *_map_shape(size, factors, board))
-        self.mlp = mlp(num_objects * width, hidden, prod(self.shape), first=LatentLinear)
+        self.mlp = mlp(num_objects * width, hidden, prod(self.shape), LatentLinear, nn.Linear, nn.Linear)
         self.paint = nn.Identity() if factors else painter(size, num_objects, hidden)
 
     def forward(self, latent: Tensor) -> Tensor:

@@ -14,18 +14,14 @@ from models.interfaces import Latent
 from models.precision import LatentLinear
 
 
-def mlp(inputs: int, hidden: int, outputs: int, first: type = nn.Linear, last: type = nn.Linear) -> nn.Sequential:
+def mlp(inputs: int, hidden: int, outputs: int, *layers: type) -> nn.Sequential:
     """The paper's three-layer perceptron, layer norm before its last activation.
 
-    first, last: classes of the outer layers; LatentLinear where the layer reads or writes latents.
+    layers: the classes of its three linear layers; LatentLinear where single precision matters.
     """
+    first, second, third = layers
     return nn.Sequential(
-        first(inputs, hidden),
-        nn.ReLU(),
-        nn.Linear(hidden, hidden),
-        nn.LayerNorm(hidden),
-        nn.ReLU(),
-        last(hidden, outputs),
+        first(inputs, hidden), nn.ReLU(), second(hidden, hidden), nn.LayerNorm(hidden), nn.ReLU(), third(hidden, outputs)
     )
 
 
@@ -75,7 +71,7 @@ class SlotEncoder(nn.Module):
         else:
             self.maps, numbers = extractor(size, num_objects, channels), prod(map_shape(size, board))
         self.look = nn.Linear(2 * channels, looks) if looks else None
-        self.mlp = mlp(numbers + looks, hidden, width, last=LatentLinear)
+        self.mlp = mlp(numbers + looks, hidden, width, *[LatentLinear] * 3)
 
     def forward(self, obs: Tensor) -> Latent:
         if self.look is None:
@@ -103,7 +99,7 @@ class FlatEncoder(nn.Module):
     ):
         super().__init__()
         self.maps, numbers = _maps(size, num_objects, channels, factors, board)
-        self.mlp = mlp(num_objects * numbers, hidden, num_objects * width, last=LatentLinear)
+        self.mlp = mlp(num_objects * numbers, hidden, num_objects * width, *[LatentLinear] * 3)
 
     def forward(self, obs: Tensor) -> Latent:
         return Latent(self.mlp(self.maps(obs).flatten(1))[:, None])
@@ -126,7 +122,7 @@ class VariationalEncoder(nn.Module):
     ):
         super().__init__()
         self.maps, numbers = _maps(size, num_objects, channels, factors, board)
-        self.mlp = mlp(num_objects * numbers, hidden, 2 * num_objects * width, last=LatentLinear)
+        self.mlp = mlp(num_objects * numbers, hidden, 2 * num_objects * width, *[LatentLinear] * 3)
 
     def forward(self, obs: Tensor) -> Latent:
         mean, logvar = self.mlp(self.maps(obs).flatten(1))[:, None].chunk(2, -1)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.precision import InSinglePrecision
+from models.precision import exact_product
 
 
 class StackedLinear(nn.Module):
@@ -24,8 +24,11 @@ class StackedLinear(nn.Module):
         return torch.baddbmm(self.bias, x, self.weight)
 
 
-class LatentStackedLinear(InSinglePrecision, StackedLinear):
-    """The same for latents: it writes them, or reads them."""
+class LatentStackedLinear(StackedLinear):
+    """The same for latents: its output is computed in single precision."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return exact_product(x, self.weight, self.bias)
 
 
 class StackedLayerNorm(nn.Module):
