@@ -12,8 +12,12 @@ Writes adaptation.json into each run folder and the page adaptation.html into th
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("adaptation", "eval.adaptation:run", __doc__))  # what stands below is imported for the work alone
 
 import json
 
@@ -152,9 +156,3 @@ def run(cfg) -> None:
     header, rows = table_rows(results)
     print_table(header, rows, caption(results))
     print(write_page(results, Path(folders[0]) / "adaptation.html"))
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("adaptation", run, __doc__)

@@ -11,8 +11,12 @@ graph: a model that reads causes alone is not disturbed. Writes noisy.json into 
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("noisy", "eval.noisy:run", __doc__))  # what stands below is imported for the work alone
 
 import json
 
@@ -178,9 +182,3 @@ def run(cfg) -> None:
         raise Problem("no run given; name a run folder: python eval/noisy.py run=runs/<name>")
     asked = {key: cfg[key] for key in ("split", "data_dir", "episodes", "sigma", "seed")}
     print_noisy(noisy_run(cfg.run, nodes=list(cfg.nodes), **asked))
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("noisy", run, __doc__)

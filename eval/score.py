@@ -10,8 +10,12 @@ Writes results.json into the run folder; another split, pool or horizon than the
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("score", "eval.score:run", __doc__))  # what stands below is imported for the work alone
 
 import json
 import math
@@ -247,9 +251,3 @@ def run(cfg) -> None:
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
     for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
         print_scores(score_run(cfg.run, split, **asked))
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("score", run, __doc__)
