@@ -33,7 +33,7 @@ from eval.ceilings import SAMPLES
 from eval.page import write_whole
 from eval.rollouts import actions_of, encode_frames, rollout
 from eval.runs import config_hash, load_run
-from eval.terminal import print_table
+from eval.terminal import Steps, print_table
 
 BOARDS = 256  # whose alternatives are encoded at a time
 
@@ -103,13 +103,17 @@ def measure(model, world, obs, action, state, nodes: list[int], sigma: float, se
     boards, after = (world.unpack(s.reshape(-1, *s.shape[2:])) for s in (state[:, :-1], state[:, 1:]))
     actions = actions_of(action[:, None], world.spec)
     masks, predictions = [], []
-    for n in nodes:
-        rng = np.random.default_rng([seed, n])
-        masks.append(draw_noisy(len(factors), world.num_objects, n, rng))
-        shown = add_noise(factors, masks[-1], sigma, rng)
-        predictions.append(rollout(model, encode_frames(model, shown), actions))
-    told = tells_color(model, world, torch.stack(predictions), after)
-    truth = truth_tells(world, boards, action, after, np.random.default_rng(seed))
+    with Steps("noisy nodes", len(nodes) + 2) as progress:
+        for n in nodes:
+            rng = np.random.default_rng([seed, n])
+            masks.append(draw_noisy(len(factors), world.num_objects, n, rng))
+            shown = add_noise(factors, masks[-1], sigma, rng)
+            predictions.append(rollout(model, encode_frames(model, shown), actions))
+            progress.step(f"predictions under {n}")
+        told = tells_color(model, world, torch.stack(predictions), after)
+        progress.step("their colours")
+        truth = truth_tells(world, boards, action, after, np.random.default_rng(seed))
+        progress.step("ceiling")
     painted = world.paint(boards, action).colors == after.colors
     metrics = {}
     for n, noisy, right in zip(nodes, masks, told):

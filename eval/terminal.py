@@ -38,11 +38,13 @@ class Steps:
     def __exit__(self, *_) -> None:
         self.bar.stop()
 
-    def step(self, count: int = 1) -> None:
-        """So many steps more are done."""
-        self.done += count
-        self.bar.advance(self.task, count)
-        if self.lines and time.monotonic() - self.told > SILENCE_S:
+    def step(self, part: str | None = None) -> None:
+        """One step more is done; with it a part, where it is named."""
+        self.done += 1
+        self.bar.advance(self.task)
+        if part is not None:
+            self.part(part)
+        elif self.lines and time.monotonic() - self.told > SILENCE_S:
             self._line("")
 
     def part(self, name: str) -> None:

@@ -101,10 +101,10 @@ def _check_graph(world, transition) -> None:
         raise Problem("model.graph=learned learns effects within a step, and this env delays them; use model.graph=none or full")
 
 
-def goals_asked(cfg) -> bool:
-    """Whether goals are to be reached when the model is trained; a smoke test leaves them out where nothing is said."""
-    asked = cfg.get("goals")  # runs of before do not say
-    return cfg.trainer.name != "smoke" if asked is None else asked
+def goals_asked(now, cfg) -> bool:
+    """Whether goals are reached after training.  now: what this command says; else the run says, or else its budget."""
+    asked = now if now is not None else cfg.get("goals")  # runs of before do not say
+    return cfg.trainer.budget != "smoke" if asked is None else asked
 
 
 def run(cfg) -> dict:
@@ -127,7 +127,7 @@ def run(cfg) -> dict:
     from train.start import check_world, choose_folder, open_folder
 
     keep_freed_memory()
-    overwrite = cfg.overwrite
+    overwrite, goals = cfg.overwrite, cfg.goals
     folder, cfg = choose_folder(cfg)
     _check_pair(cfg)
     world = instantiate(cfg.env.world)
@@ -158,7 +158,7 @@ def run(cfg) -> dict:
     timing["samples_per_s"] = epochs * int((files["train"].ep_len - 1).sum()) / timing["fit_s"]
 
     results, refused = score_run(folder, timing=timing), None
-    if goals_asked(cfg) and has_goals(world):
+    if goals_asked(goals, cfg) and has_goals(world):
         try:
             results = plan_run(folder, **usual_protocol())
         except Problem as problem:  # told at the end: the scores and the report stand without it
