@@ -269,7 +269,8 @@ def run(cfg) -> None:
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/plan.py run=runs/<name>")
     asked = OmegaConf.to_container(cfg)
-    folder, data_dir, again, modes = (asked.pop(key) for key in ("run", "data_dir", "again", "mode"))
+    folder, data_dir, modes = asked.pop("run"), asked.pop("data_dir"), asked.pop("mode")
+    del asked["again"]
     for mode in modes if isinstance(modes, list) else [modes]:
-        results = plan_run(folder, data_dir, again, **asked, mode=mode)
+        results = plan_run(folder, data_dir, cfg.again, **asked, mode=mode)
         print_plans(results, PLANNERS, caption(results))

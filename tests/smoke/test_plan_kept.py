@@ -1,6 +1,8 @@
 """Planning keeps every number when it is there; `fit` ends with it, and nothing is computed twice."""
 
+import io
 import json
+from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 import torch
@@ -10,18 +12,26 @@ import eval.plan
 import eval.planning
 from eval.plan import plan_run, usual_protocol
 from eval.runs import config_hash, first_difference, load_run, save_weights
+from train.fit import goals_asked, run
 
 FEW = {"episodes": 20, "horizons": [1, 2], "reward_steps": 20}
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory, small, command):
-    """A finished small run, as trained without goals."""
-    here = tmp_path_factory.mktemp("elsewhere")
-    done = command("train/fit.py", *small, "env=physics3", "model=edge", "name=run", "data_dir=d", "runs_dir=r", cwd=here)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "plan" not in json.loads((here / "r" / "run" / "results.json").read_text()), "the budget smoke leaves goals out"
-    return here
+def fitted(tmp_path_factory, small, compose):
+    """(folder of a finished small run that reached goals under a protocol of its own, what was said)."""
+    here, said = tmp_path_factory.mktemp("elsewhere"), io.StringIO()
+    few = [*small, "env=physics3", "model=edge", "score.horizons=[1,2]", "name=run", "goals=true"]
+    cfg = compose("fit", *few, f"data_dir={here}/d", f"runs_dir={here}/r")
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
+        patch.setattr(eval.plan, "usual_protocol", lambda: usual_protocol() | FEW)
+        run(cfg)
+    return here / "r" / "run", said.getvalue()
+
+
+@pytest.fixture
+def folder(fitted):
+    return fitted[0]
 
 
 @pytest.fixture
@@ -48,9 +58,8 @@ def test_the_default_is_the_closed_loop():
     assert usual_protocol()["planners"] == ["model_closed"]
 
 
-def test_a_stopped_plan_goes_on(fitted, asked, monkeypatch, tmp_path):
+def test_a_stopped_plan_goes_on(folder, asked, monkeypatch):
     """Stopped after eight minutes, it had kept nothing. Now what is done stays, and the end is that of an unbroken one."""
-    folder = fitted / "r" / "run"
     with monkeypatch.context() as patch:
         whole = counted(patch)
         expected = plan_run(folder, again=True, **asked)["metrics"]
@@ -72,9 +81,8 @@ def test_a_stopped_plan_goes_on(fitted, asked, monkeypatch, tmp_path):
         assert rest == [*whole[4:], (1, "LatentSearch"), (2, "LatentSearch")], "floors stand already"
 
 
-def test_other_weights_are_planned_with_anew(fitted, asked, monkeypatch):
+def test_other_weights_are_planned_with_anew(folder, asked, monkeypatch):
     """What other weights reached must not stand beside this model."""
-    folder = fitted / "r" / "run"
     path = folder / "checkpoints" / "model.ckpt"
     before, plans = path.read_bytes(), set(folder.glob("checkpoints/distance-*"))
     plan_run(folder, **{**asked, "reward": "latent", "planners": ["model_closed", "model_open"]})
@@ -91,21 +99,25 @@ def test_other_weights_are_planned_with_anew(fitted, asked, monkeypatch):
     assert plans == set(folder.glob("checkpoints/distance-*"))
 
 
-def test_fit_ends_with_success(fitted, asked, command_here, small, monkeypatch):
+def test_fit_ends_with_success(fitted, asked, monkeypatch):
     """H@1, MRR and success stand together on the terminal, in results.json and on the page; eval/plan.py recognises them."""
-    monkeypatch.setattr(eval.plan, "usual_protocol", lambda: asked)
-    few = ["env=physics3", "model=edge", "name=goals", "score.horizons=[1,2]", "data_dir=d", "runs_dir=r"]
-    done = command_here("train/fit.py", *small, *few, "goals=true", cwd=fitted)
-    assert done.returncode == 0, done.stderr[-2000:]
-    folder = fitted / "r" / "goals"
+    folder, said = fitted
     results = json.loads((folder / "results.json").read_text())
     assert {"plan/success/h1", "plan/success/h2", "plan/floor/random/h1", "test/hits@1/h1"} <= results["metrics"].keys()
-    for text in (" ".join(done.stdout.split()), (folder / "report.html").read_text()):
+    for text in (" ".join(said.split()), (folder / "report.html").read_text()):
         assert all(word in text for word in ("H@1", "MRR", "RL success", "20 fresh episodes"))
-    assert "scoring test 1/4  ranking after 1 step" in done.stderr and "planning" in done.stderr
+    assert "scoring test 1/4  ranking after 1 step" in said and "planning 9/9  random, 2 steps" in said
+    monkeypatch.setattr(eval.plan, "usual_protocol", lambda: asked)
     played = counted(monkeypatch)
-    monkeypatch.chdir(fitted)
     assert plan_run(folder, **asked) == results and not played
+
+
+def test_who_asks_for_goals():
+    """This command, else the run, else its budget: a smoke test leaves them out, and runs of before do not say."""
+    smoke, quick = (OmegaConf.create({"trainer": {"budget": budget}}) for budget in ("smoke", "quick"))
+    without = OmegaConf.create({"trainer": {"budget": "quick"}, "goals": False})
+    assert [goals_asked(None, cfg) for cfg in (smoke, quick, without)] == [False, True, False]
+    assert goals_asked(True, without) and goals_asked(True, smoke) and not goals_asked(False, quick)
 
 
 def test_goals_are_no_science(compose):
@@ -115,12 +127,12 @@ def test_goals_are_no_science(compose):
     assert config_hash(with_goals) == config_hash(before) and first_difference(before, with_goals) is None
 
 
-def test_parts_of_the_batch_change_no_action(fitted):
+def test_parts_of_the_batch_change_no_action(folder):
     """On a CPU latents are stepped in parts that fit its caches, twice as fast: the same plans, bit for bit."""
     from envs.physics import PhysicsWorld
     from models.reward import LatentDistance
 
-    model, world = load_run(fitted / "r" / "run").model, PhysicsWorld(3)
+    model, world = load_run(folder).model, PhysicsWorld(3)
     found = []
     tasks = eval.planning.draw_tasks(world, 150, 3, 0)
     for rows in (16384, 1024, 100):
