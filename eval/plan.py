@@ -192,7 +192,7 @@ def usual_protocol() -> dict:
 def _file_name(asked: dict) -> str:
     """results.json for the usual protocol; another gets a name of its own and never takes that place."""
     usual = usual_protocol()
-    parts = [f"{k}{asked[k]}" for k in asked if k != "planners" and asked[k] != usual[k]]
+    parts = [f"{k}{asked[k]}" for k in asked if k in usual and k != "planners" and asked[k] != usual[k]]
     parts = ["".join(c if c.isalnum() or c in ".-_" else "" for c in part) for part in parts]
     return f"plan-{'-'.join(parts)}.json" if parts else "results.json"
 
