@@ -1,5 +1,6 @@
 """How every command starts: help, names checked with the nearest valid one, problems told in one sentence."""
 
+import importlib
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from hydra.errors import InstantiationException
 from hydra.types import RunMode
 from omegaconf import DictConfig, ListConfig
 
+from configs.help import help_page
 from configs.limits import check_values
 from envs.problem import Problem, nearest
 
@@ -103,25 +105,32 @@ def _sentence(error: Exception) -> str:
     return str(error)
 
 
-def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare: Callable | None = None) -> None:
+def _named(function: Callable | str) -> Callable:
+    """A function, or that of a text "package.module:name", which is imported now."""
+    if callable(function):
+        return function
+    module, name = function.split(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def main(config: str, run: Callable | str, help_text: str, prepare: Callable | str | None = None) -> None:
     """Compose `config` with the command line and call `run`; exit code 0 only when the job was done.
 
-    prepare: may add overrides before composition, list -> list.
+    run: config -> anything; as text "package.module:name" it is imported when the command line has been found right, so that
+    help and a mistyped name are answered at once.
+    prepare: may add overrides before composition, list -> list; a function or a text likewise.
     """
     overrides = sys.argv[1:] = _quoted(sys.argv[1:], groups(config))
     if any(flag in overrides for flag in ("-h", "--help")):
         if hasattr(signal, "SIGPIPE"):
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `--help | head` ends quietly
-        print(help_text.strip(), "\n")
-        for group, entries in groups(config).items():
-            print(f"{group}=  {', '.join(entries)}")
-        print(f"\nAll keys and defaults: configs/{config}.yaml. Sweep with -m and commas: seed=0,1,2")
+        print(help_page(HERE.resolve() / f"{config}.yaml", help_text, groups(config)))
         return
 
     def task(cfg: DictConfig) -> None:  # of a sweep each may run in another process, on another machine
         try:
             check_values(cfg)
-            run(cfg)
+            _named(run)(cfg)
         except KeyboardInterrupt:
             sys.exit("interrupted; give the same command again to go on")
         except (Problem, FloatingPointError, OSError, InstantiationException) as error:
@@ -136,7 +145,7 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
         if "hydra/launcher=submitit_slurm" in overrides and shutil.which("srun") is None:
             raise Problem("hydra/launcher=submitit_slurm needs Slurm and there is no srun here; use submitit_local or joblib")
         if prepare is not None:
-            sys.argv[1:] = prepare(overrides)
+            sys.argv[1:] = _named(prepare)(overrides)
     except Problem as problem:
         sys.exit(f"error: {problem}")
     except Exception as error:  # Hydra's own parsing errors carry their sentence

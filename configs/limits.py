@@ -86,6 +86,8 @@ LIMITS = {
     "ahead": ("true or false", lambda v: isinstance(v, bool)),
     "beam.*": ("a whole number >= 1", whole(1)),
     "goal_may_equal_start": ("true or false", lambda v: isinstance(v, bool)),
+    "again": ("true or false", lambda v: isinstance(v, bool)),
+    "goals": ("true, false or null", lambda v: isinstance(v, bool)),
     "steps": ("a whole number >= 1", whole(1)),
     "skip_frame": ("a whole number >= 1", whole(1)),
     "max_steps": ("a whole number >= 1", whole(1)),

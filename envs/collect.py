@@ -12,8 +12,12 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("collect", "envs.collect:run", __doc__))  # what stands below is imported for the work alone
 
 import hashlib
 import json
@@ -133,9 +137,3 @@ def run(cfg) -> None:
     file = collect(env, instantiate(cfg.env.world), cfg.split, cfg.data_dir)
     size, columns = file.path.stat().st_size / 1e6, ", ".join(file.columns)
     print(f"{file.path}: {len(file)} episodes of {file.ep_len[0] - 1} actions, {size:.1f} MB, columns {columns}")
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("collect", run, __doc__)

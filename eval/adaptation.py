@@ -12,8 +12,12 @@ Writes adaptation.json into each run folder and the page adaptation.html into th
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("adaptation", "eval.adaptation:run", __doc__))  # what stands below is imported for the work alone
 
 import json
 
@@ -29,7 +33,7 @@ from eval.belief import if_heavier, push_belief
 from eval.page import line_chart, page, table, write_whole
 from eval.rollouts import actions_of, encode_frames
 from eval.runs import config_hash, load_run
-from eval.terminal import print_table
+from eval.terminal import Steps, print_table
 
 BUCKET, AFTER = 10, 20  # steps
 
@@ -94,9 +98,12 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
     obs, action, state = (c.reshape(len(file), length, *c.shape[1:])[:episodes] for c in columns)
     if torch.cuda.is_available():
         model.cuda()
-    hit, pushed, step = push_hits(model, world, obs, state, action)
-    contact = world.events(world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1))["contact"]
-    belief = push_belief(world, state, action, cfg.env.drop_invalid).reshape(-1)[contact]
+    with Steps(f"adaptation of {cfg.name}", 2) as progress:
+        hit, pushed, step = push_hits(model, world, obs, state, action)
+        progress.step("predictions")
+        contact = world.events(world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1))["contact"]
+        belief = push_belief(world, state, action, cfg.env.drop_invalid).reshape(-1)[contact]
+        progress.step("ceiling")
     late = step >= AFTER
     results = {
         "run": cfg.name, "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "seed": cfg.seed,
@@ -152,9 +159,3 @@ def run(cfg) -> None:
     header, rows = table_rows(results)
     print_table(header, rows, caption(results))
     print(write_page(results, Path(folders[0]) / "adaptation.html"))
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("adaptation", run, __doc__)

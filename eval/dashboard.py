@@ -11,8 +11,12 @@ project of their own: what training mirrors live stays as it is. A run keeps its
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("dashboard", "eval.dashboard:run", __doc__))  # what stands below is imported for the work alone
 
 import hashlib
 import json
@@ -125,9 +129,3 @@ def run(cfg) -> None:
         model = made._to_model()  # what save() would send; the package has no public way to write it
         path = write_whole(root / "dashboard.json", json.dumps(json.loads(model.model_dump_json(by_alias=True)), indent=1))
         print(f"not logged in to W&B, so the workspace was written to {path}; log in and run this again to save it there")
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("dashboard", run, __doc__)

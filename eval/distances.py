@@ -11,6 +11,7 @@ from envs.problem import Problem
 from envs.streams import Stream
 from eval.rollouts import encode_frames
 from eval.runs import digest
+from eval.terminal import Steps
 from models.reward import FlatDistance, SiameseDistance
 
 HEADS = {"siamese": SiameseDistance, "flat": FlatDistance}
@@ -40,20 +41,26 @@ class Pairs:
         return self.latent[a], self.latent[b], torch.as_tensor(far, dtype=torch.float32)
 
 
-def fit_distance(kind: str, train: Pairs, valid: Pairs, steps: int, learning_rate: float, seed: int):
-    """-> (predictor in eval mode, its mean absolute error on held-out pairs, in the world's distance)."""
+def fit_distance(kind: str, train: Pairs, valid: Pairs, steps: int, learning_rate: float, seed: int, quiet: bool = True):
+    """-> (predictor in eval mode, its mean absolute error on held-out pairs, in the world's distance).
+
+    quiet: show no progress.
+    """
     torch.manual_seed(seed)
     head = HEADS[kind](train.latent[0].numel())
     optimizer = torch.optim.Adam(head.parameters(), learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     rng = Stream.PAIRS.rng(seed)
-    for _ in range(steps):
-        latent, goal, far = train.draw(BATCH, rng)
-        loss = (head(latent, goal) - far).abs().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+    with Steps("training the distance predictor", steps, quiet) as progress:
+        for _ in range(steps):
+            latent, goal, far = train.draw(BATCH, rng)
+            loss = (head(latent, goal) - far).abs().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            progress.step()
+        progress.part("done")
     with torch.no_grad():
         latent, goal, far = valid.draw(8 * BATCH, Stream.HELD_OUT_PAIRS.rng(seed))
         error = (head(latent, goal) - far).abs().mean().item()

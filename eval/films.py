@@ -23,6 +23,7 @@ from eval.planning import LatentSearch, after_every_action, draw_tasks
 from eval.rollouts import actions_of, decode_frames, encode_frames
 from eval.runs import load_run
 from eval.strips import decodes_pictures, nearest
+from eval.terminal import Steps
 from models.reward import LatentDistance
 
 EPISODES, STEPS = 100, 10  # goals tried, and random actions that made each
@@ -143,14 +144,16 @@ def chosen(scored: dict[Path, dict]) -> dict[str, list[Path]]:
 
 def films_section(scored: dict[Path, dict], per_world: int) -> str:
     """Films of the best run of every world, reached and missed in equal parts where there are both; empty for 0."""
-    parts = []
-    for folders in chosen(scored).values() if per_world else ():
-        for folder in folders[:3]:
-            try:
-                parts.append(_films_of(folder, scored[folder], per_world))
-                break
-            except Problem as problem:  # a run that can no longer be loaded leaves its place to the next
-                parts.append(f'<p class="soft">{escape(str(problem))}</p>')
+    parts, worlds = [], chosen(scored) if per_world else {}
+    with Steps("films", len(worlds), quiet=not worlds) as progress:
+        for world, folders in worlds.items():
+            for folder in folders[:3]:
+                try:
+                    parts.append(_films_of(folder, scored[folder], per_world))
+                    break
+                except Problem as problem:  # a run that can no longer be loaded leaves its place to the next
+                    parts.append(f'<p class="soft">{escape(str(problem))}</p>')
+            progress.step(world)
     return "\n".join(parts)
 
 

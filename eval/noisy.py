@@ -11,8 +11,12 @@ graph: a model that reads causes alone is not disturbed. Writes noisy.json into 
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("noisy", "eval.noisy:run", __doc__))  # what stands below is imported for the work alone
 
 import json
 
@@ -30,7 +34,7 @@ from eval.ceilings import SAMPLES
 from eval.page import write_whole
 from eval.rollouts import actions_of, encode_frames, rollout
 from eval.runs import config_hash, load_run
-from eval.terminal import print_table
+from eval.terminal import Steps, print_table
 
 BOARDS = 256  # whose alternatives are encoded at a time
 
@@ -100,13 +104,17 @@ def measure(model, world, obs, action, state, nodes: list[int], sigma: float, se
     boards, after = (world.unpack(s.reshape(-1, *s.shape[2:])) for s in (state[:, :-1], state[:, 1:]))
     actions = actions_of(action[:, None], world.spec)
     masks, predictions = [], []
-    for n in nodes:
-        rng = Stream.NOISY.rng(seed, n)
-        masks.append(draw_noisy(len(factors), world.num_objects, n, rng))
-        shown = add_noise(factors, masks[-1], sigma, rng)
-        predictions.append(rollout(model, encode_frames(model, shown), actions))
-    told = tells_color(model, world, torch.stack(predictions), after)
-    truth = truth_tells(world, boards, action, after, Stream.NOISY_TRUTH.rng(seed))
+    with Steps("noisy nodes", len(nodes) + 2) as progress:
+        for n in nodes:
+            rng = Stream.NOISY.rng(seed, n)
+            masks.append(draw_noisy(len(factors), world.num_objects, n, rng))
+            shown = add_noise(factors, masks[-1], sigma, rng)
+            predictions.append(rollout(model, encode_frames(model, shown), actions))
+            progress.step(f"predictions under {n}")
+        told = tells_color(model, world, torch.stack(predictions), after)
+        progress.step("their colours")
+        truth = truth_tells(world, boards, action, after, Stream.NOISY_TRUTH.rng(seed))
+        progress.step("ceiling")
     painted = world.paint(boards, action).colors == after.colors
     metrics = {}
     for n, noisy, right in zip(nodes, masks, told):
@@ -179,9 +187,3 @@ def run(cfg) -> None:
         raise Problem("no run given; name a run folder: python eval/noisy.py run=runs/<name>")
     asked = {key: cfg[key] for key in ("split", "data_dir", "episodes", "sigma", "seed")}
     print_noisy(noisy_run(cfg.run, nodes=list(cfg.nodes), **asked))
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("noisy", run, __doc__)

@@ -1,23 +1,30 @@
 """Does a model reach goals? A distance predictor on its frozen encoder, planners of several kinds, floors and bounds.
 
-    python eval/plan.py run=runs/edge-infonce-physics5-quick-s0
+    python eval/plan.py run=runs/edge-infonce-physics5-quick-s0                          greedy, closed loop
+    python eval/plan.py run=runs/<name> planners=[model_open,simulator,beam,untrained]   the dear ones too
     python eval/plan.py run=runs/<name> reward=flat reach=10 ahead=true planners=[model_open,simulator]   the published way
     python eval/plan.py run=runs/<name> planners=[beam] beam.width=50
 
 Goals lie exactly T random actions away and differ from the start; after exactly T actions every object must be where (or
 coloured as) the goal has it. Success, percent. Adds plan/... to the run's results.json; under another protocol than that of
-configs/plan.yaml, to plan-<what differs>.json beside it.
+configs/plan.yaml, to plan-<what differs>.json beside it. Every number is kept as soon as it is there: stopped, the same
+command goes on, and what is there already is not computed again (again=true computes it).
 """
 
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("plan", "eval.plan:run", __doc__))  # what stands below is imported for the work alone
 
 import json
 import math
 import time
+from collections.abc import Callable, Collection
 
 import torch
 from filelock import FileLock
@@ -33,8 +40,8 @@ from eval.page import write_whole
 from eval.planning import (
     CausesFirst, LatentSearch, LowestWrong, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach,
 )  # fmt: skip
-from eval.runs import load_run, read_results
-from eval.terminal import print_table
+from eval.runs import digest, load_run, read_results
+from eval.terminal import Steps, print_table
 from models.reward import LatentDistance
 
 PLANNERS = {
@@ -67,7 +74,10 @@ def _distance(model, world, cfg, env, data_dir, asked, kept: Path | None = None)
         Pairs(model, world, collect(env, world, split, data_dir or cfg.data_dir), asked["reach"], asked["ahead"])
         for split in ("train", "valid")
     ]
-    head, error = fit_distance(asked["reward"], *pairs, asked["reward_steps"], asked["reward_learning_rate"], asked["seed"])
+    settings = asked["reward_steps"], asked["reward_learning_rate"], asked["seed"]
+    head, error = fit_distance(asked["reward"], *pairs, *settings, quiet=False)
+    if not math.isfinite(error):
+        raise Problem(f"the distance predictor diverged (held-out error {error}); lower reward_learning_rate=")
     if path is not None:
         save_distance(path, asked["reward"], head, error, model)
     return head, error, time.monotonic() - start
@@ -87,27 +97,44 @@ def _policies(names, model, world, distance, ordered, blank, asked) -> dict:
     return {name: made[name]() for name in names}
 
 
-def reached(world, tasks: Tasks, policies: dict[str, Policy], seed: int) -> tuple[dict, dict]:
-    """Success of policies, bounds and floors on tasks of one horizon, percent, and the seconds they took."""
+def _rows(world, policies: dict[str, Policy], seed: int) -> dict[str, Policy]:
+    """What is played on tasks, by the name of its metric: policies, bounds and floors."""
     every = {f"success/{name}": policy for name, policy in policies.items()}
     every |= {"true/greedy": TrueGreedy(world, seed), "floor/random": Random(world, seed)}
     if has_ceiling(world):  # elsewhere it never fails
         every["true/replay"] = Replay()
     if hasattr(world, "paint"):
         every["floor/painter"] = LowestWrong(world)
-    metrics, timing = {}, {}
-    for name, policy in every.items():
-        start = time.monotonic()
-        metrics[f"plan/{name}/h{tasks.horizon}"] = 100 * reach(world, tasks, policy, seed).mean()
-        timing[f"{name.split('/')[1]}_s/h{tasks.horizon}"] = time.monotonic() - start
-    metrics[f"plan/floor/noop/h{tasks.horizon}"] = 100 * (world.distance(tasks.start, tasks.goal) == 0).mean()
+    return every
+
+
+def reached(
+    world, tasks: Tasks, policies: dict[str, Policy], seed: int, there: Collection[str] = (), progress: Steps | None = None,
+    keep: Callable[[dict, dict], None] | None = None,
+) -> tuple[dict, dict]:  # fmt: skip
+    """Success of policies, bounds and floors on tasks of one horizon, percent, and the seconds they took.
+
+    there: metrics that are not asked for again.  keep: called with the numbers of every row when they are there.
+    """
+    h = tasks.horizon
+    metrics, timing = {f"plan/floor/noop/h{h}": 100 * (world.distance(tasks.start, tasks.goal) == 0).mean()}, {}
+    progress = progress or Steps("planning", 0, quiet=True)
+    for name, policy in _rows(world, policies, seed).items():
+        key, start = f"plan/{name}/h{h}", time.monotonic()
+        if key in there:
+            continue
+        metrics[key] = 100 * reach(world, tasks, policy, seed, progress.step).mean()
+        timing[f"{name.split('/')[1]}_s/h{h}"] = time.monotonic() - start
+        progress.part(f"{name.split('/')[1]}, {h} step{'s' if h > 1 else ''}, {metrics[key]:.1f} %")
+        if keep is not None:
+            keep(metrics, timing)
     return metrics, timing
 
 
-def plan_run(folder, data_dir=None, **asked) -> dict:
+def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
     """Plan with a run folder's model and add what was reached to its results.json; `asked` as in configs/plan.yaml.
 
-    Planners asked for earlier under the same protocol stay. -> the results.
+    Planners asked for earlier under the same protocol stay, and are computed again only if `again`. -> the results.
     """
     for key in [key for key, value in asked.items() if value is None]:
         raise Problem(f"{key} must have a value, got null; leave {key}= out to take the usual one")
@@ -124,40 +151,53 @@ def plan_run(folder, data_dir=None, **asked) -> dict:
     if not path.exists():
         raise Problem(f"{folder} has no results.json to add to; finish the run with: python train/fit.py resume={folder}")
     world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
-    if torch.cuda.is_available():
-        model.cuda()
-    metrics, timing, errors = {}, {}, {}
+    mark = digest(model.state_dict())[:12]
+    there = set() if again else _there(folder, asked, mark)
     every = [
         draw_tasks(world, asked["episodes"], h, asked["seed"], asked["mode"], asked["goal_may_equal_start"])
         for h in asked["horizons"]
     ]
+    rows = list(_rows(world, dict.fromkeys(names), asked["seed"]))
+    left = [h for h in asked["horizons"] for name in rows if f"plan/{name}/h{h}" not in there]
+    if not left:
+        return _keep(folder, asked, {}, {}, mark)
+    names = [name for name in names if any(f"plan/success/{name}/h{h}" not in there for h in asked["horizons"])]
+    if torch.cuda.is_available():
+        model.cuda()
+    metrics, timing = {}, {}
     ordered = ordered_distance(model, world, asked["seed"]) if "causes_first" in names else None  # refused before it takes long
-    distance, errors["reward"], seconds = _distance(model, world, cfg, env, data_dir, asked, folder / "checkpoints")
-    if seconds is not None:
-        timing["reward_s"] = seconds
-    blank = None
+    distance, blank = None, None
+    if names:
+        distance, error, seconds = _distance(model, world, cfg, env, data_dir, asked, folder / "checkpoints")
+        metrics |= {} if error is None else {"plan/reward_error": error}
+        timing |= {} if seconds is None else {"reward_s": seconds}
     if "untrained" in names:
         torch.manual_seed(asked["seed"])
         fresh = instantiate(cfg.model.module).eval().to(model.device)
-        head, errors["untrained"], _ = _distance(fresh, world, cfg, env, data_dir, asked)
+        head, error, _ = _distance(fresh, world, cfg, env, data_dir, asked)
+        metrics |= {} if error is None else {"plan/untrained_error": error}
         blank = fresh, world, head
-    for h, tasks in zip(asked["horizons"], every):
-        found = reached(world, tasks, _policies(names, model, world, distance, ordered, blank, asked), asked["seed"])
-        metrics, timing = metrics | found[0], timing | found[1]
-        if "model_closed" in names:
-            metrics[f"plan/success/h{h}"] = metrics[f"plan/success/model_closed/h{h}"]
-    for name, error in errors.items():
-        if error is not None and not math.isfinite(error):
-            raise Problem(f"the distance predictor diverged (held-out error {error}); lower reward_learning_rate=")
-        if error is not None:
-            metrics[f"plan/{name}_error"] = error
-    return _keep(folder, asked, metrics, timing)
+
+    def keep(found: dict, seconds: dict) -> None:
+        _keep(folder, asked, metrics | found, timing | seconds, mark)
+
+    with Steps("planning", sum(left)) as progress:
+        for h, tasks in zip(asked["horizons"], every):
+            policies = _policies(names, model, world, distance, ordered, blank, asked)
+            reached(world, tasks, policies, asked["seed"], there, progress, keep)
+    return read_plans(folder, asked)
+
+
+def usual_protocol() -> dict:
+    """What configs/plan.yaml asks of every run, as `plan_run` takes it."""
+    usual = OmegaConf.to_container(OmegaConf.load(Path(__file__).parents[1] / "configs" / "plan.yaml"))
+    return {key: value for key, value in usual.items() if key not in ("defaults", "hydra", "run", "data_dir", "again")}
 
 
 def _file_name(asked: dict) -> str:
     """results.json for the usual protocol; another gets a name of its own and never takes that place."""
-    usual = OmegaConf.to_container(OmegaConf.load(Path(__file__).parents[1] / "configs" / "plan.yaml"))
-    parts = [f"{k}{asked[k]}" for k in asked if k != "planners" and asked[k] != usual[k]]
+    usual = usual_protocol()
+    parts = [f"{k}{asked[k]}" for k in asked if k in usual and k != "planners" and asked[k] != usual[k]]
     parts = ["".join(c if c.isalnum() or c in ".-_" else "" for c in part) for part in parts]
     return f"plan-{'-'.join(parts)}.json" if parts else "results.json"
 
@@ -171,18 +211,38 @@ def _plans_of_before(path: Path) -> dict | None:
         return None
 
 
-def _keep(folder: Path, asked: dict, metrics: dict, timing: dict) -> dict:
-    """Add what was reached to the file of its protocol, read again now: planning takes minutes."""
+def read_plans(folder: Path, asked: dict) -> dict:
+    """What the file of a protocol holds; {} where it is not there or damaged."""
+    path = folder / _file_name(asked)
+    return read_results(folder) if path.name == "results.json" else _plans_of_before(path) or {}
+
+
+def _there(folder: Path, asked: dict, mark: str) -> set[str]:
+    """Metrics that were reached with these weights under this protocol."""
+    before = read_plans(folder, asked)
+    return set(before["metrics"]) if before.get("plan", {}).get("weights") == mark else set()
+
+
+def _keep(folder: Path, asked: dict, metrics: dict, timing: dict, mark: str | None = None) -> dict:
+    """Add what was reached to the file of its protocol, read again now: planning takes minutes.
+
+    mark: of the weights; what other weights reached goes.
+    """
     with FileLock(folder / ".results.lock"):
         results, path = read_results(folder), folder / _file_name(asked)
         if path.name != "results.json":
             named = ("run", "model", "loss", "env", "seed", "config_hash", "versions")
             results = _plans_of_before(path) or {key: results[key] for key in named} | {"metrics": {}}
         plan = results.get("plan", {"planners": [], "timing": {}})
-        planners = [name for name in PLANNERS if name in {*plan["planners"], *asked["planners"]}]
-        results["metrics"] |= {k: round(float(v), 4) for k, v in metrics.items()}
+        if mark is not None and plan.get("weights", mark) != mark:
+            plan = {"planners": [], "timing": {}}
+            results["metrics"] = {k: v for k, v in results["metrics"].items() if not k.startswith("plan/")}
+        kept = results["metrics"] | {k: round(float(v), 4) for k, v in metrics.items()}
+        kept |= {k.replace("/model_closed", ""): v for k, v in kept.items() if k.startswith("plan/success/model_closed/")}
+        planners = [name for name in PLANNERS if any(k.startswith(f"plan/success/{name}/") for k in kept)]
         timing = plan["timing"] | {k: round(v, 2) for k, v in timing.items()}
-        results["plan"] = {**asked, "planners": planners, "timing": timing}
+        weights = {} if mark is None else {"weights": mark}
+        results |= {"metrics": kept, "plan": {**asked, "planners": planners, "timing": timing, **weights}}
         write_whole(path, json.dumps(results, indent=2))
     return results
 
@@ -215,12 +275,7 @@ def run(cfg) -> None:
         raise Problem("no run given; name a run folder: python eval/plan.py run=runs/<name>")
     asked = OmegaConf.to_container(cfg)
     folder, data_dir, modes = asked.pop("run"), asked.pop("data_dir"), asked.pop("mode")
+    del asked["again"]
     for mode in modes if isinstance(modes, list) else [modes]:
-        results = plan_run(folder, data_dir, **asked, mode=mode)
+        results = plan_run(folder, data_dir, cfg.again, **asked, mode=mode)
         print_plans(results, PLANNERS, caption(results))
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("plan", run, __doc__)

@@ -3,6 +3,7 @@
 A policy is told the goals once (`begin`), then at every step the boards and the steps that remain (`act`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,7 +16,8 @@ from envs.problem import Problem
 from envs.streams import Stream
 from eval.rollouts import actions_of, encode_frames
 
-ROWS = 16384  # latents that are stepped at a time
+ROWS = 16384  # latents that are searched at a time
+ROWS_OF_CPU = 1024  # of them stepped at a time on a CPU: as many as its caches hold
 SAMPLES = 16  # of chance, where the true world plans
 
 
@@ -39,6 +41,11 @@ def draw_tasks(world, episodes: int, horizon: int, seed: int, mode: str = "train
     return Tasks(start, *walk_to_goal(world, start, rng, horizon, may_equal_start))
 
 
+def has_goals(world) -> bool:
+    """Whether a world tells how far its boards are from a goal, and has actions that can be tried one by one."""
+    return hasattr(world, "distance") and world.spec.action_kind == "object"
+
+
 class Policy(Protocol):
     """Chooses an action for every board."""
 
@@ -46,13 +53,17 @@ class Policy(Protocol):
     def act(self, boards: Boards, remaining: int) -> np.ndarray: ...
 
 
-def reach(world, tasks: Tasks, policy: Policy, seed: int) -> np.ndarray:
-    """Which goals stand after exactly as many steps as made them, (E,) bool. Chance is the same for every policy."""
+def reach(world, tasks: Tasks, policy: Policy, seed: int, after_step: Callable[[], None] = lambda: None) -> np.ndarray:
+    """Which goals stand after exactly as many steps as made them, (E,) bool. Chance is the same for every policy.
+
+    after_step: called after every step of all episodes.
+    """
     rng, boards = Stream.CHANCE.rng(seed, tasks.horizon), tasks.start
     policy.begin(tasks)
     for t in range(tasks.horizon):
         noise = world.noise(len(boards), rng)
         boards, _ = world.step(boards, policy.act(boards, tasks.horizon - t), noise)
+        after_step()
     return world.distance(boards, tasks.goal) == 0
 
 
@@ -206,7 +217,8 @@ class LatentSearch:
     def _step_every(self, latent, memory):
         """Every action from any number of latents, in parts."""
         parts, actions = [], self.actions.to(self.model.device)
-        for rows in torch.arange(len(latent)).split(max(1, ROWS // len(actions))):
+        at_once = ROWS_OF_CPU if actions.device.type == "cpu" else ROWS
+        for rows in torch.arange(len(latent)).split(max(1, at_once // len(actions))):
             before = None if memory is None else memory[rows].to(self.model.device)
             predicted, after = self.model.step_every(latent[rows].to(self.model.device), actions, before)
             parts.append((predicted.cpu(), None if after is None else after.cpu()))

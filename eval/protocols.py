@@ -12,8 +12,12 @@ without a start is left out, never run on the default scene. Killed, the same co
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("protocols", "eval.protocols:run", __doc__))  # what stands below is imported for the work alone
 
 import csv
 import hashlib
@@ -186,9 +190,3 @@ def run(cfg) -> None:
                 write_chart(plot({name: found}, cfg["task"]), folder / kind)
     except Timeout:
         raise Problem(f"another command is filling {folder}; wait for it, or choose another name=") from None
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("protocols", run, __doc__)

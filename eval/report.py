@@ -11,8 +11,12 @@ learned graphs, films of planning, and every run, with a search.
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("report", "eval.report:run", __doc__))  # what stands below is imported for the work alone
 
 from html import escape
 
@@ -95,9 +99,3 @@ def _facts(results: dict) -> str:
 def run(cfg) -> None:
     """The command."""
     print(write_report(cfg.run) if cfg.run else write_site(cfg.runs_dir, cfg.films))
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("report", run, __doc__)

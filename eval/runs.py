@@ -21,7 +21,7 @@ RESULTS = ("run", "model", "loss", "env", "seed", "metrics", "protocol", "timing
 PROTOCOL = ("split", "budget", "pool", "distinct")
 _BEFORE = {"board": 5, "own_window": True}  # of keys that came later
 _DEPTH = 3  # folders between runs_dir and a run, at most
-_NOT_SCIENCE = ("name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra")
+_NOT_SCIENCE = ("name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra", "goals")
 
 
 class Run(NamedTuple):

@@ -10,8 +10,12 @@ Writes results.json into the run folder; another split, pool or horizon than the
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("score", "eval.score:run", __doc__))  # what stands below is imported for the work alone
 
 import json
 import math
@@ -43,6 +47,7 @@ from eval.runs import config_hash, load_run
 from eval.same_board import painted, same_board_scores
 from eval.score_table import print_scores
 from eval.structure import measure_structure
+from eval.terminal import Steps
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
@@ -111,7 +116,7 @@ def weakest_slot(latent: torch.Tensor) -> float:
     return float(100 * spread.min() / spread.max().clamp(min=1e-12))
 
 
-def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -> tuple[dict, dict]:
+def measure(model, world, file, horizons, episodes: int, counterfactuals: int, progress: Steps) -> tuple[dict, dict]:
     """-> (metrics, protocol). All numbers in percent but reconstruction (nats per frame) and spread."""
     longest = int(file.ep_len.min()) - 1
     if max(horizons) > longest:
@@ -148,6 +153,7 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
             _rank_all(metrics, "floor/paint/", paint, target, groups, h, subsets)
         if model.decoder is not None:
             metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, obs[:, h])
+        progress.step(f"ranking after {h} step{'s' if h > 1 else ''}")
     metrics["test/latent_spread"] = float(start.flatten(1).std(0).mean())  # near 0: the encoder collapsed
     if start.shape[1] > 1:
         metrics["test/weakest_slot"] = weakest_slot(start)
@@ -163,6 +169,7 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int) -
                 metrics[f"{name}/cf_hits@1/h{h}"], metrics[f"{name}/cf_mrr/h{h}"] = hits_at_k(result), mrr(result)
             if has_ceiling(world):
                 metrics |= same_board_scores(model, world, obs[chosen, 0], state[chosen], action[chosen], h)
+            progress.step(f"counterfactuals of {h} step{'s' if h > 1 else ''}")
         if 1 in horizons:
             metrics["test/cf_hits@1"], metrics["test/cf_mrr"] = metrics["test/cf_hits@1/h1"], metrics["test/cf_mrr/h1"]
     return metrics, protocol
@@ -206,15 +213,19 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
     start = time.monotonic()
     if torch.cuda.is_available():
         model.cuda()
-    metrics, protocol = measure(
-        model, world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"]
-    )
-    if has_ceiling(world):
-        metrics |= ceilings(world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"])
-    structure = {}
-    if hasattr(world, "parents") and own.get("structure", True):  # runs of old do not say
-        found, structure = measure_structure(model, world, file)
-        metrics |= found
+    structure, has_graph = {}, hasattr(world, "parents") and own.get("structure", True)  # runs of old do not say
+    parts = len(asked["horizons"]) * (2 if asked["counterfactuals"] else 1) + has_ceiling(world) + has_graph
+    with Steps(f"scoring {split}", parts) as progress:
+        metrics, protocol = measure(
+            model, world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"], progress
+        )
+        if has_ceiling(world):
+            metrics |= ceilings(world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"])
+            progress.step("ceilings")
+        if has_graph:
+            found, structure = measure_structure(model, world, file)
+            metrics |= found
+            progress.step("structure")
     path = folder / _file_name(asked, own)
     if timing is None:
         timing = _before(path).get("timing", {})
@@ -248,9 +259,3 @@ def run(cfg) -> None:
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
     for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
         print_scores(score_run(cfg.run, split, **asked))
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("score", run, __doc__)

@@ -11,6 +11,10 @@ def table_rows(results: dict) -> tuple[list[str], list[list[str]]]:
         ("  floor: copy the frame, paint the acted objects", "floor/paint/hits@1/"),
         ("  floor: copy the start", "floor/copy/hits@1/"), ("  floor: constant", "floor/constant/hits@1/"),
         ("MRR", "test/mrr/"), ("  ceiling: exact Bayes", "bayes/mrr/"), ("  true model, one-hot", "one_hot/mrr/"),
+        ("RL success: goals reached, greedy planning", "plan/success/"),
+        ("  comparison: greedy, true world and distance", "plan/true/greedy/"),
+        ("  floor: paint the lowest wrong number", "plan/floor/painter/"),
+        ("  floor: random actions", "plan/floor/random/"), ("  floor: doing nothing", "plan/floor/noop/"),
         ("H@1 on the same board", "test/board_hits@1/"), ("  ceiling: exact Bayes", "bayes/board_hits@1/"),
         ("  true model, one-hot", "one_hot/board_hits@1/"),
         ("  floor: paint", "floor/paint/board_hits@1/"),
@@ -46,10 +50,12 @@ def caption(results: dict) -> str:
     p = results["protocol"]
     distinct = ", ".join(f"{h[1:]}: {n}" for h, n in p["distinct"].items())
     shown = ", state input" if p.get("observation") == "state" else ""
+    plan = results.get("plan")
+    goals = f"; success on {plan['episodes']} fresh episodes, reward {plan['reward']}" if plan else ""
     return (
         f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}{shown}), budget {p['budget']} "
         f"({'+'.join(map(str, p['epochs']))} epochs), seed {results['seed']}, pool {p['pool']} (distinct outcomes {distinct}), "
-        f"rule grouped, ties against us, {p['counterfactual_states']} counterfactual states; percent"
+        f"rule grouped, ties against us, {p['counterfactual_states']} counterfactual states{goals}; percent"
     )
 
 

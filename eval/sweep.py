@@ -67,6 +67,7 @@ class _Sweep:
         self.queue, self.count, self.folder, self.say = queue, count, folder, say
         self.running: set[subprocess.Popen] = set()
         self.failed: dict[str, str] = {}
+        self.waited: set[str] = set()  # what somebody else was found at: told once
         self.stopping, self.finished, self.start = False, 0, time.monotonic()
 
     def work(self) -> None:
@@ -81,6 +82,9 @@ class _Sweep:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     self.queue.append(job)
+                    if job.name not in self.waited:
+                        self.waited.add(job.name)
+                        self.say(f"waiting for {job.name}: another worker is at it")
                     time.sleep(POLL_S)
                     continue
                 why = self._run(job, lock.fileno())

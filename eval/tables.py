@@ -18,8 +18,12 @@ copy tries once. On one machine give the copies `jobs` that add up to its cores.
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("tables", "eval.tables:run", __doc__))  # what stands below is imported for the work alone
 
 import os
 from collections.abc import Iterable
@@ -69,7 +73,7 @@ def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], 
     if is_agent_row(row):  # trains and plans in one command
         agent = ("train/agent.py", *train)
         return Job(name, lambda: [] if metrics_of(row, env, seed, cfg) else [agent])
-    fit = ("train/fit.py", *train, "logger=csv", f"data_dir={cfg['data_dir']}")
+    fit = ("train/fit.py", *train, "logger=csv", f"data_dir={cfg['data_dir']}", "goals=false")  # plans are asked for below
 
     def left() -> list[tuple[str, ...]]:
         steps = [] if metrics_of(row, env, seed, cfg) else [fit]
@@ -116,7 +120,8 @@ def _run_missing(asked: list[Panel], pages: dict, cfg) -> dict[str, str]:
         return {}
     workers = cfg["jobs"] or _workers(cfg["budget"])
     minutes = expected_minutes(todo, pages["budgets"][cfg["budget"]]["minutes"], workers)
-    print(f"{len(todo)} runs are missing; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
+    count = f"{len(todo)} run{'s are' if len(todo) > 1 else ' is'} missing"
+    print(f"{count}; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
     return run_jobs(turned(todo, cfg["worker"]), workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))
 
 
@@ -165,9 +170,3 @@ def run(cfg) -> None:
         count, (first, why) = f"{len(failed)} run{'s' if len(failed) > 1 else ''}", next(iter(failed.items()))
         raise Problem(f"{count} failed, first {first}: {why}; "
                       f"their logs lie in {cfg['runs_dir']}/logs, the same command tries them again")  # fmt: skip
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("tables", run, __doc__)

@@ -1,8 +1,10 @@
-"""A table on the terminal, as wide as it; in a log as wide as is asked."""
+"""What a command shows: tables as wide as the terminal, and how far a long job has come."""
 
 import sys
+import time
 
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 
@@ -12,3 +14,44 @@ def print_table(header, rows, caption: str, title: str | None = None, width: int
     for row in rows:
         table.add_row(*row)
     Console(width=None if sys.stdout.isatty() else width).print(table)
+
+
+SILENCE_S = 60  # at most, where lines are printed
+
+
+class Steps:
+    """How far a long job has come, on stderr: a bar on a terminal; elsewhere a line for every part, and one a minute.
+
+    title: of the job; total: its steps; quiet: say nothing. Use as a context; a bar disappears at the end.
+    """
+
+    def __init__(self, title: str, total: int, quiet: bool = False) -> None:
+        self.title, self.total, self.done, self.start = title, total, 0, time.monotonic()
+        self.lines, self.told = not quiet and not sys.stderr.isatty(), self.start
+        self.bar = Progress(console=Console(stderr=True), transient=True, disable=quiet or self.lines)
+        self.task = self.bar.add_task(title, total=total)
+
+    def __enter__(self) -> "Steps":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.bar.stop()
+
+    def step(self, part: str | None = None) -> None:
+        """One step more is done; with it a part, where it is named."""
+        self.done += 1
+        self.bar.advance(self.task)
+        if part is not None:
+            self.part(part)
+        elif self.lines and time.monotonic() - self.told > SILENCE_S:
+            self._line("")
+
+    def part(self, name: str) -> None:
+        """A part is done; where there is no bar, this is a line."""
+        if self.lines:
+            self._line(f"  {name}")
+
+    def _line(self, name: str) -> None:
+        self.told = time.monotonic()
+        print(f"{self.title} {self.done}/{self.total}{name}  {self.told - self.start:.0f} s", file=sys.stderr, flush=True)

@@ -12,8 +12,12 @@ Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and res
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("agent", "train.agent:run", __doc__))  # what stands below is imported for the work alone
 
 import importlib.util
 import time
@@ -107,9 +111,3 @@ def run(cfg) -> dict:
     print("  ".join(f"{name} {value}" for name, value in results["timing"].items()))
     print(f"\n{folder / 'results.json'}")
     return results
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("agent", run, __doc__)

@@ -11,8 +11,12 @@ results.json. Needs the extras `agents` and `trifinger`: pip install -e '.[agent
 import sys
 from pathlib import Path
 
-if __name__ == "__main__" and not __package__:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("manipulation", "train.manipulation:run", __doc__))  # what stands below is imported for the work alone
 
 import time
 
@@ -87,9 +91,3 @@ def run(cfg) -> dict:
     print_table(["protocol", "drawn anew", "last step", "accepted"], lines, caption)
     print(f"\n{folder / 'results.json'}")
     return results
-
-
-if __name__ == "__main__":
-    from configs.command import main
-
-    main("manipulation", run, __doc__)

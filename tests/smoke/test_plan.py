@@ -11,6 +11,7 @@ from envs.physics import PhysicsWorld
 from eval.distances import Pairs, fit_distance
 from eval.plan import _keep
 
+EVERY = "planners=[model_closed,model_open,simulator,beam,untrained]"
 FEW = ["episodes=20", "horizons=[1,2]", "reward_steps=20", "beam.width=2", "beam.depth=2"]
 
 
@@ -33,8 +34,9 @@ def read(run):
 def test_another_protocol_gets_another_file(run, command_here):
     """Every planner and floor has its row; the run's own results stay as they were."""
     before = read(run)
-    done = command_here("eval/plan.py", "run=r/first", *FEW, cwd=run)
+    done = command_here("eval/plan.py", "run=r/first", EVERY, *FEW, cwd=run)
     assert done.returncode == 0, done.stderr[-2000:]
+    assert "planning 3/21  model_closed" not in done.stderr and "planning 1/21  model_closed, 1 step, " in done.stderr
     said = " ".join(done.stdout.split())
     for words in ("open loop", "beam search", "untrained encoder", "replay", "doing nothing", "20 fresh episodes", "held-out error"):
         assert words in said
