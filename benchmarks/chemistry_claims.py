@@ -66,10 +66,11 @@ def measure(env: str, world: int, runs: Path, data: str) -> dict:
         _run("train/fit.py", f"resume={folder}")
     elif not (folder / "results.json").exists():
         _run(*fit, *places)
+    for script, *asked in (("eval/score.py",), ("eval/plan.py", PLANNERS)):
+        wanted = {name for name in METRICS if name.startswith("plan/") == (script == "eval/plan.py")}
+        if not wanted <= json.loads((folder / "results.json").read_text())["metrics"].keys():
+            _run(script, f"run={folder}", *asked)
     results = json.loads((folder / "results.json").read_text())
-    if "plan/success/causes_first/h10" not in results["metrics"]:
-        _run("eval/plan.py", f"run={folder}", PLANNERS)
-        results = json.loads((folder / "results.json").read_text())
     about = {"env": env, "world": world, "seed": results["seed"], "fit_s": results["timing"]["fit_s"],
              "score_s": results["timing"]["score_s"], "commit": results["versions"].get("commit", ""),
              "command": f"python {' '.join(fit)} && python eval/plan.py {PLANNERS}"}  # fmt: skip
