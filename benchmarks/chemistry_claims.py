@@ -132,7 +132,9 @@ def main() -> None:
         try:
             with FileLock(asked.runs / f".{env}-w{world}.lock", timeout=0):
                 if (env, str(world)) not in {(row["env"], row["world"]) for row in rows_of(asked.out)}:
-                    _append(asked.out, measure(env, world, asked.runs, asked.data))
+                    row = measure(env, world, asked.runs, asked.data)
+                    with FileLock(asked.runs / ".rows.lock"):
+                        _append(asked.out, row)
                     print(f"{env}, world {world}: done", flush=True)
         except Timeout:
             print(f"{env}, world {world}: another copy of the command is at it", flush=True)
@@ -141,13 +143,12 @@ def main() -> None:
 
 def _append(path: Path, row: dict) -> None:
     """One more line, with the header where it is the first."""
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        new = not path.exists()
-        with path.open("a", newline="") as file:
-            out = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            if new:
-                out.writeheader()
-            out.writerow(row)
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        out = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if new:
+            out.writeheader()
+        out.writerow(row)
 
 
 if __name__ == "__main__":
