@@ -66,10 +66,11 @@ def measure(env: str, world: int, runs: Path, data: str) -> dict:
         _run("train/fit.py", f"resume={folder}")
     elif not (folder / "results.json").exists():
         _run(*fit, *places)
+    for script, *asked in (("eval/score.py",), ("eval/plan.py", PLANNERS)):
+        wanted = {name for name in METRICS if name.startswith("plan/") == (script == "eval/plan.py")}
+        if not wanted <= json.loads((folder / "results.json").read_text())["metrics"].keys():
+            _run(script, f"run={folder}", *asked)
     results = json.loads((folder / "results.json").read_text())
-    if "plan/success/causes_first/h10" not in results["metrics"]:
-        _run("eval/plan.py", f"run={folder}", PLANNERS)
-        results = json.loads((folder / "results.json").read_text())
     about = {"env": env, "world": world, "seed": results["seed"], "fit_s": results["timing"]["fit_s"],
              "score_s": results["timing"]["score_s"], "commit": results["versions"].get("commit", ""),
              "command": f"python {' '.join(fit)} && python eval/plan.py {PLANNERS}"}  # fmt: skip
@@ -131,7 +132,9 @@ def main() -> None:
         try:
             with FileLock(asked.runs / f".{env}-w{world}.lock", timeout=0):
                 if (env, str(world)) not in {(row["env"], row["world"]) for row in rows_of(asked.out)}:
-                    _append(asked.out, measure(env, world, asked.runs, asked.data))
+                    row = measure(env, world, asked.runs, asked.data)
+                    with FileLock(asked.runs / ".rows.lock"):
+                        _append(asked.out, row)
                     print(f"{env}, world {world}: done", flush=True)
         except Timeout:
             print(f"{env}, world {world}: another copy of the command is at it", flush=True)
@@ -140,13 +143,12 @@ def main() -> None:
 
 def _append(path: Path, row: dict) -> None:
     """One more line, with the header where it is the first."""
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        new = not path.exists()
-        with path.open("a", newline="") as file:
-            out = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            if new:
-                out.writeheader()
-            out.writerow(row)
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        out = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if new:
+            out.writeheader()
+        out.writerow(row)
 
 
 if __name__ == "__main__":

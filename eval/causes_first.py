@@ -6,8 +6,9 @@ import torch
 from envs.observe import show
 from envs.problem import Problem
 from envs.streams import Stream
+from eval.cuts import MOVES
 from eval.rollouts import encode_frames
-from eval.structure import MOVES, STATES, answers
+from eval.structure import STATES, answers
 from models.reward import OrderedDistance
 
 

@@ -49,21 +49,19 @@ def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: i
 def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[str, float]:
     """H@1, MRR and same-board scores that can be had, or those of the true model in one-hot colours; and how often replay,
     greedy planning, painting by number, random actions and doing nothing reach the recorded outcome."""
-    columns = file.read("pixels", "action", "state")
-    rows = int(file.ep_len.min())
-    count = min(episodes, len(file))
-    pixels, action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in columns.values())
+    rows, count = int(file.ep_len.min()), min(episodes, len(file))
+    action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in file.read("action", "state").values())
     chosen = Stream.ASKED.rng().permutation(count)[:counterfactuals]  # the states every run is asked about
     if enumerable(world):
         metrics = {f"bayes/{name}": v for name, v in bayes_scores(world, state, action, horizons, chosen).items()}
     else:
-        metrics = {f"one_hot/{name}": v for name, v in _one_hot(world, pixels, state, action, horizons, chosen).items()}
+        metrics = {f"one_hot/{name}": v for name, v in _one_hot(world, state, action, horizons, chosen).items()}
     for h in horizons if len(chosen) else ():
         metrics |= {f"ceiling/success/{name}/h{h}": v for name, v in _plans(world, state, action, h).items()}
     return metrics
 
 
-def _one_hot(world, pixels, state, action, horizons, chosen) -> dict[str, float]:
+def _one_hot(world, state, action, horizons, chosen) -> dict[str, float]:
     """Scores of the true model in one-hot colours, the better of its rolled mode and its mean."""
     mode = _rolled(world, state[:, 0], action, horizons, None)
     mean = _expected(world, state[:, 0], action, horizons, Stream.ROLLOUTS.rng())
@@ -73,8 +71,8 @@ def _one_hot(world, pixels, state, action, horizons, chosen) -> dict[str, float]
         metrics[name] = max(scores)
 
     for h in horizons:
-        target = _codes(world, world.unpack(state[:, h]))
-        groups = frame_ids(pixels[:, h])
+        truth = world.unpack(state[:, h])
+        target, groups = _codes(world, truth), frame_ids(world.render(truth))
         found = [ranks(guess[h], target, groups=groups) for guess in (mode, mean)]
         better(f"hits@1/h{h}", *map(hits_at_k, found))
         better(f"mrr/h{h}", *map(mrr, found))

@@ -15,10 +15,6 @@ from torch.nn import functional as F
 from envs.graphs import ancestors as closure
 from models.transitions.modular import StackedLinear
 
-# Cuts of this file and of eval/structure.py are chosen on worlds 0 to 4 (scm_seed) and reported on worlds 10 to 14.
-SEEN = 0.05  # share of commands on an object after which another one has another code; paths show .18 or more, others none
-THRESHOLD = 0.01  # nats; non-edges measured below .001, edges that are not vacuous above .02
-VACUOUS = 0.02  # nats by which the true tables need a parent, below which its edge is called vacuous
 HIDDEN = 64
 STEPS, BATCH = 600, 1024
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.direct_edges import VACUOUS
+from eval.cuts import VACUOUS
 from eval.page import inline_svg, table
 
 INK, SOFT, PAPER, RIGHT, WRONG = "#23303b", "#9aa7b2", "#fbfcfc", "#4a9b7f", "#d6603f"

@@ -204,12 +204,21 @@ def load_weights(model: WorldModel, path: Path) -> None:
     model.load_state_dict(state)
 
 
+def _check_world(folder: str | Path, config: DictConfig) -> None:
+    """A run of chemistry from before objects were renumbered: its seed draws other tables today."""
+    world = OmegaConf.select(config, "env.world") or {}
+    if str(world.get("_target_", "")).endswith(".ChemistryWorld") and "numbering" not in world and not world.get("scm"):
+        raise Problem(f"{folder} was trained in a causal model that its scm_seed no longer draws; write into its config.yaml, "
+                      f"under env.world, scm: <the scm-*.npz beside its data>, or train again")  # fmt: skip
+
+
 def load_run(folder: str | Path) -> Run:
     """Model (eval mode, best weights) and config from a run folder alone.
 
     >>> model, config = load_run("runs/modular-infonce-physics5-quick-s0")  # doctest: +SKIP
     """
     config = load_config(folder)
+    _check_world(folder, config)
     model = instantiate(config.model.module)
     load_weights(model, Path(folder) / "checkpoints" / "model.ckpt")
     return Run(model.eval(), config)

@@ -17,14 +17,11 @@ from scipy.optimize import linear_sum_assignment
 from envs.graphs import ancestors as closure
 from envs.observe import show
 from envs.streams import Stream
-from eval.direct_edges import SEEN, THRESHOLD, VACUOUS, changes, leave_one_out, strengths
+from eval.cuts import FAINT, LEARNED, MOVES, NEEDED, SEEN, VACUOUS
+from eval.direct_edges import changes, leave_one_out, strengths
 from eval.rollouts import decode_frames, encode_frames, rollout
 
 STATES = 256  # boards on which every action is tried
-# Chosen, as the cuts of eval/direct_edges.py, on worlds 0 to 4.
-MOVES = 0.01  # share of its movement under a command on itself by which an object must move to count
-FAINT = 2 * MOVES  # a path below it is faint in the true model
-LEARNED = 0.5  # probability of a learned edge
 CELL = 10
 
 
@@ -160,7 +157,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
         before, after = (part.reshape(len(acted), -1) for part in (codes[:, :-1], codes[:, 1:]))
         seen = changes(before, after, acted) > SEEN
         lost = leave_one_out(after, acted, seen & ~seen.T, model.transition.codes)
-        add("direct", lost, true, THRESHOLD, vacuous)
+        add("direct", lost, true, NEEDED, vacuous)
     if hasattr(model.transition, "edges") and model.transition.graph == "learned":
         edges = model.transition.edges().detach().cpu().numpy()[np.ix_(found.slots, found.slots)]
         add("edges", edges, true, LEARNED, vacuous)

@@ -90,7 +90,7 @@ def test_chemistry_from_pixels(command_here, small, tmp_path):
         assert name in results["metrics"], name
     assert "Causal graph" in (tmp_path / "r" / "run" / "report.html").read_text()
     assert list((tmp_path / "d").glob("scm-*.npz")) and list((tmp_path / "d").glob("*.ceilings.json"))
-    assert "ceiling: the true causal model" in " ".join(done.stdout.split())
+    assert "ceiling: exact Bayes" in " ".join(done.stdout.split())
 
 
 def test_the_control_runs(command_here, small, tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
 
-from eval.runs import first_difference, freeze
+from envs.problem import Problem
+from eval.runs import first_difference, freeze, load_run
 from eval.score import CONFIGS, _splits_of_today
 from train.start import check_world
 
@@ -53,3 +54,17 @@ def test_splits_that_came_later_within_a_command():
     """Seen as 'GlobalHydra is already initialized': a command has one, which composes just as well."""
     with hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
         assert _splits_of_today("physics5")["fewer-1"]["mode"] == "fewer-1"
+
+
+def test_a_world_that_is_drawn_otherwise_today(compose, tmp_path):
+    """A run of chemistry from before objects were renumbered would be scored in another world, without a word."""
+    config = freeze(compose("fit", "model=codes", "loss=inverse_action", "env=chemistry_chain5"))
+    with open_dict(config):
+        del config.env.world["numbering"]
+    OmegaConf.save(config, tmp_path / "config.yaml")
+    with pytest.raises(Problem, match="causal model that its scm_seed no longer draws"):
+        load_run(tmp_path)
+    config.env.world.scm = "scm-0.npz"
+    OmegaConf.save(config, tmp_path / "config.yaml")
+    with pytest.raises(Problem, match="model.ckpt does not exist"):
+        load_run(tmp_path)

@@ -7,9 +7,10 @@ import torch
 from envs.chemistry import ChemistryWorld
 from envs.frames import frame_ids
 from envs.graphs import ancestors, preset
-from eval.direct_edges import SEEN, THRESHOLD, VACUOUS, changes, leave_one_out, strengths
+from eval.cuts import MOVES, NEEDED, SEEN, VACUOUS
+from eval.direct_edges import changes, leave_one_out, strengths
 from eval.graph_pictures import graph_gallery, graph_section
-from eval.structure import MOVES, answers, compare, measure_structure, true_answers
+from eval.structure import answers, compare, measure_structure, true_answers
 
 TRUE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], bool)
 
@@ -71,9 +72,9 @@ def test_leaving_one_out_finds_the_graph(run):
     """Every edge that is not vacuous is found, and nothing else."""
     world, colors, acted = run
     lost = leave_one_out(colors.astype(np.int64), acted, ancestors(world.parents), 3)
-    strong = strengths(world.model, colors, acted, np.random.default_rng(0)) > 2 * THRESHOLD
-    assert (lost[strong] > THRESHOLD).all()
-    assert (np.abs(lost[~world.parents]) < THRESHOLD).all()
+    strong = strengths(world.model, colors, acted, np.random.default_rng(0)) > 2 * NEEDED
+    assert (lost[strong] > NEEDED).all()
+    assert (np.abs(lost[~world.parents]) < NEEDED).all()
 
 
 def test_strengths_of_tables_that_ignore_their_parents():
