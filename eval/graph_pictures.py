@@ -38,8 +38,9 @@ def _figure(results: dict, name: str) -> str:
     for _ in range(len(true)):
         closure |= (closure.astype(int) @ closure.astype(int)) > 0
     score, threshold = np.array(found[name]["score"]), found[name]["threshold"]
-    numbers = ", ".join(f"{label} {m[f'structure/{name}/{key}']:.0f}" for key, label in
-                        (("shd", "SHD"), ("precision", "precision"), ("recall", "recall"), ("auroc", "AUROC")))  # fmt: skip
+    shown = {"shd": "SHD", "precision": "precision", "recall": "recall", "auroc": "AUROC"}
+    keys = {f"structure/{name}/{key}": label for key, label in shown.items()}
+    numbers = ", ".join(f"{label} {m[key]:.0f}" for key, label in keys.items() if key in m)
     vacuous = true & (np.array(found.get("strength", np.ones(true.shape))) < VACUOUS)
     spare = np.array(found["faint"], bool) if name == "reach" else vacuous
     note = f"; {int(spare.sum())} that hardly show in the true model itself left out, dotted" if spare.any() else ""

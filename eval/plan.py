@@ -31,6 +31,7 @@ from eval.ceilings import has_ceiling
 from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_distance
 from eval.page import write_whole
 from eval.planning import CausesFirst, LatentSearch, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach
+from eval.results import holds_plan
 from eval.runs import load_run, read_results
 from eval.terminal import print_table
 from models.reward import LatentDistance
@@ -161,9 +162,9 @@ def _plans_of_before(path: Path) -> dict | None:
     """What another protocol's file holds; none where it is not there or damaged, then it is made anew."""
     try:
         found = json.loads(path.read_text())
-        return found if {"metrics", "plan"} <= found.keys() else None
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, RecursionError):
         return None
+    return found if isinstance(found, dict) and holds_plan(found) else None
 
 
 def _keep(folder: Path, asked: dict, metrics: dict, timing: dict) -> dict:
@@ -172,7 +173,7 @@ def _keep(folder: Path, asked: dict, metrics: dict, timing: dict) -> dict:
         results, path = read_results(folder), folder / _file_name(asked)
         if path.name != "results.json":
             named = ("run", "model", "loss", "env", "seed", "config_hash", "versions")
-            results = _plans_of_before(path) or {key: results[key] for key in named} | {"metrics": {}}
+            results = _plans_of_before(path) or {key: results[key] for key in named if key in results} | {"metrics": {}}
         plan = results.get("plan", {"planners": [], "timing": {}})
         planners = [name for name in PLANNERS if name in {*plan["planners"], *asked["planners"]}]
         results["metrics"] |= {k: round(float(v), 4) for k, v in metrics.items()}

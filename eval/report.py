@@ -87,9 +87,9 @@ def _pictures(model, cfg, results: dict) -> list[str]:
 
 
 def _facts(results: dict) -> str:
-    weights = ", ".join(f"{name} {count:,}" for name, count in results["parameters"].items() if count)
+    weights = ", ".join(f"{name} {count:,}" for name, count in results.get("parameters", {}).items() if count)
     timing = ", ".join(f"{name} {value}" for name, value in results["timing"].items())
-    return escape(f"Parameters: {weights}. Timing: {timing}. Config {results['config_hash']}.")
+    return escape(f"Parameters: {weights}. Timing: {timing}. Config {results.get('config_hash', 'unknown')}.")
 
 
 def run(cfg) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import importlib
 import inspect
 import json
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,12 +14,11 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from envs.problem import Problem
+from eval.results import fault
 from models.world_model import WorldModel
 
 MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
-RESULTS = ("run", "model", "loss", "env", "seed", "metrics", "protocol", "timing", "setting_hash")
-PROTOCOL = ("split", "budget", "pool", "distinct")
 _BEFORE = {"board": 5, "own_window": True}  # of keys that came later
 _DEPTH = 3  # folders between runs_dir and a run, at most
 _NOT_SCIENCE = ("name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra")
@@ -135,24 +135,18 @@ def is_agent(folder: Path) -> bool:
 
 def read_results(folder: Path) -> dict:
     """results.json of a run folder."""
-    path = folder / "results.json"
-    again = f"make it anew with: python eval/score.py run={folder}"
+    path, score = folder / "results.json", f"python eval/score.py run={shlex.quote(str(folder))}"
     try:
         results = json.loads(path.read_text())
     except FileNotFoundError as error:
-        raise Problem(f"{path} does not exist; make it with: python eval/score.py run={folder}") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise Problem(f"{path} is not valid JSON ({error}); {again}") from error
-    if not isinstance(results, dict):
-        raise Problem(f"{path} holds no results; {again}")
-    missing = [key for key in RESULTS if key not in results]
-    if missing:
-        raise Problem(f"{path} lacks {', '.join(missing)}; {again}")
-    metrics, protocol = results["metrics"], results["protocol"]
-    if not isinstance(metrics, dict) or not all(isinstance(value, int | float) for value in metrics.values()):
-        raise Problem(f"{path} has metrics that are no numbers; {again}")
-    if not isinstance(protocol, dict) or not all(protocol.get(key) for key in PROTOCOL):
-        raise Problem(f"{path} lacks one of {', '.join(PROTOCOL)} in its protocol; {again}")
+        raise Problem(f"{path} does not exist; make it with: {score}") from error
+    except OSError as error:
+        raise Problem(f"{path} cannot be read ({error.strerror}); move it away, then make it anew with: {score}") from error
+    except (ValueError, RecursionError) as error:  # no JSON, no text, or brackets without end
+        raise Problem(f"{path} is not valid JSON ({type(error).__name__}: {error}); make it anew with: {score}") from error
+    why = fault(results)
+    if why:
+        raise Problem(f"{path} {why}; make it anew with: {score}")
     return results
 
 
