@@ -120,7 +120,7 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
 
     def task(cfg: DictConfig) -> None:  # of a sweep each may run in another process, on another machine
         try:
-            check_values(cfg)
+            check_values(cfg, config)
             run(cfg)
         except KeyboardInterrupt:
             sys.exit("interrupted; give the same command again to go on")

@@ -32,7 +32,7 @@ from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_dista
 from eval.page import write_whole
 from eval.planning import CausesFirst, LatentSearch, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach
 from eval.results import holds_plan
-from eval.runs import load_run, read_results
+from eval.runs import folders_of, load_run, read_results
 from eval.terminal import print_table
 from models.reward import LatentDistance
 
@@ -210,10 +210,11 @@ def run(cfg) -> None:
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/plan.py run=runs/<name>")
     asked = OmegaConf.to_container(cfg)
-    folder, data_dir, modes = asked.pop("run"), asked.pop("data_dir"), asked.pop("mode")
-    for mode in modes if isinstance(modes, list) else [modes]:
-        results = plan_run(folder, data_dir, **asked, mode=mode)
-        print_plans(results, PLANNERS, caption(results))
+    named, data_dir, modes = asked.pop("run"), asked.pop("data_dir"), asked.pop("mode")
+    for folder in folders_of(named):
+        for mode in modes if isinstance(modes, list) else [modes]:
+            results = plan_run(folder, data_dir, **asked, mode=mode)
+            print_plans(results, PLANNERS, caption(results))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from envs.collect import collect
 from envs.observe import recorded
 from eval.graph_pictures import graph_section
 from eval.page import loss_curves, page, table, write_whole
-from eval.runs import load_run, read_results
+from eval.runs import folders_of, load_run, read_results
 from eval.score_table import caption, table_rows
 from eval.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
 from eval.website import write_site
@@ -94,7 +94,11 @@ def _facts(results: dict) -> str:
 
 def run(cfg) -> None:
     """The command."""
-    print(write_report(cfg.run) if cfg.run else write_site(cfg.runs_dir, cfg.films))
+    if cfg.run is None:
+        print(write_site(cfg.runs_dir, cfg.films))
+        return
+    for folder in folders_of(cfg.run):
+        print(write_report(folder))
 
 
 if __name__ == "__main__":

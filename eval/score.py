@@ -39,7 +39,7 @@ from eval.page import write_whole
 from eval.ranking import hits_at_k, mrr, ranks
 from eval.results import holds_plan, numbers
 from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, true_frames, what_if_ranks
-from eval.runs import config_hash, load_run
+from eval.runs import config_hash, folders_of, load_run
 from eval.same_board import painted, same_board_scores
 from eval.score_table import print_scores
 from eval.structure import measure_structure
@@ -251,8 +251,9 @@ def run(cfg) -> None:
     asked = {key: cfg[key] for key in ("data_dir", "horizons", "episodes", "counterfactuals")}
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
-    for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
-        print_scores(score_run(cfg.run, split, **asked))
+    for folder in folders_of(cfg.run):
+        for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
+            print_scores(score_run(folder, split, **asked))
 
 
 if __name__ == "__main__":

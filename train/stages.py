@@ -73,7 +73,8 @@ def _save(model: WorldModel, path: Path) -> None:
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     working = checkpoints / f"{number}-{stage.name}"
     objective = instantiate(stage.objective)
-    model.begin(objective, stage.trains, stage.learning_rate, stage.schedule, stage.get("weight_decay", 0.0))
+    usual = {key: stage[key] for key in ("schedule", "weight_decay") if key in stage}
+    model.begin(objective, stage.trains, stage.learning_rate, **usual)
     data.cut(stage.window, stage.batch_size)
     if hasattr(objective, "prepare"):
         objective.prepare(model, data.train)
