@@ -14,7 +14,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
 from hydra.types import RunMode
-from omegaconf import DictConfig, ListConfig
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from configs.limits import check_values
 from envs.problem import Problem, nearest
@@ -51,6 +51,7 @@ def check(config: str, overrides: list[str]) -> None:
             raise Problem(f"'{override}' is not an override; write key=value, for example {next(iter(known), 'run')}=...")
         key, value = override.lstrip("+~").split("=", 1)
         if key in known:
+            _check_own_name(key, value)
             for name in [] if "(" in value else value.replace("'", "").split(","):  # glob(*) and the like are Hydra's
                 if name not in known[key] and name != "null":
                     raise Problem(f"there is no {key} '{name}': {nearest(name, known[key])}")
@@ -66,6 +67,15 @@ def check(config: str, overrides: list[str]) -> None:
         node = hydra.compose(config, chosen)
     for key in keys:
         _find(node, key, config, known)
+
+
+def _check_own_name(group: str, value: str) -> None:
+    """An entry copied from another keeps that one's name, and its runs would be called alike."""
+    for name in value.replace("'", "").split(","):
+        path = HERE / group / f"{name}.yaml"
+        own = OmegaConf.load(path).get("name", name) if path.exists() else name
+        if str(own) != name:
+            raise Problem(f"configs/{group}/{name}.yaml has the name '{own}'; write name: {name} there, its runs are called by it")
 
 
 def _check_launcher(name: str, installed: list[str]) -> None:
