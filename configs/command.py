@@ -12,6 +12,7 @@ from pathlib import Path
 import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import InstantiationException
 from hydra.types import RunMode
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -20,6 +21,7 @@ from configs.limits import check_values
 from envs.problem import Problem, nearest
 
 HERE = Path(__file__).parent
+SWEEP = {"-m", "--multirun"}
 LAUNCHERS = {  # of sweeps, and the package each comes with
     "joblib": "hydra-joblib-launcher",
     "submitit_local": "hydra-submitit-launcher",
@@ -40,10 +42,21 @@ def _quoted(overrides: list[str], known: dict) -> list[str]:
     return [quote(text) if text.split("=", 1)[0] in known else text for text in overrides]
 
 
+def _check_sweep(overrides: list[str]) -> None:
+    """Several values for a key are a sweep, and -m says so."""
+    if SWEEP & set(overrides):
+        return
+    for override in OverridesParser.create().parse_overrides([o for o in overrides if "=" in o and not o.startswith("-")]):
+        if override.is_sweep_override():
+            told, key = override.input_line, override.key_or_group
+            raise Problem(f"{told} names several values; add -m for a run with each, or write a list: {key}=[<value>,<value>]")
+
+
 def check(config: str, overrides: list[str]) -> None:
     """Raise Problem on the first override whose group entry or key does not exist."""
     known, chosen, keys, launchers = groups(config), [], [], []
     overrides = _quoted(overrides, known)
+    _check_sweep(overrides)
     for flag, override in zip([None, *overrides], overrides):
         if override.startswith("-") or flag in ("-c", "--cfg", "-p", "--package", "-i", "--info"):
             continue  # Hydra's own
@@ -118,7 +131,8 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
 
     prepare: may add overrides before composition, list -> list.
     """
-    overrides = sys.argv[1:] = _quoted(sys.argv[1:], groups(config))
+    given = sorted(sys.argv[1:], key=lambda word: word not in SWEEP)  # between overrides -m would hide those behind it
+    overrides = sys.argv[1:] = _quoted(given, groups(config))
     if any(flag in overrides for flag in ("-h", "--help")):
         if hasattr(signal, "SIGPIPE"):
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `--help | head` ends quietly
@@ -151,7 +165,7 @@ def main(config: str, run: Callable[[DictConfig], None], help_text: str, prepare
         sys.exit(f"error: {problem}")
     except Exception as error:  # Hydra's own parsing errors carry their sentence
         sys.exit(f"error: {' '.join(str(error).split())}")
-    if {"-m", "--multirun"} & set(overrides):
+    if SWEEP & set(overrides):
         os.environ["HYDRA_FULL_ERROR"] = "1"  # a failed job comes back as it is, not as a printed traceback
         paths = [str(HERE.parent.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # what a launcher starts finds the same code

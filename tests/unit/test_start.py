@@ -2,10 +2,12 @@
 
 import os
 import time
+from unittest.mock import MagicMock
 
 import pytest
 from omegaconf import OmegaConf
 
+from configs import command
 from envs.problem import Problem
 from eval.page import FORGOTTEN, write_whole
 from eval.runs import differences, folders_of, freeze
@@ -68,3 +70,35 @@ def test_half_written_files_of_killed_writers_are_cleared(tmp_path, monkeypatch)
     with pytest.raises(OSError, match="No space left on device: '.*x.json'"):
         write_whole(tmp_path / "x.json", "[]")
     assert (tmp_path / "x.json").read_text() == "{}" and not list(tmp_path.glob(f"*{os.getpid()}*"))
+
+
+def test_several_values_without_a_sweep_are_one_sentence(command_here, tmp_path):
+    """Hydra answered with five lines and a variable to set; and with -m between overrides, with a page of usage."""
+    done = command_here("train/fit.py", "env=physics3", "seed=1,2", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("error: seed=1,2 names several values; add -m for a run with each")
+    assert len(done.stderr.splitlines()) == 1
+    done = command_here("train/fit.py", "env=physics3", "-m", "seed=0..3", "runs_dir=r", cwd=tmp_path)
+    assert done.returncode == 1 and "error: seed must be a whole number" in done.stderr and "usage" not in done.stderr
+    command.check("fit", ["-m", "seed=1,2", "model=vae,modular"])
+    command.check("fit", ["score.horizons=[1,5]", "name='a,b'"])
+
+
+def test_the_mirror_of_a_run_warns_of_nothing(monkeypatch, compose, tmp_path):
+    """Lightning hands W&B an argument that has no effect, and every training began with a warning."""
+    import wandb
+
+    from train.stages import wandb_logger
+
+    given = {}
+    monkeypatch.setattr(wandb, "init", lambda **words: given.update(words) or MagicMock())
+    logger = wandb_logger(freeze(compose("fit", "env=physics3")), tmp_path)
+    assert "anonymous" not in given and given["mode"] == "offline" and given["id"] == (tmp_path / "wandb_id.txt").read_text()
+    assert logger.experiment.define_metric.called
+
+
+@pytest.mark.parametrize("script", ["hot_paths", "recurrent", "trifinger"])
+def test_benchmarks_answer_help(script, command_here, tmp_path):
+    """--help was taken for the name of a part."""
+    pytest.importorskip("pybullet" if script == "trifinger" else "torch")
+    done = command_here(f"benchmarks/{script}.py", "--help", cwd=tmp_path)
+    assert done.returncode == 0 and f"python benchmarks/{script}.py" in done.stdout
