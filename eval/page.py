@@ -33,7 +33,8 @@ h2 { font-size: 1.1rem; font-weight: 600; margin: 2.4rem 0 .4rem; }
 p { margin: .3rem 0 .8rem; max-width: 46rem; }
 a { color: var(--link); }
 .soft, figcaption { color: var(--soft); font-size: .88rem; }
-.scroll { overflow-x: auto; }
+.scroll, pre { overflow-x: auto; }
+pre { font-size: .8rem; color: var(--soft); }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .32rem 0 .32rem .9rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; color: var(--soft); }

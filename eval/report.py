@@ -43,7 +43,7 @@ def write_report(folder: str | Path) -> Path:
         parts.append(f"<h2>Loss</h2>{loss_curves(metrics)}")
     parts.append(graph_section(results))
     parts += _pictures(model, cfg, results)
-    parts.append(f'<p class="soft">{_facts(results)}</p>')
+    parts.append(f'<p class="soft">{_facts(results)}</p>{_settings(cfg)}')
     return write_whole(folder / "report.html", page(results["run"], "\n".join(parts)))
 
 
@@ -89,7 +89,16 @@ def _pictures(model, cfg, results: dict) -> list[str]:
 def _facts(results: dict) -> str:
     weights = ", ".join(f"{name} {count:,}" for name, count in results.get("parameters", {}).items() if count)
     timing = ", ".join(f"{name} {value}" for name, value in results["timing"].items())
-    return escape(f"Parameters: {weights}. Timing: {timing}. Config {results.get('config_hash', 'unknown')}.")
+    versions = results.get("versions")
+    code = ", ".join(f"{name} {version}" for name, version in versions.items()) if isinstance(versions, dict) else "unknown"
+    seconds = results["timing"].get("fit_s")
+    took = "" if seconds is None else f"Training took {seconds / 60:.1f} minutes. "
+    return escape(f"{took}Parameters: {weights}. Timing: {timing}. Code: {code}. Config {results.get('config_hash', 'unknown')}.")
+
+
+def _settings(cfg) -> str:
+    """Every setting, behind a line to open."""
+    return f"<details><summary>All settings (config.yaml)</summary><pre>{escape(OmegaConf.to_yaml(cfg))}</pre></details>"
 
 
 def run(cfg) -> None:

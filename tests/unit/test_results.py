@@ -4,11 +4,12 @@ import json
 import re
 
 import pytest
+from omegaconf import OmegaConf
 
 from envs.problem import Problem
 from eval.panels import read
 from eval.plan import _plans_of_before
-from eval.report import _facts
+from eval.report import _facts, _settings
 from eval.runs import read_results
 from eval.score import _before
 from eval.score_table import caption, table_rows
@@ -69,6 +70,14 @@ def test_the_page_of_old_results_has_a_caption():
     """What a file may leave out is left out."""
     assert "budget quick, seed 0, pool 100" in caption(WHOLE) and table_rows(WHOLE)[1]
     assert "unknown" in _facts(WHOLE)
+
+
+def test_the_page_tells_what_made_the_run():
+    """Duration, commit, versions and every setting; a page showed the hash of its settings alone."""
+    told = _facts(WHOLE | {"timing": {"fit_s": 90.0}, "versions": {"torch": "2.9", "commit": "abc"}, "config_hash": "1f"})
+    assert "Training took 1.5 minutes" in told and "Code: torch 2.9, commit abc" in told and "Config 1f" in told
+    shown = _settings(OmegaConf.create({"seed": 3, "name": "<b>"}))
+    assert "<details>" in shown and "seed: 3" in shown and "<b>" not in shown
 
 
 @pytest.mark.parametrize("content", [*BYTES.values(), {"plan": {}}, {"timing": [1]}, [1], {"plan": {"planners": []}, "metrics": 3}])
