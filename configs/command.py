@@ -88,7 +88,7 @@ def _check_own_name(group: str, value: str) -> None:
         path = HERE / group / f"{name}.yaml"
         own = OmegaConf.load(path).get("name", name) if path.exists() else name
         if str(own) != name:
-            raise Problem(f"configs/{group}/{name}.yaml has the name '{own}'; write name: {name} there, its runs are called by it")
+            raise Problem(f"configs/{group}/{name}.yaml has the name '{own}'; write name: {name} there, runs are called by it")
 
 
 def _check_launcher(name: str, installed: list[str]) -> None:

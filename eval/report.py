@@ -93,7 +93,8 @@ def _facts(results: dict) -> str:
     code = ", ".join(f"{name} {version}" for name, version in versions.items()) if isinstance(versions, dict) else "unknown"
     seconds = results["timing"].get("fit_s")
     took = "" if seconds is None else f"Training took {seconds / 60:.1f} minutes. "
-    return escape(f"{took}Parameters: {weights}. Timing: {timing}. Code: {code}. Config {results.get('config_hash', 'unknown')}.")
+    config = results.get("config_hash", "unknown")
+    return escape(f"{took}Parameters: {weights}. Timing: {timing}. Code: {code}. Config {config}.")
 
 
 def _settings(cfg) -> str:

@@ -73,7 +73,9 @@ def config_hash(cfg: DictConfig, seed: bool = True) -> str:
 def differences(before: DictConfig, now: DictConfig) -> str | None:
     """Where two configs mean another experiment, 'key: before, now'; None where they are the same.
 
-    The most telling three are named: the seed, then another env, model, loss or trainer as such, then single keys. What runs of before do not say, because the code did not know it, had the value in `_BEFORE`; splits to test on that
+    The most telling three are named: the seed, then another env, model, loss or trainer as such, then single keys.
+
+    What runs of before do not say, because the code did not know it, had the value in `_BEFORE`; splits to test on that
     were added since change no training.
     """
 

@@ -116,7 +116,8 @@ def _run_missing(asked: list[Panel], pages: dict, cfg) -> dict[str, str]:
         return {}
     workers = cfg["jobs"] or _workers(cfg["budget"])
     minutes = expected_minutes(todo, pages["budgets"][cfg["budget"]]["minutes"], workers)
-    print(f"{len(todo)} run{'s are' if len(todo) != 1 else ' is'} missing; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
+    lacking = "1 run is missing" if len(todo) == 1 else f"{len(todo)} runs are missing"
+    print(f"{lacking}; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
     return run_jobs(turned(todo, cfg["worker"]), workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))
 
 

@@ -35,7 +35,8 @@ class WorldModel(LightningModule):
     def encode(self, obs: Tensor) -> Tensor:
         """obs  ->  latent (B, K, D)."""
         if obs.ndim == 4 and obs.shape[-1] == 3 != obs.shape[1]:
-            raise ValueError(f"frames must be (B, 3, H, W), got {tuple(obs.shape)} as files hold them; use eval.rollouts.encode_frames")
+            raise ValueError(f"frames must be (B, 3, H, W), got {tuple(obs.shape)} as files hold them; "
+                             f"use eval.rollouts.encode_frames")  # fmt: skip
         return self.infer(obs).mean
 
     def decode(self, latent: Tensor) -> Tensor:

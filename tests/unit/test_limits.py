@@ -6,7 +6,8 @@ from configs.limits import LIMITS, check_values
 from envs.problem import Problem
 
 COMMANDS = (
-    "fit", "score", "noisy", "adaptation", "collect", "report", "dashboard", "agent", "plan", "protocols", "manipulation", "tables",
+    "fit", "score", "noisy", "adaptation", "collect", "report", "dashboard", "agent", "plan", "protocols",
+    "manipulation", "tables",
 )  # fmt: skip
 REFUSED = {
     "loss.stages.0.window=0": "window must be a whole number >= 1, got 0",

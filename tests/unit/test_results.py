@@ -80,7 +80,9 @@ def test_the_page_tells_what_made_the_run():
     assert "<details>" in shown and "seed: 3" in shown and "<b>" not in shown
 
 
-@pytest.mark.parametrize("content", [*BYTES.values(), {"plan": {}}, {"timing": [1]}, [1], {"plan": {"planners": []}, "metrics": 3}])
+@pytest.mark.parametrize(
+    "content", [*BYTES.values(), {"plan": {}}, {"timing": [1]}, [1], {"plan": {"planners": []}, "metrics": 3}]
+)
 def test_scoring_again_replaces_what_is_damaged(content, tmp_path):
     """The printed remedy is eval/score.py, which reads the damaged file too, and once ended in a traceback."""
     path = write(tmp_path / "run", content) / "results.json"
