@@ -62,4 +62,4 @@ def test_an_entry_with_the_name_of_another_is_refused(here):
     shutil.copy(here / "configs/model/modular.yaml", here / "configs/model/mine.yaml")
     with pytest.raises(Problem, match="configs/model/mine.yaml has the name 'modular'; write name: mine there"):
         command.check("fit", ["model=mine"])
-    command.check("fit", ["model=modular,edge", "seed=3"])
+    command.check("fit", ["-m", "model=modular,edge", "seed=3"])
