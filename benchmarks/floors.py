@@ -8,6 +8,14 @@ from collections.abc import Callable, Mapping
 Parts = Mapping[str, Callable[[], dict]]
 
 
+def helped(words: list[str], text: str) -> bool:
+    """Whether --help was asked for, after printing it."""
+    asked = any(word in ("-h", "--help") for word in words)
+    if asked:
+        print(text.strip())
+    return asked
+
+
 def report(parts: Parts, floors: Mapping[str, tuple[str, float]], names: list[str], about: dict) -> None:
     """Measure the parts named (all where none is) and print. floors: figure -> (">=" or "<=", what is asked)."""
     unknown = sorted(set(names) - set(parts))

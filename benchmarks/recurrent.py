@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from hydra.utils import instantiate
 
+from benchmarks.floors import helped
 from envs.collect import collect
 from envs.physics import PhysicsWorld
 from losses.contrastive import Contrastive, energy
@@ -109,4 +110,5 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if not helped(sys.argv[1:], __doc__):
+        main(sys.argv[1:])

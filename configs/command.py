@@ -13,15 +13,17 @@ from pathlib import Path
 import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import InstantiationException
 from hydra.types import RunMode
-from omegaconf import DictConfig, ListConfig
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from configs.help import help_page
 from configs.limits import check_values
 from envs.problem import Problem, nearest
 
 HERE = Path(__file__).parent
+SWEEP = {"-m", "--multirun"}
 LAUNCHERS = {  # of sweeps, and the package each comes with
     "joblib": "hydra-joblib-launcher",
     "submitit_local": "hydra-submitit-launcher",
@@ -42,10 +44,21 @@ def _quoted(overrides: list[str], known: dict) -> list[str]:
     return [quote(text) if text.split("=", 1)[0] in known else text for text in overrides]
 
 
+def _check_sweep(overrides: list[str]) -> None:
+    """Several values for a key are a sweep, and -m says so."""
+    if SWEEP & set(overrides):
+        return
+    for override in OverridesParser.create().parse_overrides([o for o in overrides if "=" in o and not o.startswith("-")]):
+        if override.is_sweep_override():
+            told, key = override.input_line, override.key_or_group
+            raise Problem(f"{told} names several values; add -m for a run with each, or write a list: {key}=[<value>,<value>]")
+
+
 def check(config: str, overrides: list[str]) -> None:
     """Raise Problem on the first override whose group entry or key does not exist."""
     known, chosen, keys, launchers = groups(config), [], [], []
     overrides = _quoted(overrides, known)
+    _check_sweep(overrides)
     for flag, override in zip([None, *overrides], overrides):
         if override.startswith("-") or flag in ("-c", "--cfg", "-p", "--package", "-i", "--info"):
             continue  # Hydra's own
@@ -53,6 +66,7 @@ def check(config: str, overrides: list[str]) -> None:
             raise Problem(f"'{override}' is not an override; write key=value, for example {next(iter(known), 'run')}=...")
         key, value = override.lstrip("+~").split("=", 1)
         if key in known:
+            _check_own_name(key, value)
             for name in [] if "(" in value else value.replace("'", "").split(","):  # glob(*) and the like are Hydra's
                 if name not in known[key] and name != "null":
                     raise Problem(f"there is no {key} '{name}': {nearest(name, known[key])}")
@@ -68,6 +82,15 @@ def check(config: str, overrides: list[str]) -> None:
         node = hydra.compose(config, chosen)
     for key in keys:
         _find(node, key, config, known)
+
+
+def _check_own_name(group: str, value: str) -> None:
+    """An entry copied from another keeps that one's name, and its runs would be called alike."""
+    for name in value.replace("'", "").split(","):
+        path = HERE / group / f"{name}.yaml"
+        own = OmegaConf.load(path).get("name", name) if path.exists() else name
+        if str(own) != name:
+            raise Problem(f"configs/{group}/{name}.yaml has the name '{own}'; write name: {name} there, runs are called by it")
 
 
 def _check_launcher(name: str, installed: list[str]) -> None:
@@ -120,7 +143,8 @@ def main(config: str, run: Callable | str, help_text: str, prepare: Callable | s
     help and a mistyped name are answered at once.
     prepare: may add overrides before composition, list -> list; a function or a text likewise.
     """
-    overrides = sys.argv[1:] = _quoted(sys.argv[1:], groups(config))
+    given = sorted(sys.argv[1:], key=lambda word: word not in SWEEP)  # between overrides -m would hide those behind it
+    overrides = sys.argv[1:] = _quoted(given, groups(config))
     if any(flag in overrides for flag in ("-h", "--help")):
         if hasattr(signal, "SIGPIPE"):
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `--help | head` ends quietly
@@ -129,7 +153,7 @@ def main(config: str, run: Callable | str, help_text: str, prepare: Callable | s
 
     def task(cfg: DictConfig) -> None:  # of a sweep each may run in another process, on another machine
         try:
-            check_values(cfg)
+            check_values(cfg, config)
             _named(run)(cfg)
         except KeyboardInterrupt:
             sys.exit("interrupted; give the same command again to go on")
@@ -150,7 +174,7 @@ def main(config: str, run: Callable | str, help_text: str, prepare: Callable | s
         sys.exit(f"error: {problem}")
     except Exception as error:  # Hydra's own parsing errors carry their sentence
         sys.exit(f"error: {' '.join(str(error).split())}")
-    if {"-m", "--multirun"} & set(overrides):
+    if SWEEP & set(overrides):
         os.environ["HYDRA_FULL_ERROR"] = "1"  # a failed job comes back as it is, not as a printed traceback
         paths = [str(HERE.parent.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # what a launcher starts finds the same code

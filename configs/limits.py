@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -40,8 +41,10 @@ HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(
 POOL = ("a whole number >= 2", whole(2))
 STATES = ("a whole number >= 0", whole(0))
 LIMITS = {
+    "data_dir": ("a folder", lambda v: isinstance(v, str)),
+    "runs_dir": ("a folder", lambda v: isinstance(v, str)),
     "seed": ("a whole number from 0 to 4294967295", whole(0, 2**32 - 1)),
-    "name": ("one name without slashes", lambda v: str(v) not in ("", ".", "..") and "/" not in str(v)),
+    "name": ("one name without slashes", lambda v: v is not None and str(v) not in ("", ".", "..") and "/" not in str(v)),
     "overwrite": ("true or false", lambda v: isinstance(v, bool)),
     "score.horizons": HORIZONS,
     "score.episodes": POOL,
@@ -56,6 +59,7 @@ LIMITS = {
     "trainer.gradient_clip": ("a number > 0", number(above=0)),
     "trainer.devices": ("a whole number >= 1, or auto", lambda v: v == "auto" or whole(1)(v)),
     "trainer.nodes": ("a whole number >= 1", whole(1)),
+    "loss.stages": ("a list of one stage or more", list_of(lambda v: isinstance(v, dict))),
     "loss.stages.*.epochs": ("a whole number >= 1", whole(1)),
     "loss.stages.*.batch_size": ("a whole number >= 1", whole(1)),
     "loss.stages.*.window": ("a whole number >= 1", whole(1)),
@@ -110,6 +114,9 @@ LIMITS = {
     "model.looks": ("a whole number >= 0", whole(0)),
     "model.multiplier": ("a whole number >= 1", whole(1)),
 }  # fmt: skip
+OPTIONAL = ("trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null
+STAGE = ("name", "objective", "trains", "epochs", "batch_size", "window", "learning_rate")  # what a stage must say
+STAGE_MAY = ("schedule", "hard_share", "weight_decay")
 
 
 def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
@@ -124,8 +131,30 @@ def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
             yield from _values(value, (*path, str(i)))
 
 
-def check_values(cfg: DictConfig) -> None:
-    """Raise Problem on the first value that cannot be; null stands for "not set" and passes."""
+def _check_stages(loss: dict) -> None:
+    """Raise Problem on the first stage that lacks a key, or has one that nobody reads."""
+    for number, stage in enumerate(loss["stages"]):
+        lacking = [key for key in STAGE if key not in stage]
+        unknown = [key for key in stage if key not in (*STAGE, *STAGE_MAY)]
+        where = f"stage {number} of loss '{loss.get('name')}'"
+        if unknown:
+            raise Problem(f"{where} has no key '{unknown[0]}': {nearest(str(unknown[0]), (*STAGE, *STAGE_MAY))}")
+        if lacking:
+            raise Problem(f"{where} lacks {', '.join(lacking)}; a stage says {', '.join(STAGE)}")
+        if not isinstance(stage["name"], str) or "/" in stage["name"] or not stage["name"]:
+            raise Problem(f"{where} must have one name without slashes, got {stage['name']!r}; set loss.stages.{number}.name=")
+        if not isinstance(stage["objective"], dict) or "_target_" not in stage["objective"]:
+            raise Problem(f"the objective of {where} names no class; write _target_: losses.<file>.<class> below objective:")
+
+
+def _may_be_null(config: str) -> set[str]:
+    """Keys whose value is null where the command is given none."""
+    defaults = OmegaConf.to_container(OmegaConf.load(Path(__file__).with_name(f"{config}.yaml")))
+    return {*OPTIONAL, *(key for key, value in defaults.items() if value is None)}
+
+
+def check_values(cfg: DictConfig, config: str = "fit") -> None:
+    """Raise Problem on the first value that cannot be; null can be where the command `config` has it by default."""
     shown = OmegaConf.select(cfg, "env.observation")
     if shown is not None and shown not in cfg.env.factors:  # before the widths that are looked up by it
         raise Problem(f"there is no observation '{shown}': {nearest(str(shown), cfg.env.factors)}; set env.observation=")
@@ -133,10 +162,15 @@ def check_values(cfg: DictConfig) -> None:
         plain = OmegaConf.to_container(cfg, resolve=True)
     except OmegaConfBaseException as error:
         raise Problem(f"the configuration does not resolve: {' '.join(str(error).split())}") from error
+    optional = _may_be_null(config)
     for path, value in _values(plain):
         for pattern, (expected, holds) in LIMITS.items():
-            if value is not None and value != "???" and fnmatchcase(path, pattern) and not holds(value):
-                raise Problem(f"{path} must be {expected}, got {value!r}; set {path}=")
+            if value == "???" or (value is None and path in optional) or not fnmatchcase(path, pattern):
+                continue
+            if not holds(value):
+                raise Problem(f"{path} must be {expected}, got {'null' if value is None else repr(value)}; set {path}=")
+    if (plain.get("loss") or {}).get("stages"):
+        _check_stages(plain["loss"])
     splits = plain.get("env", {}).get("splits", {})
     split = plain.get("score", {}).get("split")
     if split is not None and split not in splits:

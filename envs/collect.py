@@ -7,6 +7,7 @@
 Seeded, resumable block by block, idempotent: a finished file with the same header is kept.
 """
 
+import shlex
 import shutil
 import sys
 from dataclasses import fields
@@ -26,7 +27,7 @@ import numpy as np
 from rich.progress import track
 
 from envs.boards import World, draw_goal
-from envs.episodes import EpisodeFile, EpisodeWriter
+from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem, nearest
 
 GOAL_STEPS = 10  # the recorded reward is minus the distance to a goal this many random actions from the start
@@ -91,19 +92,20 @@ def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bo
     about = header(world, plan, split, env["drop_invalid"])
     mark = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
     path = Path(data_dir) / f"{env['name']}-{split}-{mark}.h5"
-    remedy = f"rm {path} && python envs/collect.py env={env['name']} split={split}"
+    remedy = f"remove it and give the same command again: rm {shlex.quote(str(path))}"
+    allowed = _columns(world, plan["mode"])
     if hasattr(world, "save_beside"):
         path.parent.mkdir(parents=True, exist_ok=True)
         world.save_beside(path)
     if path.exists():
-        return EpisodeFile(path, about, remedy)
+        return EpisodeFile(path, about, remedy, allowed)
 
     length, per_block = plan["length"], max(1, BLOCK_ROWS // (plan["length"] + 1))
     _check_space(path, plan["episodes"] * (length + 1))
     starts = range(0, plan["episodes"], per_block)
     with EpisodeWriter(path, about) as writer:
         if path.exists():  # somebody else finished it while we waited for the lock
-            return EpisodeFile(path, about, remedy)
+            return EpisodeFile(path, about, remedy, allowed)
         todo = list(enumerate(starts))[writer.blocks_done :]
         if writer.blocks_done and not quiet:
             print(f"resuming {path} after {writer.blocks_done} of {len(starts)} blocks")
@@ -114,7 +116,14 @@ def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bo
             columns = {name: values.reshape(-1, *values.shape[2:]) for name, values in columns.items()}
             writer.append(columns, np.full(episodes, length + 1))
         writer.finish()
-    return EpisodeFile(path, about, remedy)
+    return EpisodeFile(path, about, remedy, allowed)
+
+
+def _columns(world: World, mode: str) -> dict[str, Column]:
+    """What the columns that are read again may hold."""
+    state = world.pack(world.reset(1, np.random.default_rng(0), mode)).shape[1:]
+    return {"pixels": Column(world.spec.obs_shape, "u"), "action": Column((), "i", world.spec.action_size),
+            "reward": Column((), "f"), "state": Column(state, "f")}  # fmt: skip
 
 
 def _check_space(path: Path, rows: int) -> None:
@@ -122,10 +131,10 @@ def _check_space(path: Path, rows: int) -> None:
     folder = path.parent
     while not folder.exists():
         folder = folder.parent
-    need, free = rows * 300, shutil.disk_usage(folder).free
-    if free < need:
-        raise Problem(f"the disk of {path.parent} is full: {path.name} needs about {need >> 20} MiB, "
-                      f"{free >> 20} MiB are free; free some space or choose another data_dir=")  # fmt: skip
+    need, disk = rows * 300, shutil.disk_usage(folder)
+    if disk.total and disk.free < need:  # a disk of no size, as /proc, is no disk: it says itself why it cannot be written
+        raise Problem(f"the disk of {path.parent} is full: {path.name} needs about {need / 1e6:.1f} MB, "
+                      f"{disk.free / 1e6:.1f} MB are free; free some space or choose another data_dir=")  # fmt: skip
 
 
 def run(cfg) -> None:

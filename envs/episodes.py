@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import h5py
 import hdf5plugin
@@ -20,6 +21,7 @@ from filelock import FileLock
 from envs.problem import Problem
 
 FORMAT = 2
+_DAMAGED = (OSError, KeyError, ValueError, TypeError, RuntimeError)  # what h5py and json raise over a file of another make
 INDEX = ("ep_len", "ep_offset")
 _CODEC = dict(hdf5plugin.Blosc(cname="zstd", clevel=1, shuffle=hdf5plugin.Blosc.NOSHUFFLE))
 
@@ -30,6 +32,27 @@ def _digest(array: np.ndarray) -> str:
 
 def _checksum(header: str, blocks: list[dict]) -> str:
     return hashlib.sha256((header + json.dumps(blocks, sort_keys=True)).encode()).hexdigest()
+
+
+class Column(NamedTuple):
+    """What a column may hold: numbers of one kind, of one shape in each row, whole ones below a limit (none: any).
+
+    kind: of numpy's dtype, u, i or f. Numbers of kind f are finite.
+    """
+
+    shape: tuple[int, ...]
+    kind: str
+    below: int | None = None
+
+    def fault(self, values: np.ndarray) -> str | None:
+        """Why these values (rows, ...) are others; None where they are not."""
+        if values.shape[1:] != self.shape or values.dtype.kind != self.kind:
+            return f"{values.dtype} of shape {values.shape[1:]} in place of kind {self.kind} and {self.shape}"
+        if self.kind == "f" and not np.isfinite(values).all():
+            return "numbers that are not finite"
+        if self.below is not None and values.size and not 0 <= values.min() <= values.max() < self.below:
+            return f"numbers from {values.min()} to {values.max()} in place of 0 to {self.below - 1}"
+        return None
 
 
 class EpisodeWriter:
@@ -54,6 +77,8 @@ class EpisodeWriter:
         except OSError as error:
             raise Problem(f"cannot write {self.path}: {error.strerror or error}; choose another data_dir=") from error
         try:
+            if self._part.exists() and not self._part.is_file():
+                raise OSError(errno.EINVAL, "it is not a regular file")
             if not self._reopen():
                 self._part.unlink(missing_ok=True)
                 self._file = h5py.File(self._part, "w")
@@ -75,14 +100,15 @@ class EpisodeWriter:
             self._file = h5py.File(self._part, "r+")
             if self._file.attrs["header"] != self.header:
                 raise ValueError("header")
-            self._blocks = json.loads(self._file.attrs["blocks"])
+            self._blocks = _blocks_of(self._file)
             rows = sum(block["rows"] for block in self._blocks)
             episodes = sum(block["episodes"] for block in self._blocks)
             for name, column in self._file.items():
+                _check_column(name, column)
                 column.resize(episodes if name in INDEX else rows, axis=0)
             _verify(self._file, self._blocks)
             return True
-        except (OSError, KeyError, ValueError, RuntimeError):
+        except _DAMAGED:
             if self._file is not None:
                 self._file.close()
             self._file, self._blocks = None, []
@@ -134,6 +160,8 @@ class EpisodeWriter:
         try:
             if self._file is not None:
                 self._file.close()
+                if not self._blocks:
+                    self._part.unlink(missing_ok=True)  # nothing to go on from
         except (OSError, RuntimeError):
             pass  # a full disk shows up again on close; the first sentence has already said it
         finally:
@@ -141,15 +169,35 @@ class EpisodeWriter:
             self._lock.release()
 
 
+def _blocks_of(file: h5py.File) -> list[dict]:
+    """What a file says of its blocks."""
+    blocks = json.loads(file.attrs["blocks"])
+    for block in blocks if isinstance(blocks, list) else [blocks]:
+        sizes = [block[key] for key in ("rows", "episodes")] if isinstance(block, dict) else [None]
+        if not all(isinstance(size, int) and size > 0 for size in sizes) or not isinstance(block.get("digests"), dict):
+            raise ValueError("blocks that are none")
+    if not isinstance(blocks, list):
+        raise ValueError("no list of blocks")
+    return blocks
+
+
+def _check_column(name: str, column) -> None:
+    if not isinstance(column, h5py.Dataset):
+        raise ValueError(f"'{name}' is not a column")
+
+
 def _verify(file: h5py.File, blocks: list[dict], only: tuple[str, ...] | None = None) -> dict[str, np.ndarray]:
     """Read the columns and compare every block with its digest; returns what was read."""
     columns = {}
     for name in only or tuple(file):
+        _check_column(name, file[name])
         values, start, per_block = file[name][:], 0, "episodes" if name in INDEX else "rows"
         for number, block in enumerate(blocks):
             if _digest(values[start : start + block[per_block]]) != block["digests"][name]:
                 raise ValueError(f"column '{name}', block {number}")
             start += block[per_block]
+        if start != len(values):
+            raise ValueError(f"column '{name}' has {len(values)} rows, its blocks {start}")
         columns[name] = values
     return columns
 
@@ -157,25 +205,38 @@ def _verify(file: h5py.File, blocks: list[dict], only: tuple[str, ...] | None = 
 class EpisodeFile:
     """A finished episode file. Columns are read whole, checked against their digests, and kept by the caller.
 
-    remedy: the command that makes the file anew; it ends every complaint.
+    remedy: how the file is made anew; it ends every complaint.  allowed: what columns may hold, where more than their
+    digests is to be asked; a file with other numbers would end a reader far from here.
     """
 
-    def __init__(self, path: str | Path, header: Mapping | None = None, remedy: str = "collect it again") -> None:
-        self.path, self._remedy = Path(path), remedy
+    def __init__(
+        self, path: str | Path, header: Mapping | None = None, remedy: str = "collect it again",
+        allowed: Mapping[str, Column] | None = None,
+    ) -> None:  # fmt: skip
+        self.path, self._remedy, self._allowed = Path(path), remedy, allowed or {}
+        if self.path.exists() and not self.path.is_file():
+            raise self._broken("it is not a regular file")  # a pipe would be waited for
         try:
             with h5py.File(self.path, "r") as file:
                 version, checksum, text = file.attrs["format"], file.attrs["checksum"], file.attrs["header"]
-                self.header, self._blocks = json.loads(text), json.loads(file.attrs["blocks"])
-                if version == FORMAT:
+                self.header, self._blocks = json.loads(text), _blocks_of(file)
+                if not isinstance(self.header, dict):
+                    raise ValueError("no header")
+                whole = checksum == _checksum(text, self._blocks)
+                if version == FORMAT and whole:
                     self.ep_len, self.ep_offset = _verify(file, self._blocks, INDEX).values()
+                    rows = sum(block["rows"] for block in self._blocks)
+                    begins = np.cumsum(self.ep_len) - self.ep_len
+                    if (self.ep_len < 1).any() or self.ep_len.sum() != rows or not np.array_equal(begins, self.ep_offset):
+                        raise ValueError("episodes that do not follow one another")
                 self.columns = tuple(name for name in file if name not in INDEX)
         except FileNotFoundError as error:
             raise Problem(f"{self.path} does not exist; make it with: {remedy}") from error
-        except (OSError, KeyError, ValueError, RuntimeError) as error:
+        except _DAMAGED as error:
             raise self._broken("it is truncated or not an episode file") from error
         if version != FORMAT:
             raise self._broken(f"it has format version {version}, this code reads {FORMAT}")
-        if checksum != _checksum(text, self._blocks):
+        if not whole:
             raise self._broken("its checksum does not match its contents")
         if header is not None and self.header != json.loads(json.dumps(dict(header))):
             expected = json.loads(json.dumps(dict(header)))
@@ -184,7 +245,7 @@ class EpisodeFile:
             raise self._broken(f"it was recorded under another configuration ({sides})")
 
     def _broken(self, why: str) -> Problem:
-        return Problem(f"{self.path} cannot be used: {why}; make it anew with: {self._remedy}")
+        return Problem(f"{self.path} cannot be used: {why}; {self._remedy}")
 
     def __len__(self) -> int:
         return len(self.ep_len)
@@ -193,6 +254,11 @@ class EpisodeFile:
         """The named columns, whole and verified: name -> (rows, ...)."""
         try:
             with h5py.File(self.path, "r") as file:
-                return _verify(file, self._blocks, names or self.columns)
-        except (OSError, KeyError, ValueError, RuntimeError) as error:
+                columns = _verify(file, self._blocks, names or self.columns)
+        except _DAMAGED as error:
             raise self._broken(f"its data are damaged ({error})") from error
+        for name, values in columns.items():
+            fault = self._allowed[name].fault(values) if name in self._allowed else None
+            if fault:
+                raise self._broken(f"its column '{name}' holds {fault}")
+        return columns

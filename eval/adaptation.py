@@ -32,7 +32,7 @@ from envs.problem import Problem
 from eval.belief import if_heavier, push_belief
 from eval.page import line_chart, page, table, write_whole
 from eval.rollouts import actions_of, encode_frames
-from eval.runs import config_hash, load_run
+from eval.runs import config_hash, folders_of, load_run
 from eval.terminal import Steps, print_table
 
 BUCKET, AFTER = 10, 20  # steps
@@ -154,7 +154,7 @@ def run(cfg) -> None:
     """The command."""
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/adaptation.py run=runs/<name>")
-    folders = [cfg.run] if isinstance(cfg.run, str) else list(cfg.run)
+    folders = folders_of(cfg.run)
     results = [adapt(folder, cfg.data_dir, cfg.split, cfg.episodes) for folder in folders]
     header, rows = table_rows(results)
     print_table(header, rows, caption(results))

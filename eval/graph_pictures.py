@@ -42,8 +42,9 @@ def _figure(results: dict, name: str) -> str:
     for _ in range(len(true)):
         closure |= (closure.astype(int) @ closure.astype(int)) > 0
     score, threshold = np.array(found[name]["score"]), found[name]["threshold"]
-    numbers = ", ".join(f"{label} {m[f'structure/{name}/{key}']:.0f}" for key, label in
-                        (("auroc", "AUROC"), ("shd", "SHD"), ("precision", "precision"), ("recall", "recall")))  # fmt: skip
+    shown = {"auroc": "AUROC", "shd": "SHD", "precision": "precision", "recall": "recall"}
+    keys = {f"structure/{name}/{key}": label for key, label in shown.items()}
+    numbers = ", ".join(f"{label} {m[key]:.0f}" for key, label in keys.items() if key in m)
     vacuous = true & (np.array(found.get("strength", np.ones(true.shape))) < VACUOUS)
     spare = np.array(found["faint"], bool) if name == "reach" else vacuous
     note, whole = "", closure if name == "reach" else true

@@ -33,7 +33,7 @@ from envs.streams import Stream
 from eval.ceilings import SAMPLES
 from eval.page import write_whole
 from eval.rollouts import actions_of, encode_frames, rollout
-from eval.runs import config_hash, load_run
+from eval.runs import config_hash, folders_of, load_run
 from eval.terminal import Steps, print_table
 
 BOARDS = 256  # whose alternatives are encoded at a time
@@ -127,8 +127,8 @@ def measure(model, world, obs, action, state, nodes: list[int], sigma: float, se
     return {name: float(value) for name, value in metrics.items()}
 
 
-def noisy_run(folder, split, data_dir, episodes: int, nodes: list[int], sigma: float, seed: int) -> dict:
-    """Test a run folder and write its noisy.json; split and data_dir None: the run's own."""
+def noisy_run(folder, split, data_dir, episodes: int, nodes: list[int] | None, sigma: float, seed: int) -> dict:
+    """Test a run folder and write its noisy.json; split and data_dir None: the run's own; nodes None: 0, 2, 4 and so on."""
     model, cfg = load_run(folder)
     world = instantiate(cfg.env.world)
     if not hasattr(world, "parents"):
@@ -137,6 +137,7 @@ def noisy_run(folder, split, data_dir, episodes: int, nodes: list[int], sigma: f
     if world.observation != "state":
         raise Problem(f"noise takes the place of factors, and run '{cfg.name}' is shown {world.observation}; "
                       f"use a run trained with env.observation=state")  # fmt: skip
+    nodes = list(range(0, world.num_objects, 2)) if nodes is None else nodes
     if max(nodes) >= world.num_objects:
         raise Problem(f"{max(nodes)} noisy nodes leave no clean object among the {world.num_objects} of env "
                       f"'{cfg.env.name}'; set nodes= to at most {world.num_objects - 1} each")  # fmt: skip
@@ -186,4 +187,5 @@ def run(cfg) -> None:
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/noisy.py run=runs/<name>")
     asked = {key: cfg[key] for key in ("split", "data_dir", "episodes", "sigma", "seed")}
-    print_noisy(noisy_run(cfg.run, nodes=list(cfg.nodes), **asked))
+    for folder in folders_of(cfg.run):
+        print_noisy(noisy_run(folder, nodes=None if cfg.nodes is None else list(cfg.nodes), **asked))

@@ -1,9 +1,12 @@
 """A calm, self-contained HTML page: its frame and style, tables, pictures and loss curves; nothing comes from a network."""
 
 import base64
+import glob
 import os
 import re
 import threading
+import time
+from contextlib import suppress
 from html import escape
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -12,6 +15,7 @@ import numpy as np
 
 from eval.runs import losses
 
+FORGOTTEN = 3600  # seconds after which a half-written file is that of a writer that was killed
 # Inks of drawings that follow the reader's light or dark scheme, where they stand in a page.
 INKS = {"#23303b": "var(--ink)", "#6b7a87": "var(--soft)", "#c9d2d9": "var(--line)", "#fbfcfc": "var(--paper)"}
 STYLE = """
@@ -29,7 +33,8 @@ h2 { font-size: 1.1rem; font-weight: 600; margin: 2.4rem 0 .4rem; }
 p { margin: .3rem 0 .8rem; max-width: 46rem; }
 a { color: var(--link); }
 .soft, figcaption { color: var(--soft); font-size: .88rem; }
-.scroll { overflow-x: auto; }
+.scroll, pre { overflow-x: auto; }
+pre { font-size: .8rem; color: var(--soft); }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .32rem 0 .32rem .9rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; color: var(--soft); }
@@ -66,9 +71,19 @@ def page(title: str, body: str, wide: bool = False, head: str = "") -> str:
 
 def write_whole(path: Path, content: str | bytes) -> Path:
     """Write a file whole or not at all."""
+    for left in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > FORGOTTEN:
+                left.unlink()
     part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # nobody else's, however many write
-    part.write_bytes(content.encode() if isinstance(content, str) else content)
-    part.replace(path)
+    try:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+        part.replace(path)
+    except BaseException as error:
+        part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a full disk does not say where it is
+        raise
     return path
 
 

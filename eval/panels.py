@@ -9,6 +9,7 @@ from statistics import mean, stdev
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
+from eval.results import numbers
 
 HORIZONS = (1, 5, 10)
 
@@ -153,9 +154,10 @@ def _results(folder: Path, file: str) -> dict | None:
     """What a results file holds; none where it is not there or damaged: then it is made again."""
     try:
         found = json.loads((folder / file).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and isinstance(found.get("metrics"), dict) else None
+    whole = isinstance(found, dict) and numbers(found.get("metrics")) and isinstance(found.get("protocol", {}), dict)
+    return found if whole else None
 
 
 def read(folder: Path, file: str = "results.json") -> dict[str, float] | None:

@@ -40,7 +40,8 @@ from eval.page import write_whole
 from eval.planning import (
     CausesFirst, LatentSearch, LowestWrong, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach,
 )  # fmt: skip
-from eval.runs import digest, load_run, read_results
+from eval.results import holds_plan
+from eval.runs import digest, folders_of, load_run, read_results
 from eval.terminal import Steps, print_table
 from models.reward import LatentDistance
 
@@ -206,9 +207,9 @@ def _plans_of_before(path: Path) -> dict | None:
     """What another protocol's file holds; none where it is not there or damaged, then it is made anew."""
     try:
         found = json.loads(path.read_text())
-        return found if {"metrics", "plan"} <= found.keys() else None
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, RecursionError):
         return None
+    return found if isinstance(found, dict) and holds_plan(found) else None
 
 
 def read_plans(folder: Path, asked: dict) -> dict:
@@ -232,7 +233,7 @@ def _keep(folder: Path, asked: dict, metrics: dict, timing: dict, mark: str | No
         results, path = read_results(folder), folder / _file_name(asked)
         if path.name != "results.json":
             named = ("run", "model", "loss", "env", "seed", "config_hash", "versions")
-            results = _plans_of_before(path) or {key: results[key] for key in named} | {"metrics": {}}
+            results = _plans_of_before(path) or {key: results[key] for key in named if key in results} | {"metrics": {}}
         plan = results.get("plan", {"planners": [], "timing": {}})
         if mark is not None and plan.get("weights", mark) != mark:
             plan = {"planners": [], "timing": {}}
@@ -274,8 +275,9 @@ def run(cfg) -> None:
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/plan.py run=runs/<name>")
     asked = OmegaConf.to_container(cfg)
-    folder, data_dir, modes = asked.pop("run"), asked.pop("data_dir"), asked.pop("mode")
+    named, data_dir, modes = asked.pop("run"), asked.pop("data_dir"), asked.pop("mode")
     del asked["again"]
-    for mode in modes if isinstance(modes, list) else [modes]:
-        results = plan_run(folder, data_dir, cfg.again, **asked, mode=mode)
-        print_plans(results, PLANNERS, caption(results))
+    for folder in folders_of(named):
+        for mode in modes if isinstance(modes, list) else [modes]:
+            results = plan_run(folder, data_dir, cfg.again, **asked, mode=mode)
+            print_plans(results, PLANNERS, caption(results))

@@ -28,7 +28,7 @@ from envs.collect import collect
 from envs.observe import recorded
 from eval.graph_pictures import graph_section
 from eval.page import loss_curves, page, table, write_whole
-from eval.runs import load_run, read_results
+from eval.runs import folders_of, load_run, read_results
 from eval.score_table import caption, table_rows
 from eval.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
 from eval.website import write_site
@@ -47,7 +47,7 @@ def write_report(folder: str | Path) -> Path:
         parts.append(f"<h2>Loss</h2>{loss_curves(metrics)}")
     parts.append(graph_section(results))
     parts += _pictures(model, cfg, results)
-    parts.append(f'<p class="soft">{_facts(results)}</p>')
+    parts.append(f'<p class="soft">{_facts(results)}</p>{_settings(cfg)}')
     return write_whole(folder / "report.html", page(results["run"], "\n".join(parts)))
 
 
@@ -91,11 +91,25 @@ def _pictures(model, cfg, results: dict) -> list[str]:
 
 
 def _facts(results: dict) -> str:
-    weights = ", ".join(f"{name} {count:,}" for name, count in results["parameters"].items() if count)
+    weights = ", ".join(f"{name} {count:,}" for name, count in results.get("parameters", {}).items() if count)
     timing = ", ".join(f"{name} {value}" for name, value in results["timing"].items())
-    return escape(f"Parameters: {weights}. Timing: {timing}. Config {results['config_hash']}.")
+    versions = results.get("versions")
+    code = ", ".join(f"{name} {version}" for name, version in versions.items()) if isinstance(versions, dict) else "unknown"
+    seconds = results["timing"].get("fit_s")
+    took = "" if seconds is None else f"Training took {seconds / 60:.1f} minutes. "
+    config = results.get("config_hash", "unknown")
+    return escape(f"{took}Parameters: {weights}. Timing: {timing}. Code: {code}. Config {config}.")
+
+
+def _settings(cfg) -> str:
+    """Every setting, behind a line to open."""
+    return f"<details><summary>All settings (config.yaml)</summary><pre>{escape(OmegaConf.to_yaml(cfg))}</pre></details>"
 
 
 def run(cfg) -> None:
     """The command."""
-    print(write_report(cfg.run) if cfg.run else write_site(cfg.runs_dir, cfg.films))
+    if cfg.run is None:
+        print(write_site(cfg.runs_dir, cfg.films))
+        return
+    for folder in folders_of(cfg.run):
+        print(write_report(folder))

@@ -5,20 +5,22 @@ import hashlib
 import importlib
 import inspect
 import json
+import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from hydra.utils import instantiate
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from envs.problem import Problem
+from eval.results import fault
 from models.world_model import WorldModel
 
 MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
-RESULTS = ("run", "model", "loss", "env", "seed", "metrics", "protocol", "timing", "setting_hash")
-PROTOCOL = ("split", "budget", "pool", "distinct")
 _BEFORE = {"board": 5, "own_window": True}  # of keys that came later
 _DEPTH = 3  # folders between runs_dir and a run, at most
 _NOT_SCIENCE = ("name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra", "goals")
@@ -68,24 +70,32 @@ def config_hash(cfg: DictConfig, seed: bool = True) -> str:
     return hashlib.sha256(json.dumps(science, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def first_difference(before: DictConfig, now: DictConfig) -> str | None:
+def differences(before: DictConfig, now: DictConfig) -> str | None:
     """Where two configs mean another experiment, 'key: before, now'; None where they are the same.
+
+    The most telling three are named: the seed, then another env, model, loss or trainer as such, then single keys.
 
     What runs of before do not say, because the code did not know it, had the value in `_BEFORE`; splits to test on that
     were added since change no training.
     """
 
-    def walk(a, b, path):
+    def walk(a, b, path) -> Iterator[tuple[str, str]]:
         if a == "nothing" and path and (path[:2] == ("env", "splits") or b == _BEFORE.get(path[-1])):
-            return None
+            return
         if isinstance(a, dict) and isinstance(b, dict):
-            keys = dict.fromkeys([*a, *b])
-            return next(filter(None, (walk(a.get(k, "nothing"), b.get(k, "nothing"), (*path, k)) for k in keys)), None)
-        if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-            return next(filter(None, (walk(x, y, (*path, str(i))) for i, (x, y) in enumerate(zip(a, b)))), None)
-        return None if a == b else f"{'.'.join(path)}: {a} there, {b} here"
+            another = len(path) == 1 and a.get("name") != b.get("name")  # what it holds follows
+            for key in ["name"] if another else dict.fromkeys([*a, *b]):
+                yield from walk(a.get(key, "nothing"), b.get(key, "nothing"), (*path, key))
+        elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+            for i, (x, y) in enumerate(zip(a, b)):
+                yield from walk(x, y, (*path, str(i)))
+        elif a != b:
+            yield ".".join(path), f"{a} there, {b} here"
 
-    return walk(_science(before), _science(now), ())
+    found = dict(walk(_science(before), _science(now), ()))
+    first = sorted(found, key=lambda key: (key != "seed", not re.fullmatch(r"\w+\.name", key)))
+    told = [f"{key}: {found[key]}" for key in first[:3]]
+    return "; ".join([*told, *([f"and {len(found) - 3} more"] if len(found) > 3 else [])]) or None
 
 
 def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfig:
@@ -128,6 +138,14 @@ def losses(metrics: Path) -> dict[tuple[str, str], dict[int, float]]:
     return found
 
 
+def folders_of(run) -> list[str]:
+    """What run= names, one folder or a list of them, as a list."""
+    folders = list(run) if isinstance(run, list | ListConfig) else [run]
+    if not folders or not all(isinstance(folder, str | int) and str(folder) for folder in folders):
+        raise Problem(f"run must be a run folder or a list of them, for example run=[runs/<a>,runs/<b>], got {run}; set run=")
+    return [str(folder) for folder in folders]
+
+
 def is_agent(folder: Path) -> bool:
     """Whether a run is a model-free agent's: it has plans and nothing to rank."""
     return (folder / "checkpoints" / "agent.zip").exists()
@@ -135,24 +153,18 @@ def is_agent(folder: Path) -> bool:
 
 def read_results(folder: Path) -> dict:
     """results.json of a run folder."""
-    path = folder / "results.json"
-    again = f"make it anew with: python eval/score.py run={folder}"
+    path, score = folder / "results.json", f"python eval/score.py run={shlex.quote(str(folder))}"
     try:
         results = json.loads(path.read_text())
     except FileNotFoundError as error:
-        raise Problem(f"{path} does not exist; make it with: python eval/score.py run={folder}") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise Problem(f"{path} is not valid JSON ({error}); {again}") from error
-    if not isinstance(results, dict):
-        raise Problem(f"{path} holds no results; {again}")
-    missing = [key for key in RESULTS if key not in results]
-    if missing:
-        raise Problem(f"{path} lacks {', '.join(missing)}; {again}")
-    metrics, protocol = results["metrics"], results["protocol"]
-    if not isinstance(metrics, dict) or not all(isinstance(value, int | float) for value in metrics.values()):
-        raise Problem(f"{path} has metrics that are no numbers; {again}")
-    if not isinstance(protocol, dict) or not all(protocol.get(key) for key in PROTOCOL):
-        raise Problem(f"{path} lacks one of {', '.join(PROTOCOL)} in its protocol; {again}")
+        raise Problem(f"{path} does not exist; make it with: {score}") from error
+    except OSError as error:
+        raise Problem(f"{path} cannot be read ({error.strerror}); move it away, then make it anew with: {score}") from error
+    except (ValueError, RecursionError) as error:  # no JSON, no text, or brackets without end
+        raise Problem(f"{path} is not valid JSON ({type(error).__name__}: {error}); make it anew with: {score}") from error
+    why = fault(results)
+    if why:
+        raise Problem(f"{path} {why}; make it anew with: {score}")
     return results
 
 

@@ -42,8 +42,9 @@ from eval.ceilings import ceilings, has_ceiling
 from eval.gaps import one_object_gaps
 from eval.page import write_whole
 from eval.ranking import hits_at_k, mrr, ranks
+from eval.results import holds_plan, numbers
 from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, true_frames, what_if_ranks
-from eval.runs import config_hash, load_run
+from eval.runs import config_hash, folders_of, load_run
 from eval.same_board import painted, same_board_scores
 from eval.score_table import print_scores
 from eval.structure import measure_structure
@@ -81,12 +82,17 @@ def _file_name(asked: dict, own) -> str:
 
 
 def _before(path: Path) -> dict:
-    """An earlier results file: what training took and what eval/plan.py added stay; a damaged one is about to be replaced."""
+    """What stays of an earlier results file: what training took, and what eval/plan.py added, where each is whole."""
     try:
         found = json.loads(path.read_text())
-        return found if isinstance(found, dict) else {}
-    except (FileNotFoundError, json.JSONDecodeError):
+    except (FileNotFoundError, ValueError, RecursionError):  # a damaged one is about to be replaced
         return {}
+    kept = {}
+    if isinstance(found, dict) and numbers(found.get("timing")):
+        kept["timing"] = found["timing"]
+    if isinstance(found, dict) and holds_plan(found):
+        kept |= {"plan": found["plan"], "metrics": found["metrics"]}
+    return kept
 
 
 def _events_until(world, state, action, horizon: int) -> dict[str, np.ndarray]:
@@ -257,5 +263,6 @@ def run(cfg) -> None:
     asked = {key: cfg[key] for key in ("data_dir", "horizons", "episodes", "counterfactuals")}
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
-    for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
-        print_scores(score_run(cfg.run, split, **asked))
+    for folder in folders_of(cfg.run):
+        for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
+            print_scores(score_run(folder, split, **asked))

@@ -49,13 +49,14 @@ def caption(results: dict) -> str:
     """The protocol in one line: a number without it means nothing."""
     p = results["protocol"]
     distinct = ", ".join(f"{h[1:]}: {n}" for h, n in p["distinct"].items())
+    epochs = f" ({'+'.join(map(str, p['epochs']))} epochs)" if p.get("epochs") else ""
     shown = ", state input" if p.get("observation") == "state" else ""
     plan = results.get("plan")
     goals = f"; success on {plan['episodes']} fresh episodes, reward {plan['reward']}" if plan else ""
     return (
-        f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}{shown}), budget {p['budget']} "
-        f"({'+'.join(map(str, p['epochs']))} epochs), seed {results['seed']}, pool {p['pool']} (distinct outcomes {distinct}), "
-        f"rule grouped, ties against us, {p['counterfactual_states']} counterfactual states{goals}; percent"
+        f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}{shown}), budget {p['budget']}{epochs}, "
+        f"seed {results['seed']}, pool {p['pool']} (distinct outcomes {distinct}), "
+        f"rule grouped, ties against us, {p.get('counterfactual_states', 0)} counterfactual states{goals}; percent"
     )
 
 

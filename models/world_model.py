@@ -34,10 +34,15 @@ class WorldModel(LightningModule):
 
     def encode(self, obs: Tensor) -> Tensor:
         """obs  ->  latent (B, K, D)."""
+        if obs.ndim == 4 and obs.shape[-1] == 3 != obs.shape[1]:
+            raise ValueError(f"frames must be (B, 3, H, W), got {tuple(obs.shape)} as files hold them; "
+                             f"use eval.rollouts.encode_frames")  # fmt: skip
         return self.infer(obs).mean
 
     def decode(self, latent: Tensor) -> Tensor:
         """latent (B, K, D)  ->  obs, its numbers in [0, 1]."""
+        if self.decoder is None:
+            raise ValueError("this model has no decoder, its loss trains none; use a run with loss=nll")
         return self.decoder(latent).sigmoid()
 
     def step(self, latent: Tensor, action: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
@@ -59,6 +64,9 @@ class WorldModel(LightningModule):
 
         memory (B, M): what `remember` made of the frames before `latent`; none: nothing came before.
         """
+        if actions.ndim != 3 or not actions.is_floating_point():
+            raise ValueError(f"actions must be one-hot floats (B, T, A), got {actions.dtype} of shape {tuple(actions.shape)}; "
+                             f"use eval.rollouts.actions_of")  # fmt: skip
         steps = []
         for action in actions.unbind(1):
             latent, memory = self.step(latent, action, memory)

@@ -60,7 +60,7 @@ def command():
     def start(script: str, *arguments: str, cwd) -> subprocess.CompletedProcess:
         env = {**os.environ, "COLUMNS": "120"}
         return subprocess.run(
-            [sys.executable, str(ROOT / script), *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=300
+            [sys.executable, str(ROOT / script), *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=900
         )
 
     return start

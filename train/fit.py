@@ -124,11 +124,12 @@ def run(cfg) -> dict:
     from train.launch import node_of, processes_of, train_together
     from train.memory import keep_freed_memory
     from train.stages import train_stages, wandb_logger
-    from train.start import check_world, choose_folder, open_folder
+    from train.start import check_world, check_writable, choose_folder, open_folder
 
     keep_freed_memory()
     overwrite, goals = cfg.overwrite, cfg.goals
     folder, cfg = choose_folder(cfg)
+    check_writable(folder)
     _check_pair(cfg)
     world = instantiate(cfg.env.world)
     check_world(cfg, world)

@@ -41,12 +41,15 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
     mark = folder / "wandb_id.txt"
     if not mark.exists():
         mark.write_text(secrets.token_hex(4))
-    logger = WandbLogger(
-        name=cfg.name, project=cfg.logger.project, save_dir=str(folder), id=mark.read_text(), resume="allow",
+    wandb.finish()  # what a refused job of a sweep left open
+    run = wandb.init(  # not by Lightning, which hands on an argument that W&B warns of
+        name=cfg.name, project=cfg.logger.project, dir=str(folder), id=mark.read_text(), resume="allow",
         mode=mode, settings=wandb.Settings(silent=True, console="off"), config=OmegaConf.to_container(cfg, resolve=True),
         group=cfg.logger.get("group"), tags=[cfg.model.name, cfg.loss.name, cfg.trainer.budget],
     )  # fmt: skip
-    return logger
+    run.define_metric("trainer/global_step")
+    run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
+    return WandbLogger(experiment=run, save_dir=str(folder))
 
 
 def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger) -> None:
@@ -73,7 +76,8 @@ def _save(model: WorldModel, path: Path) -> None:
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     working = checkpoints / f"{number}-{stage.name}"
     objective = instantiate(stage.objective)
-    model.begin(objective, stage.trains, stage.learning_rate, stage.schedule, stage.get("weight_decay", 0.0))
+    usual = {key: stage[key] for key in ("schedule", "weight_decay") if key in stage}
+    model.begin(objective, stage.trains, stage.learning_rate, **usual)
     data.cut(stage.window, stage.batch_size)
     if hasattr(objective, "prepare"):
         objective.prepare(model, data.train)

@@ -1,5 +1,6 @@
 """How a training starts: its folder is new, taken up again or refused, and its world is what the config says."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from envs.grid import CELL, GRID
 from envs.problem import Problem
-from eval.runs import MODEL, first_difference, freeze, load_config
+from eval.runs import MODEL, differences, freeze, load_config
 from train.launch import node_of
 
 
@@ -32,13 +33,22 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
         raise Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
     before = load_config(folder, parts) if held else None  # refuses somebody else's config.yaml
     if before is not None and not cfg.overwrite:
-        difference = first_difference(before, frozen)
-        if difference:
+        differing = differences(before, frozen)
+        if differing:
             raise Problem(
-                f"{folder} holds a run with another configuration ({difference}); choose name=... or set overwrite=true"
+                f"{folder} holds a run with another configuration ({differing}); choose name=... or set overwrite=true"
             )
         return folder, before
     return folder, frozen
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be made or written, before the data are collected for it."""
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if not there.is_dir():
+        raise Problem(f"cannot write {folder}: {there} is not a folder; choose another runs_dir=")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise Problem(f"cannot write {folder}: {there} may not be written; choose another runs_dir=")
 
 
 def open_folder(folder: Path, cfg: DictConfig, overwrite: bool) -> None:

@@ -55,7 +55,7 @@ def test_every_stage_learns_on_states(compose, model, loss):
     _check_pair(cfg)
     for stage in cfg.loss.stages:
         model.train()
-        model.begin(instantiate(stage.objective), stage.trains, stage.learning_rate, stage.schedule)
+        model.begin(instantiate(stage.objective), stage.trains, stage.learning_rate)
         model.on_train_epoch_start()
         model.zero_grad()
         terms = model.objective(model, batch(6))

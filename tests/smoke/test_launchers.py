@@ -37,7 +37,7 @@ def copy(root, tmp_path):
 def tables(code, *arguments):
     arguments = ["-m", "table=4", "seeds=2", "worker=0,1", "jobs=1", "runs_dir=r", *arguments]
     command = [sys.executable, str(code / "eval" / "tables.py"), *arguments]
-    return subprocess.run(command, cwd=code.parent, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=code.parent, capture_output=True, text=True, timeout=900)
 
 
 def test_copies_share_the_runs(copy):

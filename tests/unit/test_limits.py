@@ -5,6 +5,10 @@ import pytest
 from configs.limits import LIMITS, check_values
 from envs.problem import Problem
 
+COMMANDS = (
+    "fit", "score", "noisy", "adaptation", "collect", "report", "dashboard", "agent", "plan", "protocols",
+    "manipulation", "tables",
+)  # fmt: skip
 REFUSED = {
     "loss.stages.0.window=0": "window must be a whole number >= 1, got 0",
     "loss.stages.0.batch_size=-5": "batch_size must be a whole number >= 1, got -5",
@@ -25,6 +29,15 @@ REFUSED = {
     "name=a/b": "name must be one name without slashes, got 'a/b'",
     "seed=-1": "seed must be a whole number from 0 to 4294967295, got -1",
     "seed=true": "seed must be a whole number",
+    "seed=null": "seed must be a whole number from 0 to 4294967295, got null; set seed=",
+    "name=null": "name must be one name without slashes, got null",
+    "data_dir=null": "data_dir must be a folder, got null",
+    "runs_dir=null": "runs_dir must be a folder, got null",
+    "score.episodes=null": "score.episodes must be a whole number >= 2, got null",
+    "loss.stages=[]": "loss.stages must be a list of one stage or more, got []",
+    "~loss.stages.0.window": "stage 0 of loss 'infonce' lacks window; a stage says name, objective, trains",
+    "+loss.stages.0.weight_deccay=1": "stage 0 of loss 'infonce' has no key 'weight_deccay': did you mean 'weight_decay'?",
+    "loss.stages.0.objective=InfoNCE": "the objective of stage 0 of loss 'infonce' names no class",
 }
 
 
@@ -36,10 +49,10 @@ def test_refused_by_name(override, compose):
     assert REFUSED[override] in str(problem.value)
 
 
-@pytest.mark.parametrize("command", ["fit", "score", "noisy", "adaptation", "collect", "report", "dashboard", "agent"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_default_passes(command, compose):
-    """Null is "not set"; what a command does not have is not asked for."""
-    check_values(compose(command))
+    """Null is "not set" where it is the default; what a command does not have is not asked for."""
+    check_values(compose(command), command)
 
 
 def test_every_limit_names_a_key_that_exists(compose):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from hydra.utils import instantiate
+from omegaconf import OmegaConf
 
 from envs.chemistry import ChemistryWorld
 from envs.observe import show
@@ -111,8 +112,6 @@ def saved(compose, small, tmp_path):
     """saved(*overrides) -> the folder of an untrained run."""
 
     def save(*overrides):
-        from omegaconf import OmegaConf
-
         cfg = freeze(compose("fit", *small, *overrides, f"data_dir={tmp_path}"))
         folder = tmp_path / "run"
         (folder / "checkpoints").mkdir(parents=True)
@@ -134,6 +133,13 @@ def test_a_run_folder_is_enough(loss, saved):
     assert found[0] == found[1] == json.loads((folder / "noisy.json").read_text())
     assert all(0 <= value <= 100 for value in found[0]["metrics"].values())
     assert found[0]["protocol"]["chance"] == 20 and found[0]["protocol"]["length"] == 10
+
+
+def test_nodes_that_are_not_named_fit_the_env(saved, root):
+    """The command's own default once refused every env of five objects."""
+    assert OmegaConf.load(root / "configs/noisy.yaml").nodes is None
+    found = noisy_run(saved(*STATE, "model.width=4"), None, None, 5, None, 100, 0)
+    assert found["protocol"]["nodes"] == [0, 2, 4]
 
 
 REFUSED = {

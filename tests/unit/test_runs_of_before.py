@@ -7,7 +7,7 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
 
 from envs.problem import Problem
-from eval.runs import first_difference, freeze, load_run
+from eval.runs import differences, freeze, load_run
 from eval.score import CONFIGS, _splits_of_today
 from train.start import check_world
 
@@ -26,7 +26,7 @@ def both(compose):
 
 def test_keys_that_came_later_had_their_usual_value(both):
     before, now = both
-    assert first_difference(before, now) is None
+    assert differences(before, now) is None
     check_world(before, instantiate(before.env.world))
 
 
@@ -36,7 +36,7 @@ def test_keys_that_came_later_had_their_usual_value(both):
     (["env.splits.train.episodes=7"], "episodes: 1000 there, 7 here"),
 ])  # fmt: skip
 def test_another_value_is_another_run(both, compose, asked, said):
-    assert said in first_difference(both[0], freeze(compose("fit", "model=edge", *asked)))
+    assert said in differences(both[0], freeze(compose("fit", "model=edge", *asked)))
 
 
 def test_splits_that_came_later_are_todays():

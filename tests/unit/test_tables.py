@@ -21,6 +21,7 @@ from eval.table_text import caption, latex, lines, long_csv
 from eval.tables import _workers, expected_minutes, jobs_of
 
 PAGES = book()
+HANG = 600  # seconds
 
 
 @pytest.fixture
@@ -199,11 +200,13 @@ def test_failures_are_told_and_do_not_stop_the_rest(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_killed_sweep(ending, tmp_path):
+def test_a_killed_sweep(ending, tmp_path, request):
     """Told to end, it ends its children; killed outright, its orphan keeps the lock until it is through: never two at once."""
+    request.addfinalizer((tmp_path / "go").touch)  # ends the child where the test fails
     (tmp_path / "slow.py").write_text(
-        f"import time, pathlib, os; pathlib.Path({str(tmp_path)!r}, f'on-{{os.getpid()}}').touch(); time.sleep(3)\n"
-        f"pathlib.Path({str(tmp_path / 'through')!r}).touch()"
+        f"import time, pathlib, os; here = pathlib.Path({str(tmp_path)!r}); (here / f'on-{{os.getpid()}}').touch()\n"
+        f"while not (here / 'go').exists(): time.sleep(.02)\n"
+        f"(here / 'through').touch()"
     )
     code = (
         "import eval.sweep, pathlib, signal; from eval.sweep import *\n"
@@ -213,14 +216,16 @@ def test_a_killed_sweep(ending, tmp_path):
     )
     sweep = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     while not list(tmp_path.glob("on-*")):
+        assert sweep.poll() is None
         time.sleep(0.02)
     sweep.send_signal(ending)
-    assert sweep.wait(20) != 0
+    assert sweep.wait(HANG) != 0
     (child,) = (int(path.name[3:]) for path in tmp_path.glob("on-*"))
     lock = open(tmp_path / "logs" / ".one.lock", "w")
     if ending is signal.SIGKILL:
         with pytest.raises(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (tmp_path / "go").touch()
         fcntl.flock(lock, fcntl.LOCK_EX)  # free as soon as the orphan ends
         assert (tmp_path / "through").exists()
     else:

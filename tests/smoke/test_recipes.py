@@ -1,0 +1,65 @@
+"""The README's recipes for a model, a world and a loss, followed to the letter."""
+
+import re
+import shutil
+import sys
+
+import pytest
+from omegaconf import OmegaConf
+
+import envs
+import losses
+import models.transitions
+from configs import command
+from envs.problem import Problem
+
+WORLD = """from envs.physics import PhysicsWorld
+
+
+class MyWorld(PhysicsWorld):
+    pass
+"""
+
+
+@pytest.fixture
+def here(root, tmp_path, monkeypatch):
+    """A folder whose configs, models, losses and worlds are found beside ours."""
+    shutil.copytree(root / "configs", tmp_path / "configs", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(command, "HERE", tmp_path / "configs")
+    for package in (models.transitions, losses, envs):
+        folder = tmp_path / package.__name__.replace(".", "/")
+        folder.mkdir(parents=True)
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+    yield tmp_path
+    for module in ("models.transitions.mine", "losses.mine", "envs.mine"):
+        sys.modules.pop(module, None)
+
+
+def recipes(root):
+    """File -> what the README says stands in it."""
+    section = (root / "README.md").read_text().split("## Add a model, a world, a loss")[1].split("\n## ")[0]
+    return {name.split(",")[0]: text for name, text in re.findall(r"```\w+\n# ([^\n]+)\n(.*?)```", section, re.S)}
+
+
+def test_the_recipes_of_the_readme_work_as_they_stand(root, here, command_here, small):
+    """Followed to the letter they ended in another class's arguments, in another's name, and in a traceback."""
+    found = recipes(root)
+    assert set(found) == {"models/transitions/mine.py", "configs/model/mine.yaml", "configs/env/mine.yaml", "losses/mine.py",
+                          "configs/loss/mine.yaml"}  # fmt: skip
+    modular = (here / "configs/model/modular.yaml").read_text().replace("name: modular", "name: mine")
+    transition = re.search(r"(?<=\n  transition:\n)(    .*\n)+", modular).group()
+    found["configs/model/mine.yaml"] = modular.replace(transition, found["configs/model/mine.yaml"])
+    for path, text in {**found, "envs/mine.py": WORLD}.items():
+        (here / path).write_text(text)
+    done = command_here("train/fit.py", *small, "model=mine", "env=mine", "loss=mine", cwd=here)
+    assert done.returncode == 0, done.stderr[-2000:]
+    config = OmegaConf.load(here / "runs/mine-mine-mine-smoke-s0/config.yaml")
+    assert config.env.world._target_ == "envs.mine.MyWorld" and config.model.module.transition.width == 16
+
+
+def test_an_entry_with_the_name_of_another_is_refused(here):
+    """A copied model kept the name modular, and its runs were taken for those of modular."""
+    shutil.copy(here / "configs/model/modular.yaml", here / "configs/model/mine.yaml")
+    with pytest.raises(Problem, match="configs/model/mine.yaml has the name 'modular'; write name: mine there"):
+        command.check("fit", ["model=mine"])
+    command.check("fit", ["-m", "model=modular,edge", "seed=3"])

@@ -1,0 +1,104 @@
+"""What is told before anything is made: where a run would be written, which runs are asked for, what differs from a run."""
+
+import os
+import time
+from unittest.mock import MagicMock
+
+import pytest
+from omegaconf import OmegaConf
+
+from configs import command
+from envs.problem import Problem
+from eval.page import FORGOTTEN, write_whole
+from eval.runs import differences, folders_of, freeze
+from train.start import check_writable
+
+
+def test_a_runs_dir_that_cannot_be_written_is_told_before_the_data_are_collected(tmp_path, command_here, small, monkeypatch):
+    """The refusal came after minutes of collection."""
+    (tmp_path / "file").touch()
+    done = command_here("train/fit.py", *small, "env=physics3", "runs_dir=file/r", "data_dir=d", "name=x", cwd=tmp_path)
+    assert done.returncode == 1 and "is not a folder; choose another runs_dir=" in " ".join(done.stderr.split())
+    assert not (tmp_path / "d").exists()
+    monkeypatch.setattr(os, "access", lambda *_: False)  # whoever runs the tests may write anywhere
+    with pytest.raises(Problem, match="may not be written; choose another runs_dir="):
+        check_writable(tmp_path / "a" / "b")
+
+
+def test_several_runs_are_named_by_a_list():
+    """Lists once ended three commands in a traceback, and an empty one the fourth."""
+    assert folders_of(OmegaConf.create(["a", "b"])) == ["a", "b"] and folders_of("a") == ["a"]
+    for wrong in ([], OmegaConf.create([]), "", None, ["a", None]):
+        with pytest.raises(Problem, match=r"run must be a run folder or a list of them, for example run=\["):
+            folders_of(wrong)
+
+
+@pytest.mark.parametrize("script", ["score", "plan", "noisy", "adaptation", "report"])
+@pytest.mark.parametrize("runs, said", [("run=[]", "run must be a run folder"), ("run=[a,b]", "a is not a run folder")])
+def test_every_command_reads_lists_of_runs(script, runs, said, command_here, tmp_path):
+    done = command_here(f"eval/{script}.py", runs, cwd=tmp_path)
+    unscored = script == "report" and runs == "run=[a,b]"
+    assert done.returncode == 1 and ("a/results.json does not exist" if unscored else said) in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_the_seed_is_the_first_difference_that_is_told(compose):
+    """A refusal once named the number of episodes alone, where the user had changed the seed."""
+    before = freeze(compose("fit", "env=physics3", "env.splits.train.episodes=300"))
+    now = freeze(compose("fit", "env=physics3", "seed=1", "model.width=8", "loss.stages.0.batch_size=64"))
+    assert differences(before, now).startswith("seed: 0 there, 1 here; ") and " more" in differences(before, now)
+    other = freeze(compose("fit", "env=physics3", "env.splits.train.episodes=300", "model=edge"))
+    assert differences(before, other) == "model.name: modular there, edge here"
+    assert differences(before, before) is None
+
+
+def test_half_written_files_of_killed_writers_are_cleared(tmp_path, monkeypatch):
+    """Names with the number of a process stayed for ever, and a full disk did not say where it is."""
+    old, young, others = (tmp_path / name for name in ("x.json.1-1.part", "x.json.2-2.part", "y.json.1-1.part"))
+    for path in (old, young, others):
+        path.touch()
+    for path in (old, others):
+        os.utime(path, 2 * (time.time() - 2 * FORGOTTEN,))
+    write_whole(tmp_path / "x.json", "{}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.json", young.name, others.name]
+
+    def full(self, content):
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match="No space left on device: '.*x.json'"):
+        write_whole(tmp_path / "x.json", "[]")
+    assert (tmp_path / "x.json").read_text() == "{}" and not list(tmp_path.glob(f"*{os.getpid()}*"))
+
+
+def test_several_values_without_a_sweep_are_one_sentence(command_here, tmp_path):
+    """Hydra answered with five lines and a variable to set; and with -m between overrides, with a page of usage."""
+    done = command_here("train/fit.py", "env=physics3", "seed=1,2", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("error: seed=1,2 names several values; add -m for a run with each")
+    assert len(done.stderr.splitlines()) == 1
+    done = command_here("train/fit.py", "env=physics3", "-m", "seed=0..3", "runs_dir=r", cwd=tmp_path)
+    assert done.returncode == 1 and "error: seed must be a whole number" in done.stderr and "usage" not in done.stderr
+    command.check("fit", ["-m", "seed=1,2", "model=vae,modular"])
+    command.check("fit", ["score.horizons=[1,5]", "name='a,b'"])
+
+
+def test_the_mirror_of_a_run_warns_of_nothing(monkeypatch, compose, tmp_path):
+    """Lightning hands W&B an argument that has no effect, and every training began with a warning."""
+    import wandb
+
+    from train.stages import wandb_logger
+
+    given = {}
+    monkeypatch.setattr(wandb, "init", lambda **words: given.update(words) or MagicMock())
+    logger = wandb_logger(freeze(compose("fit", "env=physics3")), tmp_path)
+    assert "anonymous" not in given and given["mode"] == "offline" and given["id"] == (tmp_path / "wandb_id.txt").read_text()
+    assert logger.experiment.define_metric.called
+
+
+@pytest.mark.parametrize("script", ["hot_paths", "recurrent", "trifinger"])
+def test_benchmarks_answer_help(script, command_here, tmp_path):
+    """--help was taken for the name of a part."""
+    pytest.importorskip("pybullet" if script == "trifinger" else "torch")
+    done = command_here(f"benchmarks/{script}.py", "--help", cwd=tmp_path)
+    assert done.returncode == 0 and f"python benchmarks/{script}.py" in done.stdout
