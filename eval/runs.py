@@ -208,16 +208,19 @@ def read_checkpoint(path: Path) -> dict:
     again = f"finish the run with: python train/fit.py resume={run}"
     if not path.exists():
         raise Problem(f"{path} does not exist; {again}")
+    damaged = Problem(f"{path} is damaged: its weights do not match their digest; remove it and {again}")
     try:
         with zipfile.ZipFile(path) as archive:
-            whole = archive.testzip() is None  # torch itself reads flipped bits without a word
+            if archive.testzip() is not None:  # torch itself would read most flipped bits without a word
+                raise damaged
         found = torch.load(path, map_location="cpu", weights_only=True)
-        whole = whole and found.get("digest", None) in (None, digest(found["state_dict"]))
+        if found.get("digest", None) not in (None, digest(found["state_dict"])):
+            raise damaged
+    except Problem:
+        raise
     except Exception as error:  # a damaged archive can raise nearly anything
         kind = type(error).__name__
         raise Problem(f"{path} is not a readable checkpoint ({kind}); remove it and {again}") from error
-    if not whole:
-        raise Problem(f"{path} is damaged: its weights do not match their digest; remove it and {again}")
     return found
 
 

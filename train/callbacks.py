@@ -49,7 +49,7 @@ class MetricsFile(Callback):
 
 
 def seconds_of(path: Path) -> float:
-    """Training time of a run by its metrics.csv; of an epoch that was trained twice the last time counts. 0: it does not say."""
+    """Training time of a run by its metrics.csv, 0 where it says none; of an epoch that was trained twice the last counts."""
     rows = [row for row in whole_rows(path, COLUMNS) if row["metric"] == "seconds"]
     return sum({(row["stage"], row["epoch"]): float(row["value"]) for row in rows}.values())
 

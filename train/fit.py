@@ -126,7 +126,8 @@ def run(cfg) -> dict:
     files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
-        return _train_and_score(cfg, folder, node, model, EpisodeData(files["train"], files["valid"], world, cfg.seed), timing)
+        data = EpisodeData(files["train"], files["valid"], world, cfg.seed)
+        return _train_and_score(cfg, folder, node, model, data, timing)
 
 
 def _train_and_score(cfg, folder: Path, node: int, model, data, timing: dict[str, float]) -> dict:
