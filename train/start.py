@@ -43,9 +43,15 @@ def _agreed(folder: Path, frozen: DictConfig, overwrite: bool, parts: tuple[str,
     held = {p.name for p in folder.iterdir() if p.suffix != ".part"} - {LOCK} if folder.exists() else set()
     if held == {"checkpoints"} and not any((folder / "checkpoints").iterdir()):
         held = set()  # a start that was cut off before it had written its config
+    strange = Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
     if held and "config.yaml" not in held:
-        raise Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
-    before = load_config(folder, parts) if held else None  # refuses somebody else's config.yaml
+        raise strange
+    try:
+        before = load_config(folder, parts) if held else None  # refuses somebody else's config.yaml
+    except Problem:
+        if "checkpoints" not in held:
+            raise strange from None
+        raise
     if before is not None and not overwrite:
         difference = first_difference(before, frozen)
         if difference:
