@@ -20,6 +20,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from configs.help import help_page
 from configs.limits import check_values
+from configs.stopping import memory_sentence, sigterm_raises, stops_are_told
 from envs.problem import Problem, nearest
 
 HERE = Path(__file__).parent
@@ -117,15 +118,17 @@ def _find(node, key: str, config: str, known: dict) -> None:
         here.append(part)
 
 
-def _sentence(error: Exception) -> str:
-    """What the user reads; what Hydra wraps is unwrapped."""
+def _sentence(error: Exception) -> str | None:
+    """What the user reads; what Hydra wraps is unwrapped. None: a fault of the code, whose traceback is wanted."""
+    if told := memory_sentence(error):
+        return told
     if isinstance(error, InstantiationException):
         cause = error.__cause__ or error
         return " ".join(str(cause).split())
     if isinstance(error, OSError):
         where = f" {error.filename}" if error.filename else ""
         return f"cannot read or write{where}: {error.strerror or error}; free some space or choose another folder"
-    return str(error)
+    return str(error) if isinstance(error, Problem | FloatingPointError) else None
 
 
 def _named(function: Callable | str) -> Callable:
@@ -152,17 +155,19 @@ def main(config: str, run: Callable | str, help_text: str, prepare: Callable | s
         return
 
     def task(cfg: DictConfig) -> None:  # of a sweep each may run in another process, on another machine
+        sweep = HydraConfig.get().mode is RunMode.MULTIRUN
         try:
-            check_values(cfg, config)
-            _named(run)(cfg)
-        except KeyboardInterrupt:
-            sys.exit("interrupted; give the same command again to go on")
-        except (Problem, FloatingPointError, OSError, InstantiationException) as error:
-            sentence = f"error: {_sentence(error)}"
-            if HydraConfig.get().mode is not RunMode.MULTIRUN:
-                sys.exit(sentence)
-            print(sentence, file=sys.stderr, flush=True)
-            raise Problem(_sentence(error)) from None  # one refused job does not stop a sweep; Hydra keeps it to its end
+            with stops_are_told(sweep):
+                check_values(cfg, config)
+                _named(run)(cfg)
+        except Exception as error:
+            sentence = _sentence(error)
+            if sentence is None:
+                raise
+            if not sweep:
+                sys.exit(f"error: {sentence}")
+            print(f"error: {sentence}", file=sys.stderr, flush=True)
+            raise Problem(sentence) from None  # one refused job does not stop a sweep; Hydra keeps it to its end
 
     try:
         check(config, overrides)
@@ -179,6 +184,7 @@ def main(config: str, run: Callable | str, help_text: str, prepare: Callable | s
         paths = [str(HERE.parent.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # what a launcher starts finds the same code
     try:
-        hydra.main(version_base="1.3", config_path=str(HERE.resolve()), config_name=config)(task)()
+        with stops_are_told(bool({"-m", "--multirun"} & set(overrides))), sigterm_raises():
+            hydra.main(version_base="1.3", config_path=str(HERE.resolve()), config_name=config)(task)()
     except Problem as problem:
         sys.exit(f"error: a job of the sweep failed: {problem}")

@@ -3,6 +3,8 @@
 A policy: act(observation) -> action (9,) in [-1, 1]; it is made for an environment and keeps nothing between steps.
 """
 
+import json
+import pickle
 import zipfile
 from collections.abc import Callable
 from functools import lru_cache
@@ -10,6 +12,8 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch.nn import functional
 
 from envs.problem import Problem, nearest
 
@@ -37,14 +41,14 @@ def _archive(path: Path, width: int) -> Policy:
     try:
         with zipfile.ZipFile(path) as archive:
             if "policy.pth" in archive.namelist():
-                return _stable_baselines3(path, width)
+                return _stable_baselines3(path, archive, width)
             raw = np.load(BytesIO(archive.read("parameters")))
     except FileNotFoundError:
         raise Problem(
             f"{path} does not exist; agents come from train/manipulation.py, or with the package causal_world 1.2, under "
             "assets/baseline_actors"
         ) from None
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
         raise Problem(f"{path} is not an archive of stable-baselines 2 with its `parameters`, or of 3: {error}") from error
     return _stable_baselines2(path, raw, width)
 
@@ -54,13 +58,37 @@ def _fits(path: Path, trained: int, width: int) -> None:
         raise Problem(f"{path} was trained on observations of {trained} numbers, this task gives {width}")
 
 
-def _stable_baselines3(path: Path, width: int) -> Policy:
-    """A PPO agent, acting by its mean."""
-    from stable_baselines3 import PPO
+_ACTIVATIONS = {"Tanh": torch.tanh, "ReLU": torch.relu, "ELU": functional.elu, "LeakyReLU": functional.leaky_relu}
 
-    agent = PPO.load(path, device="cpu")
-    _fits(path, agent.observation_space.shape[0], width)
-    return lambda observation: agent.predict(observation, deterministic=True)[0]
+
+def _stable_baselines3(path: Path, archive: zipfile.ZipFile, width: int) -> Policy:
+    """A PPO agent with an MLP policy, acting by its mean.
+
+    Only the weights are read: PPO.load would unpickle the rest of the archive, and a pickle runs what its author likes.
+    """
+    weights = torch.load(BytesIO(archive.read("policy.pth")), map_location="cpu", weights_only=True)
+    kwargs = json.loads(archive.read("data")).get("policy_kwargs") or {}
+    named = str(kwargs.get("activation_fn", "Tanh")).rstrip("'>").split(".")[-1]  # json holds "<class '...Tanh'>"
+    stem = "mlp_extractor.policy_net."
+    numbers = sorted(int(name.removeprefix(stem).removesuffix(".weight")) for name in weights
+                     if name.startswith(stem) and name.endswith(".weight"))  # fmt: skip
+    if named not in _ACTIVATIONS or "action_net.weight" not in weights or any(name.startswith("features_") for name in weights):
+        raise Problem(
+            f"{path} holds no MLP policy with {', '.join(_ACTIVATIONS)}; its weights are {', '.join(sorted(weights))} and "
+            f"its activation {named}"
+        )
+    layers = [(weights[f"{stem}{n}.weight"], weights[f"{stem}{n}.bias"]) for n in numbers]
+    mean = weights["action_net.weight"], weights["action_net.bias"]
+    _fits(path, (layers[0][0] if layers else mean[0]).shape[1], width)
+
+    @torch.no_grad()
+    def act(observation: np.ndarray) -> np.ndarray:
+        hidden = torch.as_tensor(observation, dtype=torch.float32)[None]
+        for layer in layers:
+            hidden = _ACTIVATIONS[named](functional.linear(hidden, *layer))
+        return functional.linear(hidden, *mean)[0].clamp(-1, 1).numpy()
+
+    return act
 
 
 def _stable_baselines2(path: Path, raw, width: int) -> Policy:

@@ -2,12 +2,13 @@
 
 import csv
 import hashlib
-import importlib
 import inspect
+import io
 import json
 import re
 import shlex
 from collections.abc import Iterator
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from envs.problem import Problem
 from eval.results import fault
+from eval.trusted import check_frozen, check_needed, check_targets, find_class
 from models.world_model import WorldModel
 
 MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
@@ -41,9 +43,7 @@ def _spell_out(node):
         return node
     node = {key: _spell_out(value) for key, value in node.items()}
     if "_target_" in node:
-        module, name = node["_target_"].rsplit(".", 1)
-        signature = inspect.signature(getattr(importlib.import_module(module), name))
-        for parameter in signature.parameters.values():
+        for parameter in inspect.signature(find_class(node["_target_"])).parameters.values():
             if parameter.default is not inspect.Parameter.empty:
                 node.setdefault(parameter.name, parameter.default)
     return node
@@ -51,7 +51,9 @@ def _spell_out(node):
 
 def freeze(cfg: DictConfig) -> DictConfig:
     """The resolved config, complete: no interpolation left, every constructor argument named."""
-    frozen = _spell_out(OmegaConf.to_container(cfg, resolve=True))
+    plain = OmegaConf.to_container(cfg, resolve=True)
+    check_targets(plain)
+    frozen = _spell_out(plain)
     if "loss" in frozen and not any("decoder" in stage["trains"] for stage in frozen["loss"]["stages"]):
         frozen["model"]["module"]["decoder"] = None  # nothing would train it
     return OmegaConf.create(frozen)
@@ -99,21 +101,36 @@ def differences(before: DictConfig, now: DictConfig) -> str | None:
 
 
 def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfig:
-    """The resolved config of a run folder; one without `parts` is refused."""
+    """The resolved config of a run folder; one without `parts` is refused, and one that would call what is not ours."""
     path = Path(folder) / "config.yaml"
     if not path.exists():
         raise Problem(f"{folder} is not a run folder: it has no config.yaml; runs are made by train/fit.py")
     try:
         config = OmegaConf.load(path)
-        lacking = [part for part in parts if not OmegaConf.select(config, part)]
-        other = [kind for kind, has in _KINDS.items() if has != parts and OmegaConf.select(config, has[0])]
+        plain = OmegaConf.to_container(config)
+        lacking = [part for part in parts if not _lies_at(plain, part)]
+        other = [kind for kind, has in _KINDS.items() if has != parts and _lies_at(plain, has[0])]
     except Exception as error:  # YAML and OmegaConf have a family of errors each, for one fact
         raise Problem(f"{path} is damaged ({type(error).__name__}); train again under another name") from error
     if lacking and other:
         raise Problem(f"{folder} holds {other[0]} and no {' or '.join(lacking)}; choose another run or name")
     if lacking:
         raise Problem(f"{path} is incomplete; train again under another name")
+    try:
+        check_frozen(plain)
+        check_targets(plain)
+        if parts == MODEL:
+            check_needed(plain)
+    except Problem as problem:
+        raise Problem(f"{path} is not the config of a run: {problem}; train again under another name") from None
     return config
+
+
+def _lies_at(plain, path: str):
+    """What a plain config holds at a path of keys, or None."""
+    for part in path.split("."):
+        plain = plain.get(part) if isinstance(plain, dict) else None
+    return plain
 
 
 def run_folders(runs_dir: Path, depth: int = _DEPTH) -> list[Path]:
@@ -176,27 +193,46 @@ def digest(state: dict) -> str:
     return sha.hexdigest()
 
 
+def write_checkpoint(content: dict, path: Path) -> None:
+    """torch.save, whole or not at all: beside its final name first, so that no other disk takes part in it.
+
+    The archive holds a CRC-32 of every record, the pickled structure included; `read_checkpoint` compares them.
+    """
+    part, buffer = path.with_name(f"{path.name}.part"), io.BytesIO()
+    torch.save(content, buffer)  # into memory: on a full disk torch would fail in its own words, which name no file
+    try:
+        part.write_bytes(buffer.getbuffer())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
 def save_weights(model: WorldModel, path: Path) -> None:
     """Weights and their digest, written whole or not at all."""
-    part, state = path.with_suffix(".part"), model.state_dict()
-    torch.save({"state_dict": state, "digest": digest(state)}, part)
-    part.replace(path)
+    state = model.state_dict()
+    write_checkpoint({"state_dict": state, "digest": digest(state)}, path)
 
 
 def read_checkpoint(path: Path) -> dict:
-    """What a checkpoint holds, ours or Lightning's; a missing or damaged one is told in a sentence."""
+    """What a checkpoint holds, ours or Lightning's; a missing or damaged one is told in a sentence. Runs nothing of it."""
     run = next((p.parent for p in path.parents if p.name == "checkpoints"), path.parent)
+    again = f"finish the run with: python train/fit.py resume={run}"
     if not path.exists():
-        raise Problem(f"{path} does not exist; finish the run with: python train/fit.py resume={run}")
-    stage = "" if path.parent.name == "checkpoints" else f" (the whole folder {path.parent})"
+        raise Problem(f"{path} does not exist; {again}")
+    damaged = Problem(f"{path} is damaged: its weights do not match their digest; remove it and {again}")
     try:
-        found = torch.load(path, map_location="cpu", weights_only=False)
-        whole = found.get("digest", None) in (None, digest(found["state_dict"]))
-    except Exception as error:  # a damaged pickle can raise nearly anything
+        with zipfile.ZipFile(path) as archive:
+            if archive.testzip() is not None:  # torch itself would read most flipped bits without a word
+                raise damaged
+        found = torch.load(path, map_location="cpu", weights_only=True)
+        if found.get("digest", None) not in (None, digest(found["state_dict"])):
+            raise damaged
+    except Problem:
+        raise
+    except Exception as error:  # a damaged archive can raise nearly anything
         kind = type(error).__name__
-        raise Problem(f"{path} is not a readable checkpoint ({kind}); remove it{stage} and train again") from error
-    if not whole:
-        raise Problem(f"{path} is damaged: its weights do not match their digest; remove it and train again")
+        raise Problem(f"{path} is not a readable checkpoint ({kind}); remove it and {again}") from error
     return found
 
 

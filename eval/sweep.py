@@ -42,7 +42,7 @@ def run_jobs(jobs: list[Job], workers: int, folder: Path, say: Callable[[str], N
     """
     folder.mkdir(parents=True, exist_ok=True)
     sweep = _Sweep(deque(jobs), len(jobs), folder, say)
-    if threading.current_thread() is threading.main_thread():
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         before = signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     else:
         before = None

@@ -99,14 +99,14 @@ def run(cfg) -> dict:
     world = instantiate(cfg.env.world)
     check_world(cfg, world)
     draw_tasks(world, 1, 1, cfg.plan.seed, cfg.plan.mode)  # a mode that does not exist is told before anything is made
-    open_folder(folder, cfg, overwrite)
-    sizes = {"num_objects": cfg.env.num_objects, **{key: cfg.algo[key] for key in ("channels", "width", "hidden")}}
-    network = {"features_extractor_class": SharedFeatures, "features_extractor_kwargs": sizes, "net_arch": []}
-    policy = {"policy": "MultiInputPolicy", "policy_kwargs": network}
-    agent = train_agent(
-        cfg, lambda steps: GoalEpisodes(world, cfg.algo.boards, cfg.horizon, [cfg.seed, steps]), policy, folder
-    )
-    results = measure(cfg, world, agent, folder)
+    with open_folder(folder, cfg, overwrite):
+        sizes = {"num_objects": cfg.env.num_objects, **{key: cfg.algo[key] for key in ("channels", "width", "hidden")}}
+        network = {"features_extractor_class": SharedFeatures, "features_extractor_kwargs": sizes, "net_arch": []}
+        policy = {"policy": "MultiInputPolicy", "policy_kwargs": network}
+        agent = train_agent(
+            cfg, lambda steps: GoalEpisodes(world, cfg.algo.boards, cfg.horizon, [cfg.seed, steps]), policy, folder
+        )
+        results = measure(cfg, world, agent, folder)
     print_plans(results, {"agent": f"{cfg.algo.name}, trained without a model"}, caption(results))
     print("  ".join(f"{name} {value}" for name, value in results["timing"].items()))
     print(f"\n{folder / 'results.json'}")

@@ -3,22 +3,24 @@
 So a run that was taken up again ends where the uninterrupted one ends: parts have their own seeds and boards.
 """
 
-import csv
 import json
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from hydra.utils import get_class, instantiate
+from hydra.utils import instantiate
 from omegaconf import DictConfig
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.save_util import load_from_zip_file
 
 from envs.problem import Problem
 from eval.page import write_whole
 from eval.runs import config_hash
 from eval.score import versions
+from train.metrics_csv import add_rows, whole_rows
 
 COLUMNS = ("steps", "reward", "success", "seconds")  # of metrics.csv: mean reward of a step, share of episodes that succeeded
 
@@ -42,11 +44,36 @@ def _save(agent, path: Path) -> None:
     part.replace(path)
 
 
-def _load(cfg: DictConfig, path: Path, **replaced):
+def _read(path: Path, device: str) -> tuple[int, dict]:
+    """(environment steps so far, parameters by name) of an archive. Nothing is unpickled, so nothing in it runs."""
     try:
-        return get_class(cfg.algo.learner._target_).load(path, device=cfg.algo.learner.device, **replaced)
+        with zipfile.ZipFile(path) as archive:
+            steps = json.loads(archive.read("data"))["num_timesteps"]  # what json cannot hold, the library pickles: left alone
+        if not isinstance(steps, int) or steps < 0:
+            raise ValueError("num_timesteps")
+        return steps, load_from_zip_file(path, device=device, load_data=False)[1]
     except Exception as error:  # a damaged archive can raise nearly anything
-        raise Problem(f"{path} is not a readable agent ({type(error).__name__}); remove it and train again") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> Problem:
+    return Problem(f"{path} is not a readable agent ({type(error).__name__}); remove it and train again")
+
+
+def _build(cfg: DictConfig, given: Lessons, policy: dict, path: Path | None, **own) -> BaseAlgorithm:
+    """An agent as the config says, with the weights, the optimizer's state and the steps of an archive.
+
+    own: the learner's arguments that change from part to part.
+    """
+    steps, parameters = _read(path, cfg.algo.learner.device) if path else (0, None)
+    agent = instantiate(cfg.algo.learner, _partial_=True)(env=given, **policy, **own)
+    if parameters is not None:
+        try:
+            agent.set_parameters(parameters, device=cfg.algo.learner.device)
+        except Exception as error:  # of another shape, or of another learner
+            raise _unreadable(path, error) from error
+        agent.num_timesteps = steps
+    return agent
 
 
 def train_agent(cfg: DictConfig, lessons: GiveLessons, policy: dict, folder: Path) -> BaseAlgorithm:
@@ -56,30 +83,34 @@ def train_agent(cfg: DictConfig, lessons: GiveLessons, policy: dict, folder: Pat
     """
     path = folder / "checkpoints" / "agent.zip"
     if not path.exists():
-        make, first = instantiate(cfg.algo.learner, _partial_=True), lessons(0)
-        _save(make(env=first, seed=cfg.seed, **policy), path)
+        first = lessons(0)
+        _save(_build(cfg, first, policy, None, seed=cfg.seed), path)
         first.close()
-    agent = _load(cfg, path)
-    while agent.num_timesteps < cfg.steps:
-        agent = _part(cfg, lessons, folder, path, agent.num_timesteps)
+    steps = _read(path, cfg.algo.learner.device)[0]
+    if steps >= cfg.steps:
+        given = lessons(steps)  # what the agent sees and does is known by them alone
+        agent = _build(cfg, given, policy, path, seed=cfg.seed)
+        given.close()
+        return agent
+    while steps < cfg.steps:
+        agent = _part(cfg, lessons, policy, folder, path, steps)
+        steps = agent.num_timesteps
     return agent
 
 
-def _part(cfg: DictConfig, lessons: GiveLessons, folder: Path, path: Path, before: int) -> BaseAlgorithm:
+def _part(cfg: DictConfig, lessons: GiveLessons, policy: dict, folder: Path, path: Path, before: int) -> BaseAlgorithm:
     """The next `cfg.save_every` steps; rate and exploration fall linearly to nothing over all of them."""
     start, left = time.monotonic(), 1 - before / cfg.steps
     given = lessons(before)
     own = {"seed": (cfg.seed * 1_000_003 + before) % 2**32, "learning_rate": left * cfg.algo.learner.learning_rate,
            "ent_coef": left * cfg.algo.learner.ent_coef}  # fmt: skip
-    agent = _load(cfg, path, env=given, custom_objects=own)
+    agent = _build(cfg, given, policy, path, **own)
     agent.learn(min(cfg.save_every, cfg.steps - before), reset_num_timesteps=False)
     reward, success = given.reward / given.steps, given.reached / max(1, given.episodes)
     given.close()
     seconds = time.monotonic() - start
-    metrics, line = folder / "metrics.csv", (agent.num_timesteps, f"{reward:.6g}", f"{success:.6g}", f"{seconds:.6g}")
-    new = not metrics.exists()
-    with metrics.open("a", newline="") as file:
-        csv.writer(file).writerows([COLUMNS, line] if new else [line])
+    line = agent.num_timesteps, f"{reward:.6g}", f"{success:.6g}", f"{seconds:.6g}"
+    add_rows(folder / "metrics.csv", COLUMNS, [line])
     _save(agent, path)  # last: a line that was written twice is known by its steps, a missing one by nothing
     print(
         f"agent {agent.num_timesteps}/{cfg.steps}  reward {reward:.3f}  success {100 * success:.1f} %  {seconds:.0f} s",
@@ -94,10 +125,10 @@ def write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dict
     seconds: name -> time of what came after training.
     """
     fit_s = _seconds_of(folder / "metrics.csv")
+    speed = {"env_steps_per_s": round(agent.num_timesteps / fit_s, 1)} if fit_s else {}
     results = {
         "run": cfg.name, "seed": cfg.seed, **own,
-        "timing": {"fit_s": round(fit_s, 2), "env_steps_per_s": round(agent.num_timesteps / fit_s, 1),
-                   **{name: round(value, 2) for name, value in seconds.items()}},
+        "timing": {"fit_s": round(fit_s, 2), **speed, **{name: round(value, 2) for name, value in seconds.items()}},
         "parameters": {"agent": sum(p.numel() for p in agent.policy.parameters())},
         "config_hash": config_hash(cfg),
         "setting_hash": config_hash(cfg, seed=False),
@@ -108,6 +139,5 @@ def write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dict
 
 
 def _seconds_of(path: Path) -> float:
-    """Training time of a run by its metrics.csv; of a part that was trained twice the last time counts."""
-    with path.open(newline="") as file:
-        return sum({row["steps"]: float(row["seconds"]) for row in csv.DictReader(file) if row["seconds"]}.values())
+    """Training time of a run by its metrics.csv; of a part that was trained twice the last time counts. 0: it does not say."""
+    return sum({row["steps"]: float(row["seconds"]) for row in whole_rows(path, COLUMNS)}.values())

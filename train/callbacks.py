@@ -1,6 +1,5 @@
 """What happens beside training: one seed per epoch, metrics.csv, best weights, a line per epoch without a terminal."""
 
-import csv
 import sys
 import time
 from pathlib import Path
@@ -10,6 +9,9 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from eval.gaps import SMALL, one_object_gaps
 from models.processes import rank
+from train.metrics_csv import add_rows, whole_rows
+
+COLUMNS = ("stage", "epoch", "metric", "value")  # of metrics.csv
 
 
 class SeedEpochs(Callback):
@@ -41,20 +43,14 @@ class MetricsFile(Callback):
     def on_train_epoch_end(self, trainer, model) -> None:
         if rank() > 0:
             return
-        new = not self.path.exists()
-        with self.path.open("a", newline="") as file:
-            rows = csv.writer(file)
-            if new:
-                rows.writerow(["stage", "epoch", "metric", "value"])
-            metrics = {**trainer.callback_metrics, "seconds": time.monotonic() - self.start}
-            for name, value in sorted(metrics.items()):
-                rows.writerow([self.stage, trainer.current_epoch, name, f"{float(value):.6g}"])
+        metrics = {**trainer.callback_metrics, "seconds": time.monotonic() - self.start}
+        epoch = self.stage, trainer.current_epoch
+        add_rows(self.path, COLUMNS, [(*epoch, name, f"{float(value):.6g}") for name, value in sorted(metrics.items())])
 
 
 def seconds_of(path: Path) -> float:
-    """Training time of a run by its metrics.csv; of an epoch that was trained twice the last time counts."""
-    with path.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["metric"] == "seconds" and row["value"]]
+    """Training time of a run by its metrics.csv, 0 where it says none; of an epoch that was trained twice the last counts."""
+    rows = [row for row in whole_rows(path, COLUMNS) if row["metric"] == "seconds"]
     return sum({(row["stage"], row["epoch"]): float(row["value"]) for row in rows}.values())
 
 

@@ -22,6 +22,7 @@ if __name__ == "__main__":
     sys.exit(main("fit", "train.fit:run", __doc__, "train.fit:prepare"))  # what stands below is imported for the work alone
 
 import time
+from contextlib import nullcontext
 
 from envs.problem import Problem
 
@@ -114,16 +115,9 @@ def run(cfg) -> dict:
     from pytorch_lightning import seed_everything
 
     from envs.collect import collect
-    from eval.plan import plan_run, usual_protocol
-    from eval.planning import has_goals
-    from eval.report import write_report
-    from eval.score import score_run
-    from eval.score_table import print_scores
-    from train.callbacks import seconds_of
     from train.datamodule import EpisodeData
-    from train.launch import node_of, processes_of, train_together
+    from train.launch import node_of
     from train.memory import keep_freed_memory
-    from train.stages import train_stages, wandb_logger
     from train.start import check_world, check_writable, choose_folder, open_folder
 
     keep_freed_memory()
@@ -143,8 +137,21 @@ def run(cfg) -> dict:
     node = node_of(cfg)
     files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
-    if node == 0:
-        open_folder(folder, cfg, overwrite)
+    with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
+        data = EpisodeData(files["train"], files["valid"], world, cfg.seed)
+        return _train_and_score(cfg, folder, node, model, data, timing, goals)
+
+
+def _train_and_score(cfg, folder: Path, node: int, model, data, timing: dict[str, float], goals: bool | None) -> dict:
+    """What happens under the lock of the run folder; a machine that is not the first trains alone."""
+    from eval.plan import plan_run, usual_protocol
+    from eval.planning import has_goals
+    from eval.report import write_report
+    from eval.score import score_run
+    from eval.score_table import print_scores
+    from train.callbacks import seconds_of
+    from train.launch import processes_of, train_together
+    from train.stages import train_stages, wandb_logger
 
     if processes_of(cfg) > 1:
         train_together(cfg, folder)
@@ -153,13 +160,13 @@ def run(cfg) -> dict:
         logger = wandb_logger(cfg, folder)  # goes on where that of the training processes ended
     else:
         logger = wandb_logger(cfg, folder)
-        train_stages(cfg, model, EpisodeData(files["train"], files["valid"], world, cfg.seed), folder, logger)
-    epochs = sum(stage.epochs for stage in cfg.loss.stages)
-    timing["fit_s"] = seconds_of(folder / "metrics.csv")  # of all sessions, where the run was interrupted
-    timing["samples_per_s"] = epochs * int((files["train"].ep_len - 1).sum()) / timing["fit_s"]
+        train_stages(cfg, model, data, folder, logger)
+    if seconds := seconds_of(folder / "metrics.csv"):  # of all sessions, where the run was interrupted
+        epochs = sum(stage.epochs for stage in cfg.loss.stages)
+        timing |= {"fit_s": seconds, "samples_per_s": epochs * int((data.files[0].ep_len - 1).sum()) / seconds}
 
     results, refused = score_run(folder, timing=timing), None
-    if goals_asked(goals, cfg) and has_goals(world):
+    if goals_asked(goals, cfg) and has_goals(data.world):
         try:
             results = plan_run(folder, **usual_protocol())
         except Problem as problem:  # told at the end: the scores and the report stand without it

@@ -20,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning import seed_everything
 from torch import multiprocessing
 
+from configs.stopping import memory_sentence
 from envs.collect import collect
 from envs.problem import Problem
 from models.shared_norm import share_statistics
@@ -27,6 +28,7 @@ from train.datamodule import EpisodeData
 from train.memory import keep_freed_memory
 from train.stages import train_stages, wandb_logger
 
+GRACE_S = 10  # that a process has to end when it is told to
 PATIENCE = timedelta(hours=2)  # the first machine may have data to collect while the others wait
 TOLD = (Problem, FloatingPointError, OSError)  # what is one sentence in a process is one sentence of the command
 
@@ -81,10 +83,12 @@ def train_together(cfg: DictConfig, folder: Path) -> None:
             try:
                 while not processes.join():
                     pass
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, SystemExit):
                 for process in processes.processes:  # told alone, the command must not leave them training
                     process.terminate()
                 for process in processes.processes:
+                    process.join(GRACE_S)
+                    process.kill()  # one that waits for the others within a batch hears nothing; no file is ever half-written
                     process.join()
                 raise
         except multiprocessing.ProcessExitedException as error:  # killed: it could say nothing
@@ -118,4 +122,8 @@ def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int,
         dist.destroy_process_group()
     except TOLD as error:
         told.put(error)
+        raise
+    except (MemoryError, RuntimeError) as error:
+        if memory_sentence(error):
+            told.put(MemoryError(str(error)))  # torch's own may not survive the way to the command
         raise

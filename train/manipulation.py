@@ -76,10 +76,10 @@ def run(cfg) -> dict:
     overwrite = cfg.overwrite
     folder, cfg = choose_folder(cfg, AGENT)
     _try(cfg)
-    open_folder(folder, cfg, overwrite)
-    policy = {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}}
-    agent = train_agent(cfg, lambda steps: ArenaLessons(cfg, steps), policy, folder)
-    results = measure(cfg, asked, agent, folder)
+    with open_folder(folder, cfg, overwrite):
+        policy = {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}}
+        agent = train_agent(cfg, lambda steps: ArenaLessons(cfg, steps), policy, folder)
+        results = measure(cfg, asked, agent, folder)
     m, lines = results["metrics"], []
     for name in asked:
         numbers = [f"{m[key]:.1f}" if (key := f"protocol/{name}/{part}") in m else "-" for part in ("last", "accepted")]

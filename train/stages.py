@@ -15,10 +15,11 @@ from pytorch_lightning.loggers import WandbLogger
 from pytorch_lightning.plugins.environments import LightningEnvironment
 from pytorch_lightning.strategies import DDPStrategy
 
-from eval.runs import load_weights, read_checkpoint, save_weights
+from eval.runs import load_weights, save_weights
 from models.processes import count, rank
 from models.world_model import WorldModel
 from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, SeedEpochs
+from train.checkpoint_files import WholeCheckpoints, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
 
@@ -103,17 +104,14 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
             keep,
             progress,
         ],
+        plugins=[WholeCheckpoints()],
         logger=logger or False,
         num_sanity_val_steps=0,
         reload_dataloaders_every_n_epochs=1,  # the order of an epoch follows from its number
         enable_model_summary=False,
         enable_progress_bar=sys.stdout.isatty(),
     )
-    last = working / "last.ckpt"
-    if last.exists():
-        read_checkpoint(last)  # a damaged one is told in a sentence before Lightning meets it
-    trainer.fit(model, data, ckpt_path=str(last) if last.exists() else None, weights_only=False)
-    if trainer.interrupted:
-        raise KeyboardInterrupt
+    resumed = state_to_resume(working)
+    trainer.fit(model, data, ckpt_path=str(resumed) if resumed else None)
     load_weights(model, keep.best)
     model.cpu()

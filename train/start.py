@@ -2,14 +2,19 @@
 
 import os
 import shutil
+import socket
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
 from envs.grid import CELL, GRID
 from envs.problem import Problem
-from eval.runs import MODEL, differences, freeze, load_config
+from eval.runs import AGENT, MODEL, differences, freeze, load_config
+from train.checkpoint_files import clear_parts, drop_damaged
 from train.launch import node_of
+
+LOCK = ".lock"  # in a run folder: held by the command that writes it
 
 
 def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path, DictConfig]:
@@ -18,7 +23,10 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
     parts: what a config of such a run must have.
     """
     if cfg.get("resume"):
-        return Path(cfg.resume), load_config(cfg.resume)
+        folder, before = Path(cfg.resume), load_config(cfg.resume)
+        if node_of(before) == 0:
+            _refuse_held(folder)
+        return folder, before
     if "data_dir" in cfg:
         cfg.data_dir = str(Path(cfg.data_dir).resolve())  # the run finds its data from any directory
     if OmegaConf.select(cfg, "env.world.scm"):
@@ -26,20 +34,32 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
     folder, frozen = Path(cfg.runs_dir) / str(cfg.name), freeze(cfg)
     if "trainer" in frozen and node_of(frozen) > 0:
         return folder, frozen  # the first machine opens it
-    held = {p.name for p in folder.iterdir()} - {"config.part"} if folder.exists() else set()
+    _refuse_held(folder)
+    return folder, _agreed(folder, frozen, cfg.overwrite, parts)
+
+
+def _agreed(folder: Path, frozen: DictConfig, overwrite: bool, parts: tuple[str, ...]) -> DictConfig:
+    """The config of the run that a folder holds, if it is the same experiment, else `frozen`; other contents are refused."""
+    held = {p.name for p in folder.iterdir() if p.suffix != ".part"} - {LOCK} if folder.exists() else set()
     if held == {"checkpoints"} and not any((folder / "checkpoints").iterdir()):
         held = set()  # a start that was cut off before it had written its config
-    if held and not {"config.yaml", "checkpoints"} <= held:
-        raise Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
-    before = load_config(folder, parts) if held else None  # refuses somebody else's config.yaml
-    if before is not None and not cfg.overwrite:
+    strange = Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
+    if held and "config.yaml" not in held:
+        raise strange
+    try:
+        before = load_config(folder, parts) if held else None  # refuses somebody else's config.yaml
+    except Problem:
+        if "checkpoints" not in held:
+            raise strange from None
+        raise
+    if before is not None and not overwrite:
         differing = differences(before, frozen)
         if differing:
             raise Problem(
                 f"{folder} holds a run with another configuration ({differing}); choose name=... or set overwrite=true"
             )
-        return folder, before
-    return folder, frozen
+        return before
+    return frozen
 
 
 def check_writable(folder: Path) -> None:
@@ -51,17 +71,60 @@ def check_writable(folder: Path) -> None:
         raise Problem(f"cannot write {folder}: {there} may not be written; choose another runs_dir=")
 
 
-def open_folder(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
-    """Make the folder, or take it up; every check has been passed by now."""
-    if overwrite and folder.exists():
-        shutil.rmtree(folder)
-    if (folder / "config.yaml").exists():
-        print(f"taking up {folder}")
-        return
+def _refuse_held(folder: Path) -> None:
+    """Tell at once, before data are collected, what `open_folder` would tell; makes no file."""
+    if (folder / LOCK).exists():
+        with _lock(folder):
+            pass
+
+
+def _lock(folder: Path):
+    """Hold a run folder, or raise Problem. A killed command's workers may hold it a moment longer than itself."""
+    path = folder / LOCK
+    try:
+        holder = path.read_text().strip() if path.exists() else ""  # before: some releases of filelock empty the file
+        return FileLock(path).acquire(timeout=2)
+    except Timeout:
+        who = f"another command ({holder})" if holder else "another command"
+        raise Problem(f"{folder} is in use by {who}; wait until it ends, or choose another name=") from None
+
+
+def open_folder(folder: Path, cfg: DictConfig, overwrite: bool):
+    """Make the folder, or take it up; every check has been passed by now.  -> its lock: `with` releases it at the end
+
+    The lock lies in the folder, which `overwrite` empties and does not remove: another command waits on the same file.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        OmegaConf.save(cfg, folder / "config.part")
+        held = _lock(folder)
+        (folder / LOCK).write_text(f"process {os.getpid()} on {socket.gethostname()}")
+    except OSError as error:
+        raise Problem(f"cannot write {folder}: {error.strerror}; choose another runs_dir=") from error
+    try:
+        _fill(folder, cfg, overwrite)
+    except BaseException:
+        held.lock.release()
+        raise
+    return held
+
+
+def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
+    _agreed(folder, cfg, overwrite, MODEL if "model" in cfg else AGENT)  # again: somebody may have been here meanwhile
+    if overwrite:
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
+    clear_parts(folder)
+    try:
         (folder / "checkpoints").mkdir(exist_ok=True)
+        if (folder / "config.yaml").exists():
+            print(f"taking up {folder}")
+            if "loss" in cfg:
+                drop_damaged(folder, cfg)
+            return
+        OmegaConf.save(cfg, folder / "config.part")
         (folder / "config.part").replace(folder / "config.yaml")
     except OSError as error:
         raise Problem(f"cannot write {folder}: {error.strerror}; choose another runs_dir=") from error

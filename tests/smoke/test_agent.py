@@ -65,17 +65,17 @@ def test_taken_up_ends_where_the_uninterrupted_ends(command_here, tmp_path, monk
     assert command_here("train/agent.py", *TINY, cwd=tmp_path).returncode == 0
     part = train.agent_parts._part
 
-    def broken(cfg, world, folder, path, before):
+    def broken(cfg, world, policy, folder, path, before):
         if before:
             raise KeyboardInterrupt
-        return part(cfg, world, folder, path, before)
+        return part(cfg, world, policy, folder, path, before)
 
     here = tmp_path / "elsewhere"
     here.mkdir()
     with monkeypatch.context() as patch:
         patch.setattr(train.agent_parts, "_part", broken)
         stopped = command_here("train/agent.py", *TINY, cwd=here)
-    assert stopped.returncode == 1 and "give the same command again" in stopped.stderr
+    assert stopped.returncode == 130 and "give the same command again" in stopped.stderr
     assert not (here / "r" / "first" / "results.json").exists() and len(lines(here)) == 1
     assert command_here("train/agent.py", *TINY, cwd=here).returncode == 0
     assert read(here)["metrics"] == read(tmp_path)["metrics"]

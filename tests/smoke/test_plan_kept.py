@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 import eval.plan
 import eval.planning
 from eval.plan import plan_run, usual_protocol
-from eval.runs import config_hash, first_difference, load_run, save_weights
+from eval.runs import config_hash, differences, load_run, save_weights
 from train.fit import goals_asked, run
 
 FEW = {"episodes": 20, "horizons": [1, 2], "reward_steps": 20}
@@ -124,7 +124,7 @@ def test_goals_are_no_science(compose):
     """Runs of before, which do not say, are the same experiments."""
     with_goals, before = compose("fit", "goals=true"), OmegaConf.create(OmegaConf.to_container(compose("fit")))
     del before["goals"]
-    assert config_hash(with_goals) == config_hash(before) and first_difference(before, with_goals) is None
+    assert config_hash(with_goals) == config_hash(before) and not differences(before, with_goals)
 
 
 def test_parts_of_the_batch_change_no_action(folder):

@@ -1,0 +1,102 @@
+"""What a run's config.yaml may say: it names classes of ours and learners of stable-baselines3, and has what commands read.
+
+Hydra's `instantiate` calls whatever `_target_` names, so a stranger's file could call anything. Names are compared with the
+list below before any module is imported, and only classes that these packages define are accepted: a function, or
+what a module of ours has imported from elsewhere, is not.
+"""
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+
+from envs.problem import Problem
+
+PACKAGES = ("models", "losses", "envs")
+LEARNERS = "stable_baselines3"
+_NAME = re.compile(rf"(?:(?:{'|'.join(PACKAGES)})(?:\.[A-Za-z]\w*)+|{LEARNERS})\.[A-Za-z]\w*")
+_KEYS = {"_target_", "_args_", "_partial_", "_convert_", "_recursive_"}  # that `instantiate` knows
+
+
+def _nodes(node) -> Iterator[dict | str]:
+    """Every mapping and every string of a plain tree, itself included."""
+    if isinstance(node, dict):
+        yield node
+        node = list(node.values())
+    elif isinstance(node, str):
+        yield node
+    for item in node if isinstance(node, list) else ():
+        yield from _nodes(item)
+
+
+def find_class(target: str) -> type:
+    """The class that a `_target_` names; one that no config may name is refused."""
+    refused = Problem(
+        f"_target_ '{target}' is not allowed: it must name a class defined in {', '.join(PACKAGES)}, or a learner of "
+        f"{LEARNERS}; write it as package.module.Class"
+    )
+    if not isinstance(target, str) or not _NAME.fullmatch(target):
+        raise refused
+    module, name = target.rsplit(".", 1)
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ModuleNotFoundError as error:
+        raise Problem(f"_target_ '{target}' cannot be imported: {error}") from error
+    if not inspect.isclass(found) or found.__module__.split(".")[0] != module.split(".")[0]:
+        raise refused
+    return found
+
+
+def check_targets(config: dict) -> None:
+    """Raise Problem where a `_target_` anywhere in a plain config names what may not be called; call nothing."""
+    mappings = [node for node in _nodes(config) if isinstance(node, dict)]
+    for mapping in mappings:
+        if strange := sorted(str(key) for key in mapping if re.fullmatch(r"_\w+_", str(key)) and key not in _KEYS):
+            raise Problem(f"'{strange[0]}' is not a key that a config may have; known: {', '.join(sorted(_KEYS))}")
+    targets = [mapping["_target_"] for mapping in mappings if "_target_" in mapping]
+    for target in targets:
+        if not isinstance(target, str) or not _NAME.fullmatch(target):
+            find_class(target)  # refuses it; nothing has been imported yet
+    for target in targets:
+        find_class(target)
+
+
+def check_frozen(config: dict) -> None:
+    """Raise Problem where a config holds an interpolation: a run's config has none, and one could compose a `_target_`."""
+    for node in _nodes(config):
+        if text := next((t for t in (node if isinstance(node, dict) else [node]) if "${" in str(t)), None):
+            raise Problem(f"it holds the interpolation '{text}', and the config.yaml of a run holds none")
+
+
+def _whole(low: int):
+    return lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= low
+
+
+_NEEDED = {  # of a world model's run: key -> what it must be, and whether it is
+    "env.name": ("a name", lambda v: isinstance(v, str)),
+    "env.world._target_": ("a class", lambda v: isinstance(v, str)),
+    "env.splits": ("a mapping", lambda v: isinstance(v, dict) and all(isinstance(split, dict) for split in v.values())),
+    "model.name": ("a name", lambda v: isinstance(v, str)),
+    "model.module._target_": ("a class", lambda v: isinstance(v, str)),
+    "loss.name": ("a name", lambda v: isinstance(v, str)),
+    "loss.stages": ("a list of stages", lambda v: isinstance(v, list) and v != [] and all(isinstance(s, dict) for s in v)),
+    "trainer.accelerator": ("a name", lambda v: isinstance(v, str)),
+    "score.split": ("a name", lambda v: isinstance(v, str)),
+    "score.horizons": ("a list of whole numbers >= 1", lambda v: isinstance(v, list) and v != [] and all(map(_whole(1), v))),
+    "score.episodes": ("a whole number >= 2", _whole(2)),
+    "data_dir": ("a folder", lambda v: isinstance(v, str)),
+    "seed": ("a whole number >= 0", _whole(0)),
+}  # fmt: skip
+
+
+def check_needed(config: dict) -> None:
+    """Raise Problem on the first thing that every command reads of a world model's run and that this config lacks."""
+    for path, (expected, holds) in _NEEDED.items():
+        value, here = config, ""
+        for part in path.split("."):
+            here = f"{here}.{part}".lstrip(".")
+            if not isinstance(value, dict) or value.get(part) is None:
+                raise Problem(f"it lacks {here}")
+            value = value[part]
+        if not holds(value):
+            raise Problem(f"its {path} must be {expected}, got {value!r}")

@@ -1,0 +1,204 @@
+"""Opening a run folder or an agent's archive runs nothing of it, and a config that lacks something is told in a sentence."""
+
+import io
+import json
+import os
+import pickle
+import re
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf, open_dict
+
+from envs.problem import Problem
+from eval.runs import freeze, load_config, load_run, read_checkpoint
+from eval.trusted import check_targets, find_class
+
+REFUSED = [
+    "os.system", "posix.system", "builtins.eval", "torch.load", "webbrowser.open", "subprocess.run", "json.dumps",
+    "eval.runs.read_checkpoint", "train.fit.run", "configs.command.main",
+    "models.world_model.torch.load",  # what a module of ours has imported is not ours
+    "envs.collect.Path", "envs.collect.collect", "models", "models.", ".models.encoders.SlotEncoder", "models.encoders.nn",
+    "stable_baselines3.common.save_util.load_from_zip_file", "torch.nn.Linear", 7, ["os.system"], None,
+]  # fmt: skip
+
+
+class Runs:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.fixture
+def frozen(compose):
+    return freeze(compose("fit", "model=edge", "env=physics3"))
+
+
+def run_of(config, folder):
+    (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text(OmegaConf.to_yaml(config))
+    return folder
+
+
+@pytest.mark.parametrize("target", REFUSED)
+def test_what_is_not_a_class_of_ours_is_refused(target):
+    """Wherever it stands; one such name refuses the whole config before the others are imported."""
+    inner = {"_target_": target}
+    for config in (inner, {"a": [{"b": inner}]}, {"_target_": "models.x.Y", "_args_": [inner]}):
+        with pytest.raises(Problem, match="is not allowed|cannot be imported"):
+            check_targets(config)
+
+
+def test_a_refused_config_imports_nothing(tmp_path, monkeypatch):
+    """Importing runs a module's own lines."""
+    (tmp_path / "stranger.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Problem, match="'stranger.Class' is not allowed"):
+        check_targets({"a": {"_target_": "models.encoders.SlotEncoder"}, "b": {"_target_": "stranger.Class"}})
+    assert "stranger" not in sys.modules
+
+
+def test_unknown_keys_of_instantiation_are_refused():
+    with pytest.raises(Problem, match="'_call_' is not a key"):
+        check_targets({"_target_": "models.encoders.SlotEncoder", "_call_": "os.system"})
+
+
+def test_every_class_of_our_configs_passes(root):
+    """Every model, loss, world and curriculum, and the learner of agents."""
+    texts = [path.read_text() for path in (root / "configs").rglob("*.yaml")]
+    targets = {name for text in texts for name in re.findall(r"_target_: ([\w.]+)", text)}
+    assert len(targets) > 25 and "stable_baselines3.PPO" in targets
+    for target in targets:
+        if target.startswith("stable_baselines3"):
+            pytest.importorskip("stable_baselines3")
+        assert find_class(target).__name__ == target.rsplit(".", 1)[1]
+
+
+def test_a_model_that_a_user_adds_is_a_class_like_ours(tmp_path, monkeypatch, compose):
+    """A file in models/ and its name in the config are enough."""
+    import models
+
+    (tmp_path / "mine.py").write_text("from models.encoders import SlotEncoder\nclass Mine(SlotEncoder):\n    pass\n")
+    monkeypatch.setattr(models, "__path__", [*models.__path__, str(tmp_path)])
+    config = freeze(compose("fit", "model=edge", "model.module.encoder._target_=models.mine.Mine"))
+    assert config.model.module.encoder._target_ == "models.mine.Mine"
+    monkeypatch.delitem(sys.modules, "models.mine")
+
+
+@pytest.mark.parametrize("target", ["os.mkdir", "eval.runs.read_checkpoint", "models.world_model.torch.load"])
+def test_a_strangers_config_calls_nothing(target, frozen, tmp_path):
+    """Seen: `_target_: torch.load` of a pickle ran on load_run, and os.system under an older Hydra."""
+    bad = tmp_path / "bad.ckpt"
+    bad.write_bytes(pickle.dumps(Runs(tmp_path / "ran")))
+    with open_dict(frozen):
+        frozen.model.module.encoder = {"_target_": target, "_args_": [str(tmp_path / "ran" if target == "os.mkdir" else bad)]}
+    with pytest.raises(Problem, match="config.yaml is not the config of a run: _target_"):
+        load_run(run_of(frozen, tmp_path / "run"))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_strangers_weights_run_nothing(frozen, tmp_path):
+    """Seen: a pickle in model.ckpt ran on eval/score.py, which then told the same scores."""
+    path = run_of(frozen, tmp_path / "run") / "checkpoints" / "model.ckpt"
+    torch.save({"state_dict": {}, "more": Runs(tmp_path / "ran")}, path)
+    with pytest.raises(Problem, match="is not a readable checkpoint"):
+        read_checkpoint(path)
+    assert not (tmp_path / "ran").exists()
+
+
+def agent(path, activation=None):
+    """An archive of stable-baselines3 for 56 numbers.  -> the agent itself"""
+    gym, sb3 = pytest.importorskip("gymnasium"), pytest.importorskip("stable_baselines3")
+
+    class Env(gym.Env):
+        observation_space, action_space = gym.spaces.Box(-1, 1, (56,)), gym.spaces.Box(-1, 1, (9,))
+
+    kwargs = {"net_arch": [8, 8], **({"activation_fn": activation} if activation else {})}
+    made = sb3.PPO("MlpPolicy", Env(), policy_kwargs=kwargs, seed=0, device="cpu", n_steps=64)
+    made.save(path)
+    return made
+
+
+def with_pickle(path, what):
+    """The same archive, every pickle in it replaced."""
+    import base64
+
+    held = {info: zipfile.ZipFile(path).read(info) for info in zipfile.ZipFile(path).namelist()}
+    data, bad = json.loads(held["data"]), base64.b64encode(pickle.dumps(what)).decode()
+    for entry in data.values():
+        if isinstance(entry, dict) and ":serialized:" in entry:
+            entry[":serialized:"] = bad
+    held["data"] = json.dumps(data).encode()
+    with zipfile.ZipFile(path, "w") as file:
+        for info, content in held.items():
+            file.writestr(info, content)
+
+
+@pytest.mark.parametrize("activation", [None, torch.nn.ReLU])
+def test_a_strangers_agent_plays_and_runs_nothing(activation, tmp_path):
+    """Its actions are those of the library, its pickles are never opened."""
+    from eval.policies import _archive
+
+    made = agent(tmp_path / "a.zip", activation=activation)
+    with_pickle(tmp_path / "a.zip", Runs(tmp_path / "ran"))
+    act = _archive(tmp_path / "a.zip", 56)
+    for seen in np.random.default_rng(0).uniform(-1, 1, (20, 56)):
+        assert act(seen) == pytest.approx(made.predict(seen.astype(np.float32), deterministic=True)[0], abs=1e-6)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_agent_that_is_taken_up_runs_nothing_of_its_archive(tmp_path):
+    agent(tmp_path / "a.zip")
+    with_pickle(tmp_path / "a.zip", Runs(tmp_path / "ran"))
+    from train.agent_parts import _read
+
+    steps, parameters = _read(tmp_path / "a.zip", "cpu")
+    assert steps == 0 and "policy" in parameters and not (tmp_path / "ran").exists()
+
+
+def test_weights_of_an_agent_that_are_a_pickle_are_refused(tmp_path):
+    from eval.policies import _archive
+
+    raw = io.BytesIO()
+    torch.save(Runs(tmp_path / "ran"), raw)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        file.writestr("data", "{}")
+        file.writestr("policy.pth", raw.getvalue())
+    with pytest.raises(Problem, match="is not an archive of stable-baselines"):
+        _archive(tmp_path / "a.zip", 56)
+    assert not (tmp_path / "ran").exists()
+
+
+LACKING = {
+    "score": (lambda c: c.pop("score"), "it lacks score"),
+    "env": (lambda c: c.pop("env"), "it lacks env"),
+    "data_dir": (lambda c: c.pop("data_dir"), "it lacks data_dir"),
+    "trainer": (lambda c: c.pop("trainer"), "it lacks trainer"),
+    "score: none": (lambda c: c.update(score=None), "it lacks score"),
+    "score: text": (lambda c: c.update(score="none"), "it lacks score.split"),
+    "horizons of words": (lambda c: c.score.update(horizons=["one"]), "score.horizons must be a list of whole numbers >= 1"),
+    "interpolation": (lambda c: c.update(data_dir="${nowhere.to.be.found}"), "interpolation"),
+    "stages of words": (lambda c: c.loss.update(stages=["joint"]), "loss.stages must be a list of stages"),
+}
+
+
+@pytest.mark.parametrize("case", LACKING)
+def test_a_config_without_a_section_is_told(case, frozen, tmp_path):
+    """Each used to be a traceback of whoever read it first."""
+    change, said = LACKING[case]
+    with open_dict(frozen):
+        change(frozen)
+    with pytest.raises(Problem, match=f"config.yaml is not the config of a run: .*{said}.*; train again under another name"):
+        load_config(run_of(frozen, tmp_path / "run"))
+
+
+def test_hydra_is_asked_for_that_has_a_list_of_its_own(root):
+    """Up to 1.3.3 Hydra called anything; up to 1.3.5 anything under an alias such as shutil.os.system."""
+    assert '"hydra-core>=1.3.6,<1.4"' in (root / "setup.py").read_text()

@@ -1,0 +1,88 @@
+"""Checkpoints of a stage on the disk: how Lightning writes and reads them, and what is left of them after a kill or a fault.
+
+A stage `<n>-<name>` keeps its states in checkpoints/<n>-<name>/ and, once it is finished, its best weights in
+checkpoints/<n>-<name>.ckpt.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+from pytorch_lightning.plugins.io import TorchCheckpointIO
+
+from envs.problem import Problem
+from eval.runs import read_checkpoint, write_checkpoint
+
+STATE = {"state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks", "epoch", "global_step"}
+
+
+class WholeCheckpoints(TorchCheckpointIO):
+    """Writes `<name>.part` in the same folder and renames it; reads without running anything.
+
+    Lightning's own goes through the temporary folder. Where that lies on another file system, its last step is a copy
+    over the only checkpoint, and a kill in it loses the stage.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path, storage_options=None) -> None:
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_checkpoint(checkpoint, path)
+
+    def load_checkpoint(self, path, map_location=None, weights_only=None) -> dict[str, Any]:
+        return read_checkpoint(Path(path))
+
+
+def state_to_resume(working: Path) -> Path | None:
+    """The state that a stage goes on from: its last, else its best; none where it begins."""
+    return next((path for path in (working / "last.ckpt", working / "best.ckpt") if path.exists()), None)
+
+
+def clear_parts(folder: Path) -> None:
+    """Remove what killed writers left. Only who holds the folder's lock may: a part may be somebody's at work."""
+    for path in (folder, *(p for p in (folder / "checkpoints").rglob("*") if p.is_dir()), folder / "checkpoints"):
+        for part in path.glob("*.part"):
+            if part.is_file():
+                part.unlink(missing_ok=True)
+
+
+def drop_damaged(folder: Path, cfg: DictConfig) -> None:
+    """Remove damaged checkpoints of a run that is taken up, so that each stage goes on from the newest whole state.
+
+    Every epoch draws from its own seed, so a stage that goes back some epochs, or begins again, ends at the same weights.
+    """
+    for number, stage in enumerate(cfg.loss.stages):
+        working = folder / "checkpoints" / f"{number}-{stage.name}"
+        finished = working.with_name(f"{working.name}.ckpt")
+        if finished.exists():
+            if fault := _fault(finished, {"state_dict"}):
+                finished.unlink()
+                _tell(f"{fault}; stage '{stage.name}' makes it anew")
+        if not finished.exists():
+            _drop_states(working, stage.name, "the weights of the stage before" if number else "the first weights")
+
+
+def _drop_states(working: Path, stage: str, before: str) -> None:
+    last, best = working / "last.ckpt", working / "best.ckpt"
+    if not last.exists() and not best.exists():
+        return
+    if fault := _fault(best, STATE):  # the last state knows how good the best was, and cannot give it back
+        last.unlink(missing_ok=True)  # first: alone it would be resumed
+        best.unlink(missing_ok=True)
+        _tell(f"{fault}; stage '{stage}' begins again from {before}")
+    elif last.exists() and (fault := _fault(last, STATE)):
+        last.unlink()
+        _tell(f"{fault}; stage '{stage}' goes on from its best state, of epoch {read_checkpoint(best)['epoch'] + 1}")
+
+
+def _fault(path: Path, keys: set[str]) -> str | None:
+    """Why a checkpoint cannot be used, or None."""
+    try:
+        missing = keys - read_checkpoint(path).keys()
+    except Problem as problem:
+        return str(problem).split(";")[0]
+    return f"{path} lacks {', '.join(sorted(missing))}" if missing else None
+
+
+def _tell(sentence: str) -> None:
+    print(f"warning: {sentence}", file=sys.stderr, flush=True)
