@@ -153,7 +153,9 @@ class TriFingerEnv(gym.Env):
         if stale:
             self._watch(state)
         self._target = np.array(control.get("target", state["joint_positions"]))
-        self._now = self._moment(np.array(control.get("torques", np.zeros(9))))
+        torques = np.array(control.get("torques", np.zeros(9)))
+        # Not as the engine reads it back, with other last digits of quaternions, from which a branch would go another way.
+        self._now = Moment(self.world.loaded, self.world.robot.tips(), torques)
 
     def _control(self) -> dict[str, np.ndarray]:
         """What goes on besides the world: where the robot is told to go, what it last did, the time."""
@@ -220,12 +222,16 @@ class TriFingerEnv(gym.Env):
             raise Problem(f"there is no variable '{path}': {nearest(path, self.variables())}") from None
 
     def intervene(self, wish: Mapping) -> Verdict:
-        """Set variables now, within the episode; all or nothing. A refused wish changes nothing, not a bit."""
+        """Set variables now, within the episode; all or nothing. A refused wish changes nothing, not a bit.
+
+        After `save` or `restore`, what the wish does not touch goes on bit for bit as it would without it. At another moment
+        the engine forgets the contact forces it would have begun its next search with, as `save` does.
+        """
         self._need_reset()
         verdict, state = self._interventions.attempt(wish, self._now.state, self.np_random)
         if verdict.accepted:
             control = self._control()
-            if "joint_positions" in verdict.applied:
+            if not np.array_equal(state["joint_positions"], self._now.state["joint_positions"]):
                 del control["target"]  # where the fingers were put they are to stay
             self._begin(state, control)
         return verdict

@@ -121,6 +121,11 @@ class World:
                     body, -1, lateralFriction=float(thing["friction"]), spinningFriction=0.001, restitution=0.0
                 )
 
+    @property
+    def loaded(self) -> State:
+        """The state last given to `load`, which shares nothing with what was given. Keep it, but do not write into it."""
+        return dict(self._loaded)
+
     def read(self) -> State:
         """The state as it is now. What does not move is shared with other states: keep it, but do not write into it."""
         positions, velocities = self.robot.joint_state()
