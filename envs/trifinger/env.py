@@ -44,9 +44,10 @@ class TriFingerEnv(gym.Env):
     info: fractional_success (float in [0, 1]), success (bool).  limit: steps of an episode.
 
     score: exact | legacy (see `overlap`).  dynamics: default | legacy (see `Robot`).  collision: mesh | primitive.
-    space: where interventions must lie, a | b | ab | None = only within bounds.  source: code | paper (see `variables`).
-    feasibility: strict | legacy (see `Feasibility`).  extra_observations: name -> function of a Moment, whose numbers follow
-    the structured vector as they are: {"tip_gap": lambda now: now.tips[0] - now.place("tool_block")}.
+    space: where interventions must lie, a | b | ab; None = only within bounds, which variables that are in no space need.
+    source: code | paper (see `variables`).  feasibility: strict | legacy (see `Feasibility`).
+    extra_observations: name -> function of a Moment, whose numbers follow the structured vector as they are:
+    {"tip_gap": lambda now: now.tips[0] - now.place("tool_block")}.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 25}
