@@ -111,6 +111,8 @@ class World:
         for body, key in ((self._floor, "floor_friction"), (self._wall, "stage_friction")):
             if known.get(key) != state[key]:
                 bullet.changeDynamics(body, -1, lateralFriction=float(state[key]))
+        if known.get("finger_friction") != state["finger_friction"]:
+            self.robot.set_friction(float(state["finger_friction"]))
         self.robot.set_masses(np.array([state[link]["mass"] for link in LINKS]))
         for name, body in self._bodies.items():
             thing, before = state[name], known[name]

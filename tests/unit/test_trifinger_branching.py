@@ -13,6 +13,7 @@ NOTHING = {
 SOMETHING = {
     "mass": {"tool_block": {"mass": 0.08}}, "size": {"tool_block": {"size": [0.07, 0.07, 0.07]}},
     "floor friction": {"floor_friction": 0.3}, "link mass": {"robot_finger_60_link_3": {"mass": 0.045}},
+    "finger friction": {"finger_friction": 0.1},
 }  # fmt: skip
 BEFORE, AFTER = 25, 20  # steps of three time steps
 
@@ -20,10 +21,10 @@ BEFORE, AFTER = 25, 20  # steps of three time steps
 @pytest.fixture(scope="module", params=["default", "legacy"])
 def branches(request):
     """Two environments, a moment saved while the fingers push the block, and the actions after it."""
-    env, other = (make("pushing", skip_frame=3, dynamics=request.param) for _ in range(2))
+    env, other = (make("pushing", skip_frame=3, dynamics=request.param, space=None) for _ in range(2))
     env.reset(seed=0)
     actions = np.random.default_rng(0).uniform(-1, 1, (BEFORE + AFTER, 9))
-    env.intervene({"tool_block": {"cylindrical_position": [0.1, 1.9, 0.0325], "euler_orientation": [0, 0, 0.3]}})
+    env.intervene({"tool_block": {"cylindrical_position": [0.06, 2.0, 0.0325], "euler_orientation": [0, 0, 0.3]}})
     for action in actions[:BEFORE]:
         env.step(action)
     saved = env.save()
