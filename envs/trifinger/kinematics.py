@@ -20,6 +20,7 @@ _TOLERANCE = 1e-4  # metres
 _STEPS = 40  # of Newton's method, damped; about ten are usual
 _PROGRESS = 0.003  # of the distance left: two steps running that gain less end a search that cannot reach its place
 _GRID = 0.2  # radians between the poses of a finger that are known beforehand
+_NEAREST = 4  # poses of the grid that are tried for a place within reach
 _FINE = 0.06  # metres: a place so near to a known one may be within reach
 
 
@@ -54,19 +55,23 @@ class Kinematics:
     def joints(self, tips: np.ndarray, start: np.ndarray = REST) -> np.ndarray:
         """Joints (9,) within their limits whose tips come nearest to the wanted ones, searched from `start`.
 
-        Each finger alone: Newton's method with damping (Levenberg and Marquardt), from `start`; where that leads nowhere, once
-        more from the pose of a grid whose tip is nearest. Within .1 mm where the place can be reached; otherwise near the
-        nearest point of the finger's range. Two searches at most, since a step of the environment waits for them.
+        Each finger alone: Newton's method with damping (Levenberg and Marquardt), from `start`; where that leads nowhere, from
+        the poses of a grid whose tips are nearest; of a place out of reach from one of them alone, since a step of the
+        environment waits for it. Within .1 mm where the place can be reached, otherwise near the nearest point of the range.
         """
         joints = np.clip(np.asarray(start, float), self.low, self.high)
         for finger, wanted in enumerate((np.asarray(tips, float) + (0, 0, FLOOR)).tolist()):
             part = slice(3 * finger, 3 * finger + 3)
             found, error = self._search(finger, joints[part], wanted)
             if error > _TOLERANCE:
-                distance, pose = self._known_tips[finger].query(wanted)
-                if distance < max(error, _FINE):
+                distances, poses = self._known_tips[finger].query(wanted, _NEAREST)
+                near = distances[0] < _FINE
+                for pose in poses if near else poses[: int(distances[0] < error)]:
                     other, other_error = self._search(finger, self._known_poses[pose], wanted)
-                    found = other if other_error < error - _TOLERANCE else found  # a finger does not turn over for nothing
+                    if other_error < error - _TOLERANCE:  # a finger does not turn over for nothing
+                        found, error = other, other_error
+                    if error < _TOLERANCE:
+                        break
             joints[part] = found
         return joints
 
