@@ -15,6 +15,7 @@ from envs.problem import Problem, nearest
 from envs.trifinger.feasibility import SLACK, Feasibility, short
 from envs.trifinger.geometry import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.trifinger.state import State
+from envs.trifinger.tasks.family import APART
 from envs.trifinger.tasks.task import Changes, Task
 from envs.trifinger.variables import Range, Variable
 
@@ -127,7 +128,8 @@ class Interventions:
             reasons = self._within(given, self._task.variables(after, self._source))
             if reasons:
                 break
-            reasons = self._feasibility.against(after, changes, rebuilt=bool(family.keys() - {"blocks_mass"}))
+            new = [name for name in built if name not in state]
+            reasons = self._feasibility.against(after, changes, rebuilt=bool(family.keys() - APART), new=new)
             if not reasons:
                 return Verdict(True, (), {**family, **changes}), after
         return Verdict(False, tuple(reasons)), state
