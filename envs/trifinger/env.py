@@ -61,9 +61,8 @@ class TriFingerEnv(gym.Env):
         feasibility: str = "strict", max_steps: int | None = None, task_params: Mapping | None = None,
         extra_observations: Mapping[str, Callable[[Moment], np.ndarray]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
-        self._check(
-            observation=observation, score=score, space=space, source=source, renderer=renderer, render_mode=render_mode
-        )
+        chosen = {"observation": observation, "score": score, "space": space, "source": source}
+        self._check(**chosen, renderer=renderer, render_mode=render_mode)
         if not (isinstance(skip_frame, int | np.integer) and skip_frame > 0) or skip_frame is True:
             raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
         if max_steps is not None and not (isinstance(max_steps, int) and max_steps > 0):
@@ -81,10 +80,11 @@ class TriFingerEnv(gym.Env):
         self._views, self._model, self._kinematics = Views(robot, renderer), robot, None
         self._interventions = Interventions(self.task, Feasibility(feasibility, robot, collision), source, space)
         self._extras = Extras(extra_observations or {})
+        parameters = {name: np.asarray(value).tolist() for name, value in dict(task_params or {}).items()}
         self.settings = {  # all that decides what a step does and gives
-            "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
-            "observation": observation, "reward": reward, "score": score, "dynamics": dynamics, "collision": collision,
-            "robot": robot, "max_steps": max_steps, "extra_observations": self._extras.names,
+            **chosen, "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
+            "reward": reward, "dynamics": dynamics, "collision": collision, "robot": robot, "feasibility": feasibility,
+            "max_steps": max_steps, "task_params": parameters, "extra_observations": self._extras.names,
             "dense_weights": list(self.rewards.dense_weights), "fractional_weight": self.rewards.fractional_weight,
         }  # fmt: skip
         self._start = self._default_start()
@@ -224,10 +224,7 @@ class TriFingerEnv(gym.Env):
 
     def intervene(self, wish: Mapping) -> Verdict:
         """Set variables now, within the episode; all or nothing. A refused wish changes nothing, not a bit.
-
-        After `save` or `restore`, what the wish does not touch goes on bit for bit as it would without it. At another moment
-        the engine forgets the contact forces it would have begun its next search with, as `save` does.
-        """
+        After `save` or `restore`, what it does not touch goes on bit for bit as without it; elsewhere it is a `save`, too."""
         self._need_reset()
         verdict, state = self._interventions.attempt(wish, self._now.state, self.np_random)
         if verdict.accepted:
@@ -247,9 +244,8 @@ class TriFingerEnv(gym.Env):
 
     def sample_goal(self, space: str = "ab") -> Changes:
         """A new goal from a space, as a wish to `intervene`; the env's own generator draws it."""
-        return self.task.sample_goal(
-            self.np_random, self._now.state if self._steps is not None else self._start, space, self.source
-        )
+        state = self._now.state if self._steps is not None else self._start
+        return self.task.sample_goal(self.np_random, state, space, self.source)
 
     def save(self) -> State:
         """The state, exactly, with the robot's command and the time under "control"; the episode goes on from it as every

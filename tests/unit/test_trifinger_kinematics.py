@@ -10,7 +10,7 @@ from envs.trifinger.robot import REST  # noqa: E402
 
 @pytest.mark.parametrize("model", ["edu", "pro"])
 def test_places_out_of_reach(model, monkeypatch):
-    """Thirteen other starts were tried for each of them at every step, 11 times slower than the original; the pro left its limits."""
+    """Thirteen other starts were tried for each of them, at every step, and the pro left its limits."""
     kinematics, rng = Kinematics(model), np.random.default_rng(0)
     searches = []
     search = Kinematics._search

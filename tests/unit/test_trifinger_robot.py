@@ -73,7 +73,7 @@ def test_a_block_between_two_fingers_is_held(dynamics):
 ])  # fmt: skip
 @pytest.mark.parametrize("collision", ["mesh", "primitive"])
 def test_legacy_inertias_are_those_that_causal_world_really_has(link, diagonal, collision):
-    """Bullet puts a margin around a hull, another around the group it is in, and ours was in one group more: boxes 2 mm too long."""
+    """Bullet puts a margin around a hull and one around the group it is in; ours was in one group more, its box 2 mm longer."""
     world = World(dynamics="legacy", collision=collision)
     for finger in range(3):
         assert dynamics_of(world, [world.robot.links[4 * finger + link]])[0][2] == pytest.approx(diagonal, rel=5e-4)

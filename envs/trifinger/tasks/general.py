@@ -21,8 +21,8 @@ _DROPS = np.array([  # metres: where the blocks of the default scene fall from
 
 
 class General(Family):
-    """Reference section 9.6; observed are all blocks, then all goals. Differs from CausalWorld: a goal whose block rolled beyond
-    the arena is drawn again."""
+    """Reference section 9.6; observed are all blocks, then all goals. Differs from CausalWorld: a goal whose block rolled
+    beyond the arena is drawn again."""
 
     name = "general"
     family = {
