@@ -50,7 +50,7 @@ def sheet(path: Path) -> None:
 
 def film(path: Path) -> None:
     """Pushing, one variable after the other set within the episode, fingers moving."""
-    env, views, rng = make("pushing", max_steps=10**6), Views(), np.random.default_rng(0)
+    env, views, rng = make("pushing", max_steps=10**6, space=None), Views(), np.random.default_rng(0)
     env.reset(seed=0)
     wishes = [
         ("start", {}), ("tool_block/color", {"tool_block/color": [0.2, 0.3, 0.9]}),

@@ -9,6 +9,7 @@ import numpy as np
 class Camera:
     """eye, target (3,) metres in the world; fov: vertical, degrees; size in pixels.
 
+    roll: degrees that the camera is turned about its axis, its right side upwards.
     mirrored: rows read from right to left, as CausalWorld's pictures are.
     """
 
@@ -20,6 +21,7 @@ class Camera:
     near: float = 0.02
     far: float = 4.0
     mirrored: bool = False
+    roll: float = 0.0
 
     def sized(self, height: int, width: int) -> "Camera":
         return replace(self, height=height, width=width)
@@ -31,7 +33,9 @@ class Camera:
         up = np.array([0.0, 0.0, 1.0]) if abs(forward[2]) < 0.999 else np.array([0.0, 1.0, 0.0])
         right = np.cross(forward, up)
         right /= np.linalg.norm(right)
-        turn = np.stack([right, np.cross(right, forward), -forward])
+        up, angle = np.cross(right, forward), np.radians(self.roll)
+        right, up = np.cos(angle) * right + np.sin(angle) * up, np.cos(angle) * up - np.sin(angle) * right
+        turn = np.stack([right, up, -forward])
         return np.block([[turn, -(turn @ eye)[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
 
     def projection(self) -> np.ndarray:
@@ -53,4 +57,5 @@ VIEWS = (  # the reference's eyes, and the table points that they look at
     Camera((-0.2470, 0.2513, 0.50), (0.023, -0.027, 0.0)),
 )
 FILM = Camera((0.0, -0.30, 0.52), (0.0, 0.0, 0.0), fov=60.0, height=240, width=320)  # of render()
-LEGACY_VIEWS = tuple(replace(view, mirrored=True) for view in VIEWS)  # as CausalWorld shows them
+_ROLLS = 0.67, -2.04, 1.31  # of CausalWorld's cameras; ours stand level
+LEGACY_VIEWS = tuple(replace(view, mirrored=True, roll=roll) for view, roll in zip(VIEWS, _ROLLS))  # as CausalWorld shows them

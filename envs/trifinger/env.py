@@ -44,9 +44,10 @@ class TriFingerEnv(gym.Env):
     info: fractional_success (float in [0, 1]), success (bool).  limit: steps of an episode.
 
     score: exact | legacy (see `overlap`).  dynamics: default | legacy (see `Robot`).  collision: mesh | primitive.
-    space: where interventions must lie, a | b | ab | None = only within bounds.  source: code | paper (see `variables`).
-    feasibility: strict | legacy (see `Feasibility`).  extra_observations: name -> function of a Moment, whose numbers follow
-    the structured vector as they are: {"tip_gap": lambda now: now.tips[0] - now.place("tool_block")}.
+    space: where interventions must lie, a | b | ab; None = only within bounds, which variables that are in no space need.
+    source: code | paper (see `variables`).  feasibility: strict | legacy (see `Feasibility`).
+    extra_observations: name -> function of a Moment, whose numbers follow the structured vector as they are:
+    {"tip_gap": lambda now: now.tips[0] - now.place("tool_block")}.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 25}
@@ -60,9 +61,8 @@ class TriFingerEnv(gym.Env):
         feasibility: str = "strict", max_steps: int | None = None, task_params: Mapping | None = None,
         extra_observations: Mapping[str, Callable[[Moment], np.ndarray]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
-        self._check(
-            observation=observation, score=score, space=space, source=source, renderer=renderer, render_mode=render_mode
-        )
+        chosen = {"observation": observation, "score": score, "space": space, "source": source}
+        self._check(**chosen, renderer=renderer, render_mode=render_mode)
         if not (isinstance(skip_frame, int | np.integer) and skip_frame > 0) or skip_frame is True:
             raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
         if max_steps is not None and not (isinstance(max_steps, int) and max_steps > 0):
@@ -80,10 +80,11 @@ class TriFingerEnv(gym.Env):
         self._views, self._model, self._kinematics = Views(robot, renderer), robot, None
         self._interventions = Interventions(self.task, Feasibility(feasibility, robot, collision), source, space)
         self._extras = Extras(extra_observations or {})
+        parameters = {name: np.asarray(value).tolist() for name, value in dict(task_params or {}).items()}
         self.settings = {  # all that decides what a step does and gives
-            "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
-            "observation": observation, "reward": reward, "score": score, "dynamics": dynamics, "collision": collision,
-            "robot": robot, "max_steps": max_steps, "extra_observations": self._extras.names,
+            **chosen, "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
+            "reward": reward, "dynamics": dynamics, "collision": collision, "robot": robot, "feasibility": feasibility,
+            "max_steps": max_steps, "task_params": parameters, "extra_observations": self._extras.names,
             "dense_weights": list(self.rewards.dense_weights), "fractional_weight": self.rewards.fractional_weight,
         }  # fmt: skip
         self._start = self._default_start()
@@ -153,7 +154,9 @@ class TriFingerEnv(gym.Env):
         if stale:
             self._watch(state)
         self._target = np.array(control.get("target", state["joint_positions"]))
-        self._now = self._moment(np.array(control.get("torques", np.zeros(9))))
+        torques = np.array(control.get("torques", np.zeros(9)))
+        # Not as the engine reads it back, with other last digits of quaternions, from which a branch would go another way.
+        self._now = Moment(self.world.loaded, self.world.robot.tips(), torques)
 
     def _control(self) -> dict[str, np.ndarray]:
         """What goes on besides the world: where the robot is told to go, what it last did, the time."""
@@ -220,12 +223,13 @@ class TriFingerEnv(gym.Env):
             raise Problem(f"there is no variable '{path}': {nearest(path, self.variables())}") from None
 
     def intervene(self, wish: Mapping) -> Verdict:
-        """Set variables now, within the episode; all or nothing. A refused wish changes nothing, not a bit."""
+        """Set variables now, within the episode; all or nothing. A refused wish changes nothing, not a bit.
+        After `save` or `restore`, what it does not touch goes on bit for bit as without it; elsewhere it is a `save`, too."""
         self._need_reset()
         verdict, state = self._interventions.attempt(wish, self._now.state, self.np_random)
         if verdict.accepted:
             control = self._control()
-            if "joint_positions" in verdict.applied:
+            if not np.array_equal(state["joint_positions"], self._now.state["joint_positions"]):
                 del control["target"]  # where the fingers were put they are to stay
             self._begin(state, control)
         return verdict
@@ -240,9 +244,8 @@ class TriFingerEnv(gym.Env):
 
     def sample_goal(self, space: str = "ab") -> Changes:
         """A new goal from a space, as a wish to `intervene`; the env's own generator draws it."""
-        return self.task.sample_goal(
-            self.np_random, self._now.state if self._steps is not None else self._start, space, self.source
-        )
+        state = self._now.state if self._steps is not None else self._start
+        return self.task.sample_goal(self.np_random, state, space, self.source)
 
     def save(self) -> State:
         """The state, exactly, with the robot's command and the time under "control"; the episode goes on from it as every

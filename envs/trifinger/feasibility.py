@@ -1,5 +1,7 @@
 """Whether bodies fit where a change would put them: tried on a world of its own, so that the real one feels nothing."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from envs.problem import Problem, nearest
@@ -26,15 +28,16 @@ class Feasibility:
             raise Problem(f"there is no feasibility '{rules}': {nearest(str(rules), RULES)}")
         self._legacy, self._robot, self._collision, self._trial = rules == "legacy", robot, collision, None
 
-    def against(self, state: State, changes: Changes, rebuilt: bool) -> list[str]:
+    def against(self, state: State, changes: Changes, rebuilt: bool, new: Iterable[str] = ()) -> list[str]:
         """Reasons against a state that changes led to; nothing is asked where no change can matter.
 
-        rebuilt: blocks and goals are new, not only what the changes name.
+        rebuilt: blocks and goals are new, not only what the changes name.  new: objects that came to those that stay.
         """
-        if self._legacy and rebuilt:
+        new = set(new)
+        if self._legacy and (rebuilt or new):
             return []
         touched = {path.partition("/")[0] for path in changes if path.endswith(("/size", "_position", "orientation"))}
-        touched |= set(of_type(state, CUBE, STATIC, GOAL)) if rebuilt else set()
+        touched |= set(of_type(state, CUBE, STATIC, GOAL)) if rebuilt else new
         found = ((_legacy_place(state, n) if self._legacy else _place(state, n, rebuilt)) for n in touched if n in state)
         reasons = [reason for some in found for reason in some]
         moved, robot = touched & set(of_type(state, CUBE, STATIC)), "joint_positions" in changes

@@ -15,11 +15,13 @@ from envs.problem import Problem, nearest
 from envs.trifinger.feasibility import SLACK, Feasibility, short
 from envs.trifinger.geometry import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.trifinger.state import State
+from envs.trifinger.tasks.family import APART
 from envs.trifinger.tasks.task import Changes, Task
-from envs.trifinger.variables import Variable
+from envs.trifinger.variables import Range, Variable
 
 _LAYOUTS = 5
 _OTHER_NAMES = {"cylindrical_position": "cartesian_position", "euler_orientation": "orientation"}
+_TRANSLATED = {"cartesian_position": to_cylindrical, "orientation": to_turn}  # to the name that has spaces
 _SAME_FACT = _OTHER_NAMES | {other: name for name, other in _OTHER_NAMES.items()}
 
 
@@ -88,7 +90,7 @@ def applied(state: State, changes: Changes) -> State:
 
 
 class Interventions:
-    """Tries wishes for one task. space: a | b | ab = variables that have spaces must lie in this one; None = only in bounds."""
+    """Tries wishes for one task. space: a | b | ab = wishes must lie in this one; None = only in bounds."""
 
     def __init__(self, task: Task, feasibility: Feasibility, source: str = "code", space: str | None = "ab"):
         self._task, self._feasibility, self._source, self.space = task, feasibility, source, space
@@ -126,7 +128,8 @@ class Interventions:
             reasons = self._within(given, self._task.variables(after, self._source))
             if reasons:
                 break
-            reasons = self._feasibility.against(after, changes, rebuilt=bool(family.keys() - {"blocks_mass"}))
+            new = [name for name in built if name not in state]
+            reasons = self._feasibility.against(after, changes, rebuilt=bool(family.keys() - APART), new=new)
             if not reasons:
                 return Verdict(True, (), {**family, **changes}), after
         return Verdict(False, tuple(reasons)), state
@@ -136,7 +139,9 @@ class Interventions:
         given, reasons = {}, []
         for path, value in wish.items():
             if path not in table:
-                reasons.append(f"there is no variable '{path}': {_near(path, table)}")
+                own = [known for known in table if known.startswith(f"{path}/")]
+                of_object = f"{path} is no variable but has some: {', '.join(own)}; give {{'{path}': {{name: value}}}}"
+                reasons.append(of_object if own else f"there is no variable '{path}': {_near(path, table)}")
                 continue
             try:
                 value = np.asarray(value, float)
@@ -158,19 +163,50 @@ class Interventions:
         return given, reasons
 
     def _within(self, given: Changes, table: Mapping[str, Variable]) -> list[str]:
-        """Closed bounds, and the space where the variable has one; those of the state after the change."""
+        """Closed bounds, and the active space; those of the state after the change. A space binds every name of a fact, and
+        what is in no space is refused while one is active, as in CausalWorld."""
         reasons = []
         for path, value in given.items():
-            space = table[path].space(self.space) if self.space else None
-            for (low, high), what in ((table[path].bounds, "bounds"), (space or table[path].bounds, f"space {self.space}")):
-                if (value < low - SLACK).any() or (value > high + SLACK).any():
-                    got = np.round(value, 6).tolist()
-                    reasons.append(f"{path} is out of its {what}: {short(low)} to {short(high)}, got {got}")
-                    break
+            as_name, as_value = _in_space(path, value, table) if self.space else (path, value)
+            space = table[as_name].space(self.space) if self.space else table[path].bounds
+            if outside(value, table[path].bounds):
+                reasons.append(f"{path} is out of its bounds: {_range(table[path].bounds)}, got {_rounded(value)}")
+            elif space is None:
+                reasons.append(
+                    f"{path} is in no space, so space {self.space} refuses it; make the env with space=None to set it"
+                )
+            elif outside(as_value, space):
+                other = "" if as_name == path else f", as {as_name}"
+                reasons.append(f"{path} is out of its space {self.space}{other}: {_range(space)}, got {_rounded(as_value)}")
         return reasons
 
     def close(self) -> None:
         self._feasibility.close()
+
+
+def outside(value: np.ndarray, span: Range) -> bool:
+    """Whether any component lies outside a closed range."""
+    return bool((value < span[0] - SLACK).any() or (value > span[1] + SLACK).any())
+
+
+def _in_space(path: str, value: np.ndarray, table: Mapping[str, Variable]) -> tuple[str, np.ndarray]:
+    """The fact by the name that has spaces: a place in cylindrical coordinates, a turn as a rotation vector."""
+    name, _, key = path.rpartition("/")
+    other = f"{name}/{_SAME_FACT.get(key)}"
+    if key not in _TRANSLATED or other not in table:
+        return path, value
+    value = _TRANSLATED[key](value)
+    if key == "cartesian_position" and value[0] < SLACK:
+        value[1] = 0.0  # in the middle there is no angle
+    return other, value
+
+
+def _range(span: Range) -> str:
+    return f"{short(span[0])} to {short(span[1])}"
+
+
+def _rounded(value: np.ndarray) -> list | float:
+    return np.round(value, 6).tolist()
 
 
 def _near(path: str, table: Mapping[str, Variable]) -> str:

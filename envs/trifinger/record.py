@@ -1,6 +1,7 @@
 """Records episodes: observations, actions, rewards, pictures and every variable, into the project's episode file or for Minari.
 
     record(make("pushing"), policy, "pushing.h5", episodes=100, seed=0, camera=VIEWS[0].sized(64, 64))
+    replay("pushing.h5", 3, camera=VIEWS[1])  ->  the columns of episode 3, played anew
     to_minari("pushing.h5", "causalwm/pushing-v0")
 
 Rows of an episode of T actions: T + 1 (see `envs.episodes`); the last row's action and reward are padding.
@@ -15,7 +16,9 @@ from gymnasium.spaces import Box
 
 from envs.episodes import EpisodeFile, EpisodeWriter
 from envs.problem import Problem
+from envs.trifinger import make
 from envs.trifinger.cameras import Camera
+from envs.trifinger.tasks import TASKS
 
 
 def record(
@@ -41,7 +44,7 @@ def record(
         "task": base.task.name, "settings": base.settings, "seed": seed, "episodes": episodes,
         "variables": _entries(base, names), "observation": base.entries() if env.observation_space.dtype == float else None,
         "action_bounds": [env.action_space.low.tolist(), env.action_space.high.tolist()],
-        "camera": None if camera is None else list(camera.eye),
+        "camera": None if camera is None else list(camera.eye), "wrappers": _wrappers(env),
     }  # fmt: skip
     with EpisodeWriter(path, header) as writer:
         if env.has_wrapper_attr("skip_episodes"):  # a Curriculum, however deep
@@ -62,6 +65,68 @@ def record(
             columns = {key: np.stack([row[key] for row in rows]) for key in rows[0]}
             writer.append(columns, np.array([len(rows)]))
         writer.finish()
+
+
+def replay(path: str | Path, episode: int, env=None, camera: Camera | None = None) -> dict[str, np.ndarray]:
+    """Plays a recorded episode anew from its seed and its actions.  -> the columns of `record`, (T + 1, ...) each, those of
+    the recording to the last bit; pixels where a camera is given.
+
+    env: made and wrapped as for the recording. The header names wrappers, a Curriculum say, but cannot make them, nor a task or
+    observations of the user's own; without those the env is made of the header. A Problem where it begins another episode.
+    """
+    file = EpisodeFile(path)
+    if not 0 <= episode < len(file.ep_len):
+        raise Problem(f"{path} has episodes 0 to {len(file.ep_len) - 1}, got {episode}")
+    header, rows = file.header, slice(file.ep_offset[episode], file.ep_offset[episode] + file.ep_len[episode])
+    if "wrappers" not in header:
+        raise Problem(f"the header of {path} does not name what was around the environment; record it again with this version")
+    recorded, played = file.read("action", "variables"), env if env is not None else _made(path, header)
+    try:
+        return _played(played, path, episode, recorded["action"][rows], recorded["variables"][rows], header, camera)
+    finally:
+        if env is None:
+            played.close()
+
+
+def _made(path: str | Path, header: dict):
+    """An environment of the header alone."""
+    settings = {**header["settings"]}
+    own = header["wrappers"] + settings.pop("extra_observations") + ([] if header["task"] in TASKS else [header["task"]])
+    if own:
+        raise Problem(f"{path} was recorded with {', '.join(own)}, which its header cannot make; give replay the same env=")
+    return make(header["task"], **settings)
+
+
+def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray, header: dict, camera: Camera | None) -> dict:
+    base = env.unwrapped
+    mine = {"task": base.task.name, **base.settings, "wrappers": _wrappers(env)}
+    theirs = {"task": header["task"], **header["settings"], "wrappers": header["wrappers"]}
+    if other := [key for key in theirs if mine.get(key) != theirs[key]]:
+        key = other[0]
+        raise Problem(f"{path} was recorded with {key}={theirs[key]}, the env has {mine.get(key)}; make it as it was")
+    if env.has_wrapper_attr("skip_episodes"):
+        env.get_wrapper_attr("skip_episodes")(episode - 1 - env.get_wrapper_attr("episode"))
+    observation, info = env.reset(seed=header["seed"] + 1 + episode)
+    names = sorted(base.variables())
+    rows = [_row(base, observation, info, names, camera)]
+    if _entries(base, names) != header["variables"] or not np.array_equal(rows[0]["variables"], variables[0]):
+        raise Problem(
+            f"episode {episode} of {path} began in another scene than here (set_start, or other actors); make the env as for it"
+        )
+    for action in actions[:-1]:
+        observation, reward, _, _, info = env.step(action)
+        rows[-1] |= {"action": action, "reward": np.float64(reward)}
+        rows.append(_row(base, observation, info, names, camera))
+    return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+
+
+def _wrappers(env) -> list[str]:
+    """Class names of what is around the environment, from outside; Gymnasium's own checks of order and spaces aside."""
+    names = []
+    while env is not env.unwrapped:
+        names.append(type(env).__name__)
+        env = env.env
+    return [name for name in names if name not in ("OrderEnforcing", "PassiveEnvChecker")]
 
 
 def _entries(base, names: list[str]) -> list[str]:

@@ -17,15 +17,19 @@ MAX_TORQUE = 0.36  # newton metres
 FLOOR = 0.011  # metres from the world's zero to the floor; every height that users see begins there
 _GAIN = 10.0  # newton metres per radian
 _DAMPING = (0.1, 0.3, 0.001) * 3  # newton metre seconds per radian, of the PD controller
+_LEGACY_BOXES = {  # metres: upper, middle, lower links of CausalWorld have the inertias of such boxes
+    "edu": ((0.209297, 0.070840, 0.050991), (0.050400, 0.070399, 0.207339), (0.033985, 0.027864, 0.189497)),
+}
 _SAFETY = (0.08, 0.08, 0.04) * 3  # the same, subtracted before a torque goes to a motor
 
 
 class Robot:
     """The robot of one Bullet client. dynamics: what its links are made of.
 
-    default: the contact parameters that CausalWorld's code sets out to give (friction .1, restitution .8, damping .5), the
-    inertias of the URDF.  legacy: those it really gets: the engine's friction .5, no restitution, and the inertias of the
-    links' bounding boxes (reference section 14 a, b).
+    default: the contact parameters that CausalWorld's code sets out to give (restitution .8, rolling and spinning friction .1,
+    damping .5), the inertias of the URDF.  legacy: those it really gets: neither restitution nor rolling friction, and the
+    inertias of the links' bounding boxes (reference section 14 a, b).  Friction is .5 in both, which CausalWorld really has;
+    its code asks for .1, with which no finger lifts a block. It is the variable `finger_friction`.
     """
 
     def __init__(self, client, model: str = "edu", collision: str = "mesh", dynamics: str = "default") -> None:
@@ -42,20 +46,25 @@ class Robot:
         client.setJointMotorControlArray(self.body, self.joints, client.VELOCITY_CONTROL, forces=[0.0] * 9)
         self._made = [client.getDynamicsInfo(self.body, link)[:3:2] for link in self.links]  # mass, inertia of the file
         self.default_masses = np.array([mass for mass, _ in self._made])
-        self._keeps_inertia = dynamics == "default"
+        if dynamics == "legacy" and model in _LEGACY_BOXES:
+            self._made = [_boxed(made, model, i % 4) for i, made in enumerate(self._made)]
+        self._keeps_inertia = dynamics == "default" or model in _LEGACY_BOXES
         client.changeDynamics(self.body, -1, linearDamping=0.5, angularDamping=0.5, maxJointVelocity=1000)  # of the whole robot
-        if dynamics == "default":
-            for link in [*self.joints, *self.tip_links]:
-                client.changeDynamics(
-                    self.body, link, lateralFriction=0.1, spinningFriction=0.1, rollingFriction=0.1, restitution=0.8
-                )  # fmt: skip
+        self._touching = [*self.joints, *self.tip_links]  # links that have a shape
+        for link in self._touching if dynamics == "default" else ():
+            client.changeDynamics(self.body, link, spinningFriction=0.1, rollingFriction=0.1, restitution=0.8)
         self._masses = self.default_masses.copy()
         if dynamics == "legacy":
-            self._masses[:] = np.nan  # every mass is set anew on the first call, which is what changes the inertias
+            self._masses[:] = np.nan  # every mass is set anew on the first call, and the inertias with it
             self.set_masses(self.default_masses)
 
+    def set_friction(self, friction: float) -> None:
+        """Lateral friction of all moving links."""
+        for link in self._touching:
+            self._bullet.changeDynamics(self.body, link, lateralFriction=friction)
+
     def set_masses(self, masses: np.ndarray) -> None:
-        """masses (12,) kg, in the order of LINKS; inertias grow with them (legacy: become those of the bounding boxes)."""
+        """masses (12,) kg, in the order of LINKS; inertias grow with them."""
         for index in np.flatnonzero(masses != self._masses):
             mass, (made, inertia) = float(masses[index]), self._made[index]
             more = {"localInertiaDiagonal": [i * mass / made for i in inertia]} if self._keeps_inertia else {}
@@ -95,3 +104,11 @@ class Robot:
             applied.append(most if torque > most else least if torque < least else torque)
         self._bullet.setJointMotorControlArray(self.body, self.joints, self._bullet.TORQUE_CONTROL, forces=applied)
         return applied
+
+
+def _boxed(made: tuple, model: str, part: int) -> tuple:
+    """(mass, inertia) of a link as that of its box; part: 0 = the fixed base, whose inertia nothing asks for."""
+    if part == 0:
+        return made
+    squares = np.square(_LEGACY_BOXES[model][part - 1])
+    return made[0], tuple((made[0] / 12 * (squares.sum() - squares)).tolist())

@@ -1,6 +1,7 @@
 """The state of the world as plain data: variable name -> value, or object name -> {variable -> value}; float64 arrays.
 
-    joint_positions, joint_velocities (9,)   gravity (3,)   floor_friction, stage_friction ()   floor_color, stage_color (3,)
+    joint_positions, joint_velocities (9,)   gravity (3,)   floor_friction, stage_friction, finger_friction ()
+    floor_color, stage_color (3,)
     robot_finger_60_link_0 ... {mass (), color (3,)}
     <block> {size (3,), color (3,), cartesian_position (3,), orientation (4,) xyzw; blocks also friction (); movable blocks
              also mass (), linear_velocity (3,), angular_velocity (3,)}
@@ -55,7 +56,7 @@ def arena(link_masses: np.ndarray, joint_positions=REST) -> State:
     state = {
         "joint_positions": np.array(joint_positions, float), "joint_velocities": np.zeros(9),
         "gravity": np.array([0.0, 0.0, -9.81]),
-        "floor_friction": np.array(0.5), "stage_friction": np.array(0.5),
+        "floor_friction": np.array(0.5), "stage_friction": np.array(0.5), "finger_friction": np.array(0.5),
         "floor_color": np.array([0.31, 0.27, 0.25]), "stage_color": np.array([0.95, 0.95, 0.95]),
     }  # fmt: skip
     colors = np.array([[0.6, 0.0, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 0.6]])

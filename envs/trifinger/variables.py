@@ -81,6 +81,7 @@ def arena_variables(source: str = "code") -> dict[str, Variable]:
         ),
         "floor_friction": variable("1", (), (0, 10), (0.3, 0.6), (0.6, 0.8)),
         "stage_friction": variable("1", (), (0, 10), (0.3, 0.6), (0.6, 0.8)),
+        "finger_friction": variable("1", (), (0, 10)),  # CausalWorld cannot set it, so it is in no space
         "floor_color": variable("rgb", (3,), (0, 1), *((dark, bright) if paper else (bright, dark))),
         "stage_color": variable("rgb", (3,), (0, 1), dark, bright),
     }  # fmt: skip

@@ -111,6 +111,8 @@ class World:
         for body, key in ((self._floor, "floor_friction"), (self._wall, "stage_friction")):
             if known.get(key) != state[key]:
                 bullet.changeDynamics(body, -1, lateralFriction=float(state[key]))
+        if known.get("finger_friction") != state["finger_friction"]:
+            self.robot.set_friction(float(state["finger_friction"]))
         self.robot.set_masses(np.array([state[link]["mass"] for link in LINKS]))
         for name, body in self._bodies.items():
             thing, before = state[name], known[name]
@@ -120,6 +122,11 @@ class World:
                 bullet.changeDynamics(
                     body, -1, lateralFriction=float(thing["friction"]), spinningFriction=0.001, restitution=0.0
                 )
+
+    @property
+    def loaded(self) -> State:
+        """The state last given to `load`, which shares nothing with what was given. Keep it, but do not write into it."""
+        return dict(self._loaded)
 
     def read(self) -> State:
         """The state as it is now. What does not move is shared with other states: keep it, but do not write into it."""

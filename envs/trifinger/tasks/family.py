@@ -6,8 +6,11 @@ from envs.problem import Problem
 from envs.trifinger.geometry import to_quaternion
 from envs.trifinger.robot import RAISED
 from envs.trifinger.state import CUBE, GOAL, STATIC, State, block, goal, of_type
-from envs.trifinger.tasks.task import BLOCK, STILL, Changes, Task, drawn
+from envs.trifinger.tasks.task import BLOCK, STILL, Changes, Task, drawn, spaceless
 from envs.trifinger.variables import Variable
+
+
+APART = {"blocks_mass", "number_of_obstacles"}  # variables of families that leave the blocks where they are
 
 
 class Family(Task):
@@ -45,22 +48,31 @@ class Family(Task):
         raise NotImplementedError
 
     def rebuilt(self, state: State, changes: Changes, rng: np.random.Generator) -> State:
-        """The state with other values of the family's variables. Other masses alone leave every block where it is."""
-        values = {name: np.array(changes.get(name, state[name])) for name in self.family}
-        if set(changes) == {"blocks_mass"}:
+        """The state with other values of the family's variables. Other masses or obstacles alone leave all else where it is."""
+        values = {name: np.array(changes.get(name, state[name]), float) for name in self.family}
+        if changes.keys() <= APART:
             blocks = {name: {**state[name], "mass": values["blocks_mass"]} for name in of_type(state, CUBE)}
-            return {**state, **values, **blocks}
+            state = {**state, **values, **(blocks if "blocks_mass" in changes else {})}
+            return self.with_obstacles(state, int(values.get("number_of_obstacles", 0)), rng)
         gone = set(of_type(state, CUBE, STATIC, GOAL))
         return {**{k: v for k, v in state.items() if k not in gone}, **values, **self.build(values, rng)}
 
+    def new_obstacle(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """One of `number_of_obstacles`, at a place drawn by chance."""
+        raise NotImplementedError
+
+    def with_obstacles(self, state: State, count: int, rng: np.random.Generator) -> State:
+        """The state with so many obstacles: more come to those that are there, or the last ones go."""
+        there = of_type(state, STATIC)
+        state = {name: value for name, value in state.items() if name not in there[count:]}
+        return state | {f"obstacle_{i}": self.new_obstacle(rng) for i in range(len(there), count)}
+
     def variables(self, state: State, source: str = "code") -> dict[str, Variable]:
-        """Blocks have no size of their own, goals no place: the family's variables say them."""
+        """Blocks and goals have no size of their own, the family's variables say it; places of goals are in no space."""
         table = super().variables(state, source)
-        ruled = ("size", "cartesian_position", "cylindrical_position", "orientation", "euler_orientation")
         for name in of_type(state, CUBE, GOAL):
             del table[f"{name}/size"]
-            for key in ruled[1:] if int(state[name]["type"]) == GOAL else ():
-                del table[f"{name}/{key}"]
+        table |= spaceless(table, of_type(state, GOAL))
         return table | {name: variable for name, (_, variable) in self.family.items()}
 
     def features(self, state: State) -> list[tuple[str, tuple[str, ...]]]:

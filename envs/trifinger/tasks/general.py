@@ -8,6 +8,7 @@ from envs.trifinger.layout import in_columns, scattered
 from envs.trifinger.robot import RAISED
 from envs.trifinger.state import State, arena, block
 from envs.trifinger.tasks.family import Family, tools_and_goals
+from envs.trifinger.tasks.task import Task
 from envs.trifinger.variables import ARENA_HIGH, variable
 from envs.trifinger.world import World
 
@@ -20,7 +21,8 @@ _DROPS = np.array([  # metres: where the blocks of the default scene fall from
 
 
 class General(Family):
-    """Reference section 9.6. Differs from CausalWorld: a goal whose block rolled beyond the arena is drawn again."""
+    """Reference section 9.6; observed are all blocks, then all goals. Differs from CausalWorld: a goal whose block rolled
+    beyond the arena is drawn again."""
 
     name = "general"
     family = {
@@ -30,6 +32,8 @@ class General(Family):
     }
 
     _world: World | None = None  # where blocks fall; made when first needed
+
+    features = Task.features  # not block and goal in turn, as in the other families
 
     def build(self, values, rng) -> State:
         count, edge, mass = int(values["nums_objects"]), float(values["tool_block_size"]), float(values["blocks_mass"])

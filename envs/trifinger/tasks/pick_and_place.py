@@ -60,10 +60,10 @@ class PickAndPlace(Task):
         )
 
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
-        """The block on a side drawn by a coin, at rho .09; the goal anywhere beyond the wall."""
+        """The block on a side drawn by a coin, at rho .09 or where the space begins; the goal anywhere beyond the wall."""
         side = rng.choice([-1.0, 1.0])
-        z = state["tool_block"]["size"][2] / 2
-        start = np.array([0.0, side * 0.09, z])
+        low, high = self.variables(state, source)["tool_block/cylindrical_position"].space(space)
+        start = np.array([0.0, side * np.clip(0.09, low[0], high[0]), state["tool_block"]["size"][2] / 2])
         moved = {**state, "tool_block": {**state["tool_block"], "cartesian_position": start}}
         table = self.variables(moved, source)
         paths = ("goal_block/cylindrical_position", "goal_block/euler_orientation")

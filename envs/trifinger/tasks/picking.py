@@ -3,19 +3,23 @@
 import numpy as np
 
 from envs.trifinger.state import State, block, goal
-from envs.trifinger.tasks.task import Changes, Moment, Task, grounded, on_floor, same_size
+from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, grounded, on_floor, same_size
 
 _HEIGHT = {"a": (0.08, 0.20), "b": (0.20, 0.25)}  # metres of the goal
 
 
 class Picking(Task):
-    """Reference section 9.3. dense_weights: height won and left, centre won and left, approach won and left, grasp, jerk."""
+    """Reference section 9.3. dense_weights: height won and left, centre won and left, approach won and left, grasp, jerk.
+
+    As in CausalWorld, the spaces hold places of the block in the air, from where it falls, and of the goal off the middle; a
+    cylindrical position given for the goal is moved over the middle.  block_on_floor: the spaces pin the block to the floor.
+    """
 
     name = "picking"
     dense_weights = (250.0, 0.0, 125.0, 0.0, 750.0, 0.0, 0.0, 0.005)
 
-    def __init__(self, goal_height: float = 0.15) -> None:
-        self._goal_height = goal_height
+    def __init__(self, goal_height: float = 0.15, block_on_floor: bool = False) -> None:
+        self._goal_height, self._block_on_floor = goal_height, block_on_floor
 
     def objects(self) -> State:
         return {"tool_block": block((0, 0, 0.0325)), "goal_block": goal((0, 0, self._goal_height))}
@@ -23,11 +27,16 @@ class Picking(Task):
     def variables(self, state, source="code"):
         table = super().variables(state, source)
         tool, aim = "tool_block/cylindrical_position", "goal_block/cylindrical_position"
-        table[tool] = on_floor(table[tool], state["tool_block"]["size"][2])
-        table[aim] = table[aim].only(*(((0, 0, low), (0, 0, high)) for low, high in _HEIGHT.values()))
+        if self._block_on_floor:
+            table[tool] = on_floor(table[tool], state["tool_block"]["size"][2])
+        spaces = ((table[aim].space(name), height) for name, height in _HEIGHT.items())
+        table[aim] = table[aim].only(*(((*low[:2], least), (*high[:2], most)) for (low, high), (least, most) in spaces))
         return table
 
     def linked(self, changes: Changes, state: State) -> Changes:
+        if "goal_block/cylindrical_position" in changes:
+            height = changes["goal_block/cylindrical_position"][2]
+            changes = {**changes, "goal_block/cylindrical_position": np.array([0.0, 0.0, height])}
         block = state["tool_block"]
         stands = block["cartesian_position"][2] - block["size"][2] / 2 < 0.005
         return grounded(same_size(changes), state, *(["tool_block"] if stands else []))  # one in the air stays there
@@ -53,5 +62,6 @@ class Picking(Task):
         return float(outside[nearest].mean(1).sum())
 
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
-        low, high = self.variables(state, source)["goal_block/cylindrical_position"].space(space)
-        return {"goal_block/cylindrical_position": rng.uniform(low, high)}
+        """A height; the rest of the place is moved over the middle."""
+        path = "goal_block/cylindrical_position"
+        return {path: drawn(rng, self.variables(state, source), path, space)}

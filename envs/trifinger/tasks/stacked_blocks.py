@@ -97,9 +97,11 @@ class CreativeStackedBlocks(StackedBlocks):
         return level in (0, levels - 1)
 
     def build(self, values, rng) -> State:
-        """Obstacles are cubes of one centimetre on the floor, beyond the blocks' disc."""
         state = super().build(values, rng)
-        for i in range(int(values["number_of_obstacles"])):
-            angle = rng.uniform(-np.pi, np.pi) if rng is not None else 2 * np.pi * i / 5
-            state[f"obstacle_{i}"] = obstacle((0.21 * np.cos(angle), 0.21 * np.sin(angle), 0.005), 0.01)
-        return state
+        source = np.random.default_rng(0) if rng is None else rng
+        return self.with_obstacles(state, int(values["number_of_obstacles"]), source)
+
+    def new_obstacle(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """A cube of one centimetre on the floor, beyond the blocks' disc."""
+        angle = rng.uniform(-np.pi, np.pi)
+        return obstacle((0.21 * np.cos(angle), 0.21 * np.sin(angle), 0.005), 0.01)

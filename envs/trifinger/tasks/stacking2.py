@@ -4,7 +4,7 @@ import numpy as np
 
 from envs.trifinger.geometry import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.trifinger.state import State, block, goal
-from envs.trifinger.tasks.task import Changes, Moment, Task, drawn
+from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, spaceless
 from envs.trifinger.variables import variable
 
 _EDGE = 0.065  # metres
@@ -14,8 +14,8 @@ _GOALS = ("goal_block_1", "goal_block_2")  # from below
 class Stacking2(Task):
     """Reference section 9.5. dense_weights: approach, way of the lower block, height and way of the upper one, jerk.
 
-    The goal tower is one variable: its place and turn are those of both goals. Differs from CausalWorld: a turn given
-    together with a place is not ignored.
+    The goal tower is one variable: its place and turn are those of both goals. What is given for one goal besides counts for
+    that goal. Differs from CausalWorld: a turn given together with a place is not ignored.
     """
 
     name = "stacking2"
@@ -33,9 +33,7 @@ class Stacking2(Task):
         table = super().variables(state, source)
         for name in ("tool_block_1", "tool_block_2", *_GOALS):
             del table[f"{name}/size"]
-        for name in _GOALS:  # the tower moves them
-            for key in ("cartesian_position", "cylindrical_position", "orientation", "euler_orientation"):
-                del table[f"{name}/{key}"]
+        table |= spaceless(table, list(_GOALS))  # in the spaces the tower moves them
         free, yaw = ([0, -np.pi, _EDGE], [0.15, np.pi, _EDGE]), ([0, 0, -np.pi], [0, 0, np.pi])
         table["goal_tower/cylindrical_position"] = variable(
             "m, rad, m", (3,), free, ([0, -np.pi, _EDGE], [0.11, np.pi, _EDGE]), ([0.11, -np.pi, _EDGE], [0.15, np.pi, _EDGE])
@@ -55,10 +53,10 @@ class Stacking2(Task):
         changes = dict(changes)
         place, turn = (changes.pop(f"goal_tower/{key}", None) for key in ("cylindrical_position", "euler_orientation"))
         for name, height in zip(_GOALS, (-_EDGE / 2, _EDGE / 2)):
-            if place is not None:
-                changes[f"{name}/cartesian_position"] = from_cylindrical(place) + (0, 0, height)
-            if turn is not None:
-                changes[f"{name}/orientation"] = to_quaternion(turn)
+            if place is not None and f"{name}/cylindrical_position" not in changes:
+                changes.setdefault(f"{name}/cartesian_position", from_cylindrical(place) + (0, 0, height))
+            if turn is not None and f"{name}/euler_orientation" not in changes:
+                changes.setdefault(f"{name}/orientation", to_quaternion(turn))
         return changes
 
     def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:

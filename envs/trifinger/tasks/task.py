@@ -6,7 +6,7 @@ what is observed and what is rewarded. It keeps nothing between steps: all that 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -135,6 +135,12 @@ def by_area(changes: Changes, table: Mapping[str, Variable], space: str) -> Chan
             share = (rho - low) / (high - low) if high > low else 0.0
             changes[path] = np.array([math.sqrt(low**2 + share * (high**2 - low**2)), *rest])
     return changes
+
+
+def spaceless(table: Mapping[str, Variable], names: list[str]) -> dict[str, Variable]:
+    """Places and turns of these objects, by all their names, in no space: only without one can they be set one by one."""
+    keys = ("cartesian_position", "cylindrical_position", "orientation", "euler_orientation")
+    return {path: replace(table[path], a=None, b=None) for name in names for path in (f"{name}/{key}" for key in keys)}
 
 
 def on_floor(variable: Variable, height: float) -> Variable:
