@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.floors import report
+from benchmarks.floors import helped, report
 from envs.collect import collect
 from envs.physics import PhysicsWorld
 from losses.contrastive import Contrastive
@@ -157,5 +157,5 @@ def _measure(size: str) -> Callable[[], dict]:
 PARTS = {size: _measure(size) for size in ("medium", "small")}
 
 if __name__ == "__main__":
-    about = {"threads": THREADS, "torch": torch.__version__, "batch": BATCH}
-    report(PARTS, FLOORS, sys.argv[1:], about)
+    if not helped(sys.argv[1:], __doc__):
+        report(PARTS, FLOORS, sys.argv[1:], {"threads": THREADS, "torch": torch.__version__, "batch": BATCH})

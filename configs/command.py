@@ -184,7 +184,7 @@ def main(config: str, run: Callable | str, help_text: str, prepare: Callable | s
         paths = [str(HERE.parent.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # what a launcher starts finds the same code
     try:
-        with stops_are_told(bool({"-m", "--multirun"} & set(overrides))), sigterm_raises():
+        with stops_are_told(bool(SWEEP & set(overrides))), sigterm_raises():
             hydra.main(version_base="1.3", config_path=str(HERE.resolve()), config_name=config)(task)()
     except Problem as problem:
         sys.exit(f"error: a job of the sweep failed: {problem}")

@@ -51,8 +51,8 @@ def caption(results: dict) -> str:
     distinct = ", ".join(f"{h[1:]}: {n}" for h, n in p["distinct"].items())
     epochs = f" ({'+'.join(map(str, p['epochs']))} epochs)" if p.get("epochs") else ""
     shown = ", state input" if p.get("observation") == "state" else ""
-    plan = results.get("plan")
-    goals = f"; success on {plan['episodes']} fresh episodes, reward {plan['reward']}" if plan else ""
+    plan = results.get("plan") or {}
+    goals = f"; success on {plan['episodes']} fresh episodes, reward {plan['reward']}" if {"episodes", "reward"} <= plan.keys() else ""
     return (
         f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}{shown}), budget {p['budget']}{epochs}, "
         f"seed {results['seed']}, pool {p['pool']} (distinct outcomes {distinct}), "

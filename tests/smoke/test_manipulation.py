@@ -28,14 +28,14 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
     part, here = train.agent_parts._part, tmp_path / "elsewhere"
     here.mkdir()
 
-    def broken(cfg, lessons, folder, path, before):
+    def broken(cfg, lessons, policy, folder, path, before):
         if before:
             raise KeyboardInterrupt
-        return part(cfg, lessons, folder, path, before)
+        return part(cfg, lessons, policy, folder, path, before)
 
     with monkeypatch.context() as patch:
         patch.setattr(train.agent_parts, "_part", broken)
-        assert command_here("train/manipulation.py", *TINY, cwd=here).returncode == 1
+        assert command_here("train/manipulation.py", *TINY, cwd=here).returncode == 130
     assert command_here("train/manipulation.py", *TINY, cwd=here).returncode == 0
     one, two = (list(csv.DictReader((place / "r/first/metrics.csv").open())) for place in (tmp_path, here))
     assert [{**line, "seconds": 0} for line in one] == [{**line, "seconds": 0} for line in two] and len(one) == 2

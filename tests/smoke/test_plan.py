@@ -36,7 +36,7 @@ def test_another_protocol_gets_another_file(run, command_here):
     before = read(run)
     done = command_here("eval/plan.py", "run=r/first", EVERY, *FEW, cwd=run)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "planning 3/21  model_closed" not in done.stderr and "planning 1/21  model_closed, 1 step, " in done.stderr
+    assert "  model_closed, 1 step, " in done.stderr and "  painter, 2 steps, " in done.stderr
     said = " ".join(done.stdout.split())
     for words in ("open loop", "beam search", "untrained encoder", "replay", "doing nothing", "20 fresh episodes", "held-out error"):
         assert words in said
@@ -72,7 +72,7 @@ def test_plans_add_up_and_survive_scoring(run, command_here, compose):
         ("reward=flut", "there is no reward 'flut': did you mean 'flat'"),
         ("beam.width=0", "beam.width must be a whole number >= 1, got 0"),
         ("planners=beam", "planners must be a list"),
-        ("episodes=null", "episodes must have a value"),
+        ("episodes=null", "episodes must be a whole number >= 2, got null"),
         ("mode=test-v9", "chemistry has no mode 'test-v9'"),
     ],
 )

@@ -30,7 +30,7 @@ def test_readme_commands_exist(compose):
     for script, arguments in commands:
         assert (ROOT / script).is_file(), script
         if (ROOT / "configs" / f"{Path(script).stem}.yaml").exists():
-            check(Path(script).stem, [a for a in arguments.split("#")[0].split() if "..." not in a and "<" not in a and not a.endswith("=mine") and a != "-m"])
+            check(Path(script).stem, [a for a in arguments.split("#")[0].split() if "..." not in a and "<" not in a and not a.endswith("=mine")])
 
 
 def test_readme_scripts_help(command, tmp_path):

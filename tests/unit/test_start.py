@@ -96,7 +96,7 @@ def test_the_mirror_of_a_run_warns_of_nothing(monkeypatch, compose, tmp_path):
     assert logger.experiment.define_metric.called
 
 
-@pytest.mark.parametrize("script", ["hot_paths", "recurrent", "trifinger"])
+@pytest.mark.parametrize("script", ["hot_paths", "published_step", "recurrent", "trifinger"])
 def test_benchmarks_answer_help(script, command_here, tmp_path):
     """--help was taken for the name of a part."""
     pytest.importorskip("pybullet" if script == "trifinger" else "torch")
