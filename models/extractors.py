@@ -63,10 +63,10 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
             CellPatches(4 * channels),
             nn.BatchNorm2d(4 * channels),
             nn.ReLU(),
-            nn.Conv2d(4 * channels, 2 * channels, 1),
+            PatchConv2d(4 * channels, 2 * channels, 1),
             nn.BatchNorm2d(2 * channels),
             nn.ReLU(),
-            nn.Conv2d(2 * channels, num_objects, 1),
+            PatchConv2d(2 * channels, num_objects, 1),
             nn.BatchNorm2d(num_objects),  # its gains are the temperatures of the maps; without it maps go flat
             CellSoftmax(),
         ]
@@ -75,7 +75,7 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
             PatchConv2d(3, channels, 10),
             nn.BatchNorm2d(channels),
             nn.ReLU(),
-            nn.Conv2d(channels, num_objects, 1),
+            PatchConv2d(channels, num_objects, 1),
             nn.Sigmoid(),
         ]
     elif size == "medium":

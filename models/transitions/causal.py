@@ -24,8 +24,9 @@ class CausalTransition(nn.Module):
     parents as they were and as they have become.
     graph: learned, a Bernoulli for each edge (`edges`), sampled anew for every row in training with a straight-through
     gradient, so that any loss teaches it (biased: true edges keep their sign, useless ones need the sparsity); given,
-    `parents` [child][parent]; none; full, every slot with a smaller index, and the whole action: an autoregressive model of
-    all slots together, without a claim about causes.
+    `parents` [child][parent]; none; full, what every slot with a smaller index has become, what all slots were, and the whole
+    action: an autoregressive model of all slots together, without a claim about causes. Every order of the slots can express
+    the same: a mechanism that saw of the past only smaller indices would be blind to causes with larger ones.
     Learned edges lead only from slots whose actions move the child: running means of responses tell which.
     codes: the first `codes` numbers of a slot are a belief over codes; `windows` gives logits for them, `forward` their
     probabilities, given the likeliest codes of the parents and averaged over the slot's own belief. The rest of the slot is
@@ -60,6 +61,7 @@ class CausalTransition(nn.Module):
         if fixed.shape != (k, k):
             raise ValueError(f"the given graph is {tuple(fixed.shape)}, the model has {k} slots; expected {k} rows of {k}")
         self.register_buffer("fixed", fixed, persistent=False)
+        self.register_buffer("others", 1 - torch.eye(k), persistent=False)
         self.logits = nn.Parameter(torch.full((k, k), 1 / SHARPNESS)) if graph == "learned" else None
         self.register_buffer("moved", torch.zeros(k, k))  # [v, o]: squared change of slot v under an action on o
         self.register_buffer("times", torch.zeros(k))  # updates that saw an action on o, discounted alike
@@ -134,6 +136,10 @@ class CausalTransition(nn.Module):
         seen = action.expand(self.num_slots, -1, -1) if self.graph == "full" else blocks.transpose(0, 1)
         return self.own(torch.cat([slots.transpose(0, 1), acted.expand(self.num_slots, -1, -1), seen], -1))
 
+    def _past(self, mask: Tensor) -> Tensor:
+        """Whose past a mechanism sees: its parents', or everybody's where it makes no claim about causes."""
+        return self.others[None] if self.graph == "full" else mask
+
     @staticmethod
     def _through(mask: Tensor, slots: Tensor) -> Tensor:
         """What each mechanism sees of all slots.  (1 or B, K, K), (B, K, D)  ->  (K, B, K * D)."""
@@ -141,7 +147,7 @@ class CausalTransition(nn.Module):
 
     def _others(self, old: Tensor, new: Tensor, mask: Tensor) -> Tensor:
         """What every mechanism reads of its parents, as they were and as they have become.  -> (K, B, hidden)."""
-        return self.was(self._through(mask, old)) + self.became(self._through(mask, new))
+        return self.was(self._through(self._past(mask), old)) + self.became(self._through(mask, new))
 
     def windows(self, latent: Tensor, action: Tensor) -> Tensor:
         """Predictions of all steps, each mechanism told what its parents really became.
@@ -156,7 +162,7 @@ class CausalTransition(nn.Module):
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         mask = self._mask(len(latent))
         old = self._likeliest(latent) if self.codes else latent
-        own, was, new = self._own(old, action), self.was(self._through(mask, old)), old
+        own, was, new = self._own(old, action), self.was(self._through(self._past(mask), old)), old
         for _ in range(self.num_slots):  # an effect has reached everyone after as many sweeps as a path is long
             others = was + self.became(self._through(mask, new))
             out = self.net(own + others).transpose(0, 1)
