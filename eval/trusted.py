@@ -15,18 +15,17 @@ from envs.problem import Problem
 PACKAGES = ("models", "losses", "envs")
 LEARNERS = "stable_baselines3"
 _NAME = re.compile(rf"(?:(?:{'|'.join(PACKAGES)})(?:\.[A-Za-z]\w*)+|{LEARNERS})\.[A-Za-z]\w*")
-_KEYS = {"_target_", "_args_", "_partial_", "_convert_", "_recursive_"}  # that `instantiate` knows
+_KEYS = {"_target_", "_args_", "_convert_", "_recursive_"}  # of those that `instantiate` knows; a run has nothing partial
+_PLACE = ("algo", "learner")  # the one place of a learner; it builds its environment by a name that may import a module, so:
+_GIVEN = ("_args_", "env", "policy", "policy_kwargs")  # are given by train/, never by a config
 
 
-def _nodes(node) -> Iterator[dict | str]:
-    """Every mapping and every string of a plain tree, itself included."""
-    if isinstance(node, dict):
-        yield node
-        node = list(node.values())
-    elif isinstance(node, str):
-        yield node
-    for item in node if isinstance(node, list) else ():
-        yield from _nodes(item)
+def _nodes(node, path: tuple = ()) -> Iterator[tuple[tuple, dict | str]]:
+    """(keys that lead to it, itself) of every mapping and every string of a plain tree."""
+    if isinstance(node, dict | str):
+        yield path, node
+    for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from _nodes(item, (*path, key))
 
 
 def find_class(target: str) -> type:
@@ -49,21 +48,26 @@ def find_class(target: str) -> type:
 
 def check_targets(config: dict) -> None:
     """Raise Problem where a `_target_` anywhere in a plain config names what may not be called; call nothing."""
-    mappings = [node for node in _nodes(config) if isinstance(node, dict)]
-    for mapping in mappings:
+    mappings = {path: node for path, node in _nodes(config) if isinstance(node, dict)}
+    for mapping in mappings.values():
         if strange := sorted(str(key) for key in mapping if re.fullmatch(r"_\w+_", str(key)) and key not in _KEYS):
             raise Problem(f"'{strange[0]}' is not a key that a config may have; known: {', '.join(sorted(_KEYS))}")
-    targets = [mapping["_target_"] for mapping in mappings if "_target_" in mapping]
-    for target in targets:
+    targets = {path: mapping["_target_"] for path, mapping in mappings.items() if "_target_" in mapping}
+    for path, target in targets.items():
         if not isinstance(target, str) or not _NAME.fullmatch(target):
             find_class(target)  # refuses it; nothing has been imported yet
-    for target in targets:
+        if target.startswith(LEARNERS):
+            if path != _PLACE:
+                raise Problem(f"_target_ '{target}' is not allowed at {'.'.join(map(str, path))}: a learner stands at algo.learner")
+            if given := [key for key in _GIVEN if mappings[path].get(key) is not None]:
+                raise Problem(f"algo.learner.{given[0]} is not allowed in a config: the command gives it")
+    for target in targets.values():
         find_class(target)
 
 
 def check_frozen(config: dict) -> None:
     """Raise Problem where a config holds an interpolation: a run's config has none, and one could compose a `_target_`."""
-    for node in _nodes(config):
+    for _, node in _nodes(config):
         if text := next((t for t in (node if isinstance(node, dict) else [node]) if "${" in str(t)), None):
             raise Problem(f"it holds the interpolation '{text}', and the config.yaml of a run holds none")
 

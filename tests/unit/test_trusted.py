@@ -68,6 +68,8 @@ def test_a_refused_config_imports_nothing(tmp_path, monkeypatch):
 def test_unknown_keys_of_instantiation_are_refused():
     with pytest.raises(Problem, match="'_call_' is not a key"):
         check_targets({"_target_": "models.encoders.SlotEncoder", "_call_": "os.system"})
+    with pytest.raises(Problem, match="'_partial_' is not a key"):  # a partial one ended where its parts were asked for
+        check_targets({"_target_": "models.encoders.SlotEncoder", "_partial_": True})
 
 
 def test_every_class_of_our_configs_passes(root):
@@ -139,6 +141,37 @@ def with_pickle(path, what):
     with zipfile.ZipFile(path, "w") as file:
         for info, content in held.items():
             file.writestr(info, content)
+
+
+def imports(tmp_path, monkeypatch):
+    """-> a config node of a learner that imports the module `stranger_env` when it is built"""
+    pytest.importorskip("stable_baselines3")
+    (tmp_path / "stranger_env.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    return {"_target_": "stable_baselines3.PPO", "policy": "MlpPolicy", "env": "stranger_env:X-v0"}
+
+
+def test_a_learner_in_a_model_imports_nothing(frozen, tmp_path, monkeypatch):
+    """Seen: a learner in place of an encoder made its environment by name, and the name imported a stranger's module."""
+    with open_dict(frozen):
+        frozen.model.module.encoder = imports(tmp_path, monkeypatch)
+    with pytest.raises(Problem, match="'stable_baselines3.PPO' is not allowed at model.module.encoder"):
+        load_run(run_of(frozen, tmp_path / "run"))
+    assert "stranger_env" not in sys.modules
+
+
+@pytest.mark.parametrize("more", [{"env": "m:X"}, {"policy": "P"}, {"policy_kwargs": {}}, {"_args_": ["P", "m:X"]}])
+def test_a_learner_is_given_its_environment_by_the_command(more):
+    with pytest.raises(Problem, match=f"algo.learner.{next(iter(more))} is not allowed in a config"):
+        check_targets({"algo": {"learner": {"_target_": "stable_baselines3.PPO", **more}}})
+    with pytest.raises(Problem, match="'stable_baselines3.PPO' is not allowed at algo.learner"):
+        check_targets({"algo.learner": {"_target_": "stable_baselines3.PPO", **more}})  # another path of the same letters
+
+
+def test_the_config_of_an_agent_passes_frozen_as_well(compose):
+    """Freezing writes down the learner's arguments, `policy_kwargs: null` among them."""
+    pytest.importorskip("stable_baselines3")
+    check_targets(OmegaConf.to_container(freeze(compose("agent"))))
 
 
 @pytest.mark.parametrize("activation", [None, torch.nn.ReLU])
