@@ -58,7 +58,8 @@ def check_targets(config: dict) -> None:
             find_class(target)  # refuses it; nothing has been imported yet
         if target.startswith(LEARNERS):
             if path != _PLACE:
-                raise Problem(f"_target_ '{target}' is not allowed at {'.'.join(map(str, path))}: a learner stands at algo.learner")
+                here = ".".join(map(str, path))
+                raise Problem(f"_target_ '{target}' is not allowed at {here}: a learner stands at algo.learner")
             if given := [key for key in _GIVEN if mappings[path].get(key) is not None]:
                 raise Problem(f"algo.learner.{given[0]} is not allowed in a config: the command gives it")
     for target in targets.values():
