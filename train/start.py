@@ -15,6 +15,7 @@ from train.checkpoint_files import clear_parts, drop_damaged
 from train.launch import node_of
 
 LOCK = ".lock"  # in a run folder: held by the command that writes it
+_LOCKS = (LOCK, ".results.lock")  # that others may wait on: a file of the same name, made anew, would be another lock
 
 
 def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path, DictConfig]:
@@ -23,7 +24,8 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
     parts: what a config of such a run must have.
     """
     if cfg.get("resume"):
-        folder, before = Path(cfg.resume), load_config(cfg.resume)
+        folder = Path(str(cfg.resume))  # a folder may be called 5
+        before = load_config(folder)
         if node_of(before) == 0:
             _refuse_held(folder)
         return folder, before
@@ -40,7 +42,7 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
 
 def _agreed(folder: Path, frozen: DictConfig, overwrite: bool, parts: tuple[str, ...]) -> DictConfig:
     """The config of the run that a folder holds, if it is the same experiment, else `frozen`; other contents are refused."""
-    held = {p.name for p in folder.iterdir() if p.suffix != ".part"} - {LOCK} if folder.exists() else set()
+    held = {p.name for p in folder.iterdir() if p.suffix != ".part"}.difference(_LOCKS) if folder.exists() else set()
     if held == {"checkpoints"} and not any((folder / "checkpoints").iterdir()):
         held = set()  # a start that was cut off before it had written its config
     strange = Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
@@ -114,7 +116,7 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
-            elif path.name != LOCK:
+            elif path.name not in _LOCKS:
                 path.unlink()
     clear_parts(folder)
     try:
