@@ -1,6 +1,5 @@
 """A run folder: `runs/<name>/` with config.yaml, checkpoints/, metrics.csv, results.json, report.html."""
 
-import csv
 import errno
 import hashlib
 import inspect
@@ -144,17 +143,6 @@ def run_folders(runs_dir: Path, depth: int = _DEPTH) -> list[Path]:
             found.append(child)
         elif depth > 0 and child.is_dir() and not child.name.startswith(".") and child.name != "wandb":
             found += run_folders(child, depth - 1)
-    return found
-
-
-def losses(metrics: Path) -> dict[tuple[str, str], dict[int, float]]:
-    """(stage, train/loss or val/loss) -> epoch from 0 -> its value, of a metrics.csv; empty where there is none."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
-    if metrics.exists():
-        with metrics.open(newline="") as file:
-            for row in csv.DictReader(file):  # a resumed run repeats an epoch: the last line counts
-                if row["metric"] in ("train/loss", "val/loss") and row["value"]:  # an interrupted write leaves half a row
-                    found.setdefault((row["stage"], row["metric"]), {})[int(row["epoch"])] = float(row["value"])
     return found
 
 

@@ -17,12 +17,15 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.save_util import load_from_zip_file
 
 from envs.problem import Problem
+from eval.metrics_csv import whole_rows
 from eval.page import write_whole
 from eval.runs import config_hash
 from eval.score import versions
-from train.metrics_csv import add_rows, whole_rows
+from train.metrics_csv import add_rows
 
-COLUMNS = ("steps", "reward", "success", "seconds")  # of metrics.csv: mean reward of a step, share of episodes that succeeded
+COLUMNS = {  # of metrics.csv: mean reward of a step, share of episodes that succeeded
+    "steps": int, "reward": float, "success": float, "seconds": float,
+}  # fmt: skip
 
 
 class Lessons(Protocol):
