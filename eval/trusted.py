@@ -77,31 +77,66 @@ def _whole(low: int):
     return lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= low
 
 
+def _file_name(v) -> bool:
+    """Whether it can be a part of a file's name: another path would lead out of the folder."""
+    return isinstance(v, str) and v not in ("", ".", "..") and not {"/", "\0"} & set(v)
+
+
+def _all(kind, holds):
+    return lambda v: isinstance(v, kind) and len(v) > 0 and all(map(holds, v))
+
+
+_NAME_OF = ("a name", lambda v: isinstance(v, str) and v != "")
+_IN_A_PATH = ("a name without slashes", _file_name)
+_CLASS = ("a class", lambda v: isinstance(v, str))
+_STAGE = {  # of every stage
+    "name": _IN_A_PATH,
+    "trains": ("a list of names", _all(list, lambda v: isinstance(v, str))),
+    "epochs": ("a whole number >= 1", _whole(1)),
+}
+_SPLIT = {  # of every split
+    "episodes": ("a whole number >= 1", _whole(1)), "length": ("a whole number >= 1", _whole(1)),
+    "seed": ("a whole number >= 0", _whole(0)), "mode": _NAME_OF,
+}  # fmt: skip
 _NEEDED = {  # of a world model's run: key -> what it must be, and whether it is
-    "env.name": ("a name", lambda v: isinstance(v, str)),
-    "env.world._target_": ("a class", lambda v: isinstance(v, str)),
-    "env.splits": ("a mapping", lambda v: isinstance(v, dict) and all(isinstance(split, dict) for split in v.values())),
-    "model.name": ("a name", lambda v: isinstance(v, str)),
-    "model.module._target_": ("a class", lambda v: isinstance(v, str)),
-    "loss.name": ("a name", lambda v: isinstance(v, str)),
-    "loss.stages": ("a list of stages", lambda v: isinstance(v, list) and v != [] and all(isinstance(s, dict) for s in v)),
-    "trainer.accelerator": ("a name", lambda v: isinstance(v, str)),
-    "score.split": ("a name", lambda v: isinstance(v, str)),
-    "score.horizons": ("a list of whole numbers >= 1", lambda v: isinstance(v, list) and v != [] and all(map(_whole(1), v))),
+    "name": ("a name", lambda v: isinstance(v, str | int) and v != ""),
+    "env.name": _IN_A_PATH,
+    "env.world._target_": _CLASS,
+    "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
+    "env.splits": ("a mapping", lambda v: isinstance(v, dict) and all(_file_name(k) and isinstance(v[k], dict) for k in v)),
+    "model.name": _NAME_OF,
+    "model.module._target_": _CLASS,
+    "loss.name": _NAME_OF,
+    "loss.stages": ("a list of stages", _all(list, lambda v: isinstance(v, dict))),
+    "trainer.name": _NAME_OF,
+    "trainer.accelerator": _NAME_OF,
+    "trainer.budget": _NAME_OF,
+    "score.split": _NAME_OF,
+    "score.horizons": ("a list of whole numbers >= 1", _all(list, _whole(1))),
     "score.episodes": ("a whole number >= 2", _whole(2)),
+    "score.counterfactuals": ("a whole number >= 0", _whole(0)),
     "data_dir": ("a folder", lambda v: isinstance(v, str)),
     "seed": ("a whole number >= 0", _whole(0)),
-}  # fmt: skip
+}
 
 
 def check_needed(config: dict) -> None:
     """Raise Problem on the first thing that every command reads of a world model's run and that this config lacks."""
-    for path, (expected, holds) in _NEEDED.items():
+    _hold(config, _NEEDED)
+    for number, stage in enumerate(config["loss"]["stages"]):
+        _hold(stage, _STAGE, f"loss.stages.{number}.")
+    for name, split in config["env"]["splits"].items():
+        _hold(split, _SPLIT, f"env.splits.{name}.")
+
+
+def _hold(config: dict, needed: dict, under: str = "") -> None:
+    """Raise Problem on the first key of `needed` that a mapping lacks, or has otherwise.  under: where the mapping stands."""
+    for path, (expected, holds) in needed.items():
         value, here = config, ""
         for part in path.split("."):
             here = f"{here}.{part}".lstrip(".")
             if not isinstance(value, dict) or value.get(part) is None:
-                raise Problem(f"it lacks {here}")
+                raise Problem(f"it lacks {under}{here}")
             value = value[part]
         if not holds(value):
-            raise Problem(f"its {path} must be {expected}, got {value!r}")
+            raise Problem(f"its {under}{path} must be {expected}, got {value!r}")
