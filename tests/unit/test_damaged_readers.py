@@ -1,13 +1,16 @@
 """What readers make of files that a fault or a stranger wrote: what is whole is read, else one sentence is told."""
 
+import io
 import json
-import zlib
+import zipfile
 
 import numpy as np
 import pytest
+import torch
 
 from envs.problem import Problem
 from eval.page import loss_curves
+from eval.policies import _archive
 from train.callbacks import COLUMNS, seconds_of
 from train.metrics_csv import add_rows, whole_rows
 
@@ -47,3 +50,64 @@ def test_a_stage_may_have_any_name(tmp_path):
     """Seen: dollars made a formula of the name, and one that is none ended the report."""
     (tmp_path / "metrics.csv").write_bytes(HEADER + b"j$\\foo$,0,train/loss,2\n")
     assert "j$\\foo$" in loss_curves(tmp_path / "metrics.csv")
+
+
+def saved(save, content) -> bytes:
+    raw = io.BytesIO()
+    save(raw, content)
+    return raw.getvalue()
+
+
+def layers(**changed) -> dict[str, np.ndarray]:
+    """The arrays of an agent of stable-baselines 2 for four numbers."""
+    arrays = {"pi_fc0/w": np.ones((4, 3)), "pi_fc0/b": np.ones(3), "pi/w": np.ones((3, 9)), "pi/b": np.ones(9), **changed}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def archive2(**changed) -> dict[str, bytes]:
+    return {"parameters": saved(lambda file, arrays: np.savez(file, **arrays), layers(**changed))}
+
+
+def archive3(data=None, weights=None) -> dict[str, bytes]:
+    """An agent of stable-baselines3 for four numbers."""
+    own = {"action_net.weight": torch.ones(9, 4), "action_net.bias": torch.ones(9)}
+    return {"data": json.dumps({} if data is None else data).encode(),
+            "policy.pth": saved(lambda file, held: torch.save(held, file), own if weights is None else weights)}  # fmt: skip
+
+
+AGENTS = {
+    "an array in place of many": lambda: {"parameters": saved(np.save, np.ones(3))},
+    "an array of objects": lambda: {"parameters": saved(np.save, np.array([{}]))},
+    "one of objects": lambda: archive2(**{"pi/w": np.array([[{}]])}),
+    "no bias": lambda: archive2(**{"pi_fc0/b": None}),
+    "no last bias": lambda: archive2(**{"pi/b": None}),
+    "layers that do not fit": lambda: archive2(**{"pi/w": np.ones((5, 9))}),
+    "too few actions": lambda: archive2(**{"pi/w": np.ones((3, 2)), "pi/b": np.ones(2)}),
+    "weights of no numbers": lambda: archive2(**{"pi/w": np.full((3, 9), np.nan)}),
+    "a number as layer": lambda: archive2(**{"pi_fc0/w": np.array(1.0)}),
+    "data of a list": lambda: archive3(data=[]),
+    "arguments of a list": lambda: archive3(data={"policy_kwargs": [1]}),
+    "weights of a list": lambda: archive3(weights=[1]),
+    "a number as weights": lambda: archive3(weights={"action_net.weight": 1, "action_net.bias": 2}),
+    "no bias of 3": lambda: archive3(weights={"action_net.weight": torch.ones(9, 4)}),
+    "brackets without end": lambda: {**archive3(), "data": b"[" * 100_000},
+}
+
+
+@pytest.mark.parametrize("case", AGENTS)
+def test_a_crafted_agent_is_told_in_a_sentence(case, tmp_path):
+    """Each ended a protocol in a traceback."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        for name, content in AGENTS[case]().items():
+            file.writestr(name, content)
+    with pytest.raises(Problem, match="a.zip is not an archive of stable-baselines 2 with its `parameters`, or of 3"):
+        _archive(tmp_path / "a.zip", 4)
+
+
+@pytest.mark.parametrize("whole", [archive2, archive3])
+def test_a_whole_agent_plays(whole, tmp_path):
+    """The archives above differ from these in one thing each."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        for name, content in whole().items():
+            file.writestr(name, content)
+    assert _archive(tmp_path / "a.zip", 4)(np.zeros(4)).shape == (9,)
