@@ -8,6 +8,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Protocol
 
@@ -42,9 +43,9 @@ GiveLessons = Callable[[int], Lessons]  # those that begin after so many steps, 
 
 def _save(agent, path: Path) -> None:
     """Whole or not at all."""
-    part = path.with_suffix(".part")
-    agent.save(part)
-    part.replace(path)
+    content = BytesIO()
+    agent.save(content)
+    write_whole(path, content.getvalue())
 
 
 def _read(path: Path, device: str) -> tuple[int, dict]:

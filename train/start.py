@@ -10,6 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from envs.grid import CELL, GRID
 from envs.problem import Problem
+from eval.page import write_whole
 from eval.runs import AGENT, MODEL, differences, freeze, load_config
 from train.checkpoint_files import clear_parts, drop_damaged
 from train.launch import node_of
@@ -126,8 +127,7 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
             if "loss" in cfg:
                 drop_damaged(folder, cfg)
             return
-        OmegaConf.save(cfg, folder / "config.part")
-        (folder / "config.part").replace(folder / "config.yaml")
+        write_whole(folder / "config.yaml", OmegaConf.to_yaml(cfg))
     except OSError as error:
         raise Problem(f"cannot write {folder}: {error.strerror}; choose another runs_dir=") from error
 

@@ -3,14 +3,19 @@
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+import eval.ceilings
 from envs.problem import Problem
+from envs.scm import StructuralCausalModel
+from eval.distances import load_distance, save_distance
 from eval.page import loss_curves
 from eval.policies import _archive
+from models.reward import SiameseDistance
 from train.callbacks import COLUMNS, seconds_of
 from train.metrics_csv import add_rows, whole_rows
 
@@ -111,3 +116,106 @@ def test_a_whole_agent_plays(whole, tmp_path):
         for name, content in whole().items():
             file.writestr(name, content)
     assert _archive(tmp_path / "a.zip", 4)(np.zeros(4)).shape == (9,)
+
+
+class Encoded:
+    """As much of a model as a predictor knows of."""
+
+    encoder = torch.nn.Linear(2, 2)
+
+
+PREDICTORS = {
+    "an unknown kind": {"kind": "round"},
+    "a kind of a list": {"kind": [1]},
+    "a size of text": {"size": "6"},
+    "a size below zero": {"size": -1},
+    "another size": {"size": 7},
+    "no weights": {"state": {}},
+    "weights of a list": {"state": [1]},
+    "an error of text": {"error": "small"},
+}
+
+
+@pytest.mark.parametrize("case", PREDICTORS)
+def test_a_crafted_predictor_is_told_in_a_sentence(case, tmp_path):
+    """Only what torch itself refused was told; the rest ended planning in a traceback."""
+    path = tmp_path / "distance.pt"
+    save_distance(path, "siamese", SiameseDistance(6), 0.5, Encoded())
+    assert load_distance(path, Encoded())[1] == 0.5
+    torch.save({**torch.load(path, weights_only=True), **PREDICTORS[case]}, path)
+    with pytest.raises(Problem, match="distance.pt is not a readable predictor .*; remove it and plan again"):
+        load_distance(path, Encoded())
+
+
+KEY = "version 3, horizons 1, episodes 9, counterfactuals 2"
+CEILINGS = {
+    "bad bytes": b"\xff\xfe\x80", "brackets without end": b"[" * 100_000, "a list": b"[]", "an entry of 5": b'{"%s": 5}',
+    "no ceilings": b'{"%s": {}}', "words": b'{"%s": {"bayes/mrr/h1": "high"}}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CEILINGS)
+def test_ceilings_that_are_none_are_measured_anew(case, tmp_path, monkeypatch):
+    class File:
+        path = tmp_path / "data.h5"
+
+    monkeypatch.setattr(eval.ceilings, "measure", lambda *_: {"bayes/mrr/h1": 50.0})
+    assert f"version {eval.ceilings.VERSION}," in KEY
+    (tmp_path / "data.h5.ceilings.json").write_bytes(CEILINGS[case].replace(b"%s", KEY.encode()))
+    assert eval.ceilings.ceilings(None, File(), [1], 9, 2) == {"bayes/mrr/h1": 50.0}
+
+
+def a_model():
+    return StructuralCausalModel(np.tri(3, k=-1, dtype=bool), 3, np.random.default_rng(0))
+
+
+MODELS = {
+    "halves as graph": lambda held: held.update(parents=held["parents"] * 0.5),
+    "whole numbers as graph": lambda held: held.update(parents=held["parents"].astype(int)),
+    "weights that are not finite": lambda held: held["inner"].__setitem__(0, np.nan),
+    "weights of words": lambda held: held.update(outer=held["outer"].astype(str)),
+    "delays of halves": lambda held: held.update(delays=held["parents"] * 1.5),
+    "colours without end": lambda held: held.update(num_colors=np.inf),
+}
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_a_causal_model_of_another_make_is_refused(case, tmp_path):
+    """A graph of halves was taken for one of edges, and NaN for weights; every board was then drawn alike."""
+    a_model().save(tmp_path / "m.npz")
+    held = dict(np.load(tmp_path / "m.npz"))
+    MODELS[case](held)
+    np.savez(tmp_path / "m.npz", **held)
+    with pytest.raises(Problem, match="m.npz is not a saved causal model"):
+        StructuralCausalModel.load(tmp_path / "m.npz")
+
+
+def test_every_bit_of_a_causal_model_may_flip(tmp_path):
+    """Seen: NotImplementedError, zlib.error and RuntimeError, each of another flipped bit. 300 places, a bit each."""
+    path = tmp_path / "m.npz"
+    a_model().save(path)
+    intact, digest, told = path.read_bytes(), a_model().digest, 0
+    for place in range(0, len(intact), max(1, len(intact) // 300)):
+        for bit in (1, 32):
+            path.write_bytes(intact[:place] + bytes([intact[place] ^ bit]) + intact[place + 1 :])
+            try:
+                assert StructuralCausalModel.load(path).digest == digest
+            except Problem:
+                told += 1
+    assert told > 300
+
+
+def test_a_full_disk_keeps_no_part_and_says_which_file(tmp_path, monkeypatch):
+    """Causal models, predictors and agents each left a half-written file behind, and named none."""
+    write = Path.write_bytes
+
+    def full(self, content):
+        write(self, bytes(content)[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left on device: '.*m.npz'"):
+        a_model().save(tmp_path / "m.npz")
+    with pytest.raises(OSError, match="No space left on device: '.*d.pt'"):
+        save_distance(tmp_path / "d.pt", "siamese", SiameseDistance(6), 0.5, Encoded())
+    assert not list(tmp_path.iterdir())
