@@ -1,13 +1,17 @@
 """Reading the metrics.csv of a run: rows that are whole and whose numbers are numbers; all others are passed over."""
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 
 COLUMNS = {"stage": str, "epoch": int, "metric": str, "value": float}  # of a world model's
 
 
-def whole_rows(path: Path, columns: dict[str, type]) -> list[dict[str, str]]:
-    """The rows that were written to their end; none where the file is missing or does not begin with these columns."""
+def whole_rows(path: Path, columns: dict[str, Callable[[str], object]]) -> list[dict[str, str]]:
+    """The rows that were written to their end, as text; none where the file is missing or does not begin with these columns.
+
+    columns: name -> what reads its cells; a row with a cell that it refuses (ValueError) is passed over.
+    """
     text = path.read_bytes().decode(errors="replace") if path.is_file() else ""
     lines = text[: text.rfind("\n") + 1].splitlines()
     if not lines or lines[0] != ",".join(columns):
@@ -17,7 +21,9 @@ def whole_rows(path: Path, columns: dict[str, type]) -> list[dict[str, str]]:
         try:
             row = next(reader)
             whole = None not in row and None not in row.values()
-            if whole and all(kind(row[name]) is not None for name, kind in columns.items()):
+            if whole:
+                for name, read in columns.items():
+                    read(row[name])
                 rows.append(row)
         except StopIteration:
             return rows

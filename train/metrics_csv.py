@@ -1,6 +1,7 @@
 """Adding rows to the metrics.csv of a run, whole or not at all; what a killed command or a full disk left behind is cut off."""
 
 import csv
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from eval.metrics_csv import whole_rows
 from eval.page import write_whole
 
 
-def add_rows(path: Path, columns: dict[str, type], rows: list[tuple]) -> None:
+def add_rows(path: Path, columns: dict[str, Callable[[str], object]], rows: list[tuple]) -> None:
     """Append rows. The file is written beside its name and renamed, so a kill leaves the rows of before."""
     text = StringIO()
     writer = csv.writer(text)
