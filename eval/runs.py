@@ -227,6 +227,8 @@ def read_checkpoint(path: Path) -> dict:
     except Exception as error:  # a damaged archive can raise nearly anything
         passing = isinstance(error, OSError) and error.errno != errno.EINVAL  # EINVAL: an archive that points before its start
         if passing or isinstance(error, MemoryError):
+            if passing and error.filename is None:
+                error.filename = str(path)  # a failed read does not say of what
             raise  # the disk, the memory or a limit, not the file: a checkpoint of weeks may be whole
         kind = type(error).__name__
         raise Problem(f"{path} is not a readable checkpoint ({kind}); remove it and {again}") from error

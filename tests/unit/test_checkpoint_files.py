@@ -135,8 +135,9 @@ def test_a_passing_fault_costs_no_checkpoint(fault, tmp_path, monkeypatch, compo
         raise fault
 
     monkeypatch.setattr("eval.runs.torch.load", fails)
-    with pytest.raises(type(fault)):
+    with pytest.raises(type(fault)) as told:
         drop_damaged(tmp_path, compose("fit"))
+    assert getattr(told.value, "filename", str(path)) == str(path)
     assert path.read_bytes() == intact and [p.name for p in path.parent.iterdir()] == [path.name]
 
 
