@@ -94,7 +94,7 @@ class EpisodeWriter:
 
     def _reopen(self) -> bool:
         """Take up an interrupted file if it is ours and every block of it is whole."""
-        if not self._part.exists():
+        if self._part.is_symlink() or not self._part.exists():  # a link would have somebody's own file go on
             return False
         try:
             self._file = h5py.File(self._part, "r+")
@@ -103,8 +103,9 @@ class EpisodeWriter:
             self._blocks = _blocks_of(self._file)
             rows = sum(block["rows"] for block in self._blocks)
             episodes = sum(block["episodes"] for block in self._blocks)
+            for name in self._file:
+                _check_column(self._file, name)  # all, before the first is changed
             for name, column in self._file.items():
-                _check_column(name, column)
                 column.resize(episodes if name in INDEX else rows, axis=0)
             _verify(self._file, self._blocks)
             return True
@@ -181,16 +182,22 @@ def _blocks_of(file: h5py.File) -> list[dict]:
     return blocks
 
 
-def _check_column(name: str, column) -> None:
+def _check_column(file: h5py.File, name: str) -> None:
+    """A column lies in the file itself: a link, or storage of its own elsewhere, would let a writer change another file."""
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise ValueError(f"'{name}' is a link to elsewhere")
+    column = file[name]
     if not isinstance(column, h5py.Dataset):
         raise ValueError(f"'{name}' is not a column")
+    if column.external is not None or column.is_virtual:
+        raise ValueError(f"'{name}' is kept in another file")
 
 
 def _verify(file: h5py.File, blocks: list[dict], only: tuple[str, ...] | None = None) -> dict[str, np.ndarray]:
     """Read the columns and compare every block with its digest; returns what was read."""
     columns = {}
     for name in only or tuple(file):
-        _check_column(name, file[name])
+        _check_column(file, name)
         values, start, per_block = file[name][:], 0, "episodes" if name in INDEX else "rows"
         for number, block in enumerate(blocks):
             if _digest(values[start : start + block[per_block]]) != block["digests"][name]:

@@ -7,7 +7,7 @@ here a model follows from one generator, is saved with the data, and has a diges
 import hashlib
 import os
 import threading
-import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -223,10 +223,16 @@ class StructuralCausalModel:
         """Write the whole model to one .npz, whole or not at all."""
         path = Path(path)
         part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # another may save the same model
-        with part.open("wb") as file:
-            about = {"num_colors": self.num_colors, "skewness": self.skewness, "redraw": self.redraw}
-            np.savez(file, **self._arrays(), **about)
-        part.replace(path)
+        about, content = {"num_colors": self.num_colors, "skewness": self.skewness, "redraw": self.redraw}, BytesIO()
+        np.savez(content, **self._arrays(), **about)
+        try:
+            part.write_bytes(content.getbuffer())
+            part.replace(path)
+        except BaseException as error:
+            part.unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename is None:
+                error.filename = str(path)  # a full disk does not say where it is
+            raise
 
     @classmethod
     def load(cls, path: str | Path) -> "StructuralCausalModel":
@@ -242,10 +248,14 @@ class StructuralCausalModel:
             wrong = [name for name, shape in shapes.items() if held[name].shape != shape]
             if wrong:
                 raise ValueError(f"{wrong[0]} has shape {held[wrong[0]].shape}, not {shapes[wrong[0]]}")
+            kinds = {"parents": "b", "delays": "iu", **dict.fromkeys(Layers._fields, "f")}
+            other = [name for name, kind in kinds.items() if held[name].dtype.kind not in kind]
+            if other or not all(np.isfinite(held[name]).all() for name in Layers._fields):
+                raise ValueError(f"{other[0]} is of {held[other[0]].dtype}" if other else "weights that are not finite")
             about = float(held["skewness"]), str(held["redraw"]), delays
         except FileNotFoundError as error:
             raise Problem(f"{path} does not exist; a causal model is saved beside the data by envs/collect.py") from error
-        except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        except Exception as error:  # flipped bits can raise nearly anything
             raise Problem(f"{path} is not a saved causal model ({error}); expected a .npz made by envs/collect.py") from error
         found = cls.__new__(cls)
         found._set(held["parents"], c, layers, *about)

@@ -19,6 +19,7 @@ from eval.bayes import bayes_scores, enumerable
 from eval.page import write_whole
 from eval.planning import LowestWrong, Random, Replay, Tasks, TrueGreedy, reach
 from eval.ranking import hits_at_k, mrr, ranks
+from eval.results import numbers
 from eval.same_board import alternatives, score_alternatives
 
 VERSION = 3  # of what is measured
@@ -38,9 +39,9 @@ def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: i
     try:
         known = json.loads(path.read_text())
         known = known if isinstance(known, dict) else {}
-    except (FileNotFoundError, json.JSONDecodeError):
+    except (OSError, ValueError, RecursionError):  # not there, no text, no JSON, or brackets without end
         known = {}
-    if key not in known:
+    if not (known.get(key) and numbers(known[key])):
         known[key] = {name: round(v, 4) for name, v in measure(world, file, horizons, episodes, counterfactuals).items()}
         write_whole(path, json.dumps(known, indent=1))
     return known[key]

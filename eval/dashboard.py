@@ -25,10 +25,11 @@ import os
 import wandb
 
 from envs.problem import Problem
+from eval.metrics_csv import losses
 from eval.page import write_whole
 from eval.panels import book, run_name
 from eval.paper_panels import declared
-from eval.runs import losses, read_results, run_folders
+from eval.runs import read_results, run_folders
 
 PANELS = {  # title -> metric of results.json; a section has those that one of its runs has
     **{f"H@1, {h} step{'s' * (h > 1)}": f"test/hits@1/h{h}" for h in (1, 5, 10)},

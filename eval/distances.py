@@ -1,6 +1,6 @@
 """Training a distance predictor: pairs of frames of one episode, latents computed once, the world's own distance as target."""
 
-import os
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ import torch
 from envs.observe import recorded
 from envs.problem import Problem
 from envs.streams import Stream
+from eval.page import write_whole
 from eval.rollouts import encode_frames
 from eval.runs import digest
 from eval.terminal import Steps
@@ -69,21 +70,21 @@ def fit_distance(kind: str, train: Pairs, valid: Pairs, steps: int, learning_rat
 
 def save_distance(path: Path, kind: str, head, error: float, model) -> None:
     """Keep a predictor with its held-out error and the digest of the encoder it was trained on."""
-    part = path.with_suffix(f".{os.getpid()}.part")
-    encoder, size = digest(model.encoder.state_dict()), head.size
-    torch.save({"kind": kind, "size": size, "state": head.state_dict(), "error": error, "encoder": encoder}, part)
-    part.replace(path)
+    encoder, size, content = digest(model.encoder.state_dict()), head.size, BytesIO()
+    torch.save({"kind": kind, "size": size, "state": head.state_dict(), "error": error, "encoder": encoder}, content)
+    write_whole(path, content.getvalue())
 
 
 def load_distance(path: Path, model):
     """(predictor, error) as `fit_distance` gave them; that of another encoder or a damaged file is refused."""
     try:
         kept = torch.load(path, weights_only=True)
-        fits = kept["encoder"] == digest(model.encoder.state_dict())
+        if kept["encoder"] != digest(model.encoder.state_dict()):
+            raise Problem(f"{path} was trained on another encoder; remove it and plan again")
+        head, held_out = HEADS[kept["kind"]](kept["size"]), float(kept["error"])
+        head.load_state_dict(kept["state"])
+    except Problem:
+        raise
     except Exception as error:  # a damaged pickle can raise nearly anything
         raise Problem(f"{path} is not a readable predictor ({type(error).__name__}); remove it and plan again") from error
-    if not fits:
-        raise Problem(f"{path} was trained on another encoder; remove it and plan again")
-    head = HEADS[kept["kind"]](kept["size"])
-    head.load_state_dict(kept["state"])
-    return head.eval().requires_grad_(False), kept["error"]
+    return head.eval().requires_grad_(False), held_out

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.runs import losses
+from eval.metrics_csv import losses
 
 FORGOTTEN = 3600  # seconds after which a half-written file is that of a writer that was killed
 # Inks of drawings that follow the reader's light or dark scheme, where they stand in a page.
@@ -137,7 +137,7 @@ def loss_curves(metrics: Path) -> str:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         last = max(max(curve, default=1) for curve in curves.values())
         axes.set_xlim(1 - 0.04 * last - 0.4 * (last < 3), last + 0.04 * last + 0.4 * (last < 3))
-        axes.set_title(name, fontsize=11, loc="left", color="#23303b")
+        axes.set_title(name.replace("$", r"\$"), fontsize=11, loc="left", color="#23303b")
         axes.set_xlabel("epoch", color="#6b7a87")
         axes.set_ylabel("loss", color="#6b7a87")
         drawings.append(_calm_svg(figure, axes, name))

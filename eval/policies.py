@@ -6,6 +6,7 @@ A policy: act(observation) -> action (9,) in [-1, 1]; it is made for an environm
 import json
 import pickle
 import zipfile
+import zlib
 from collections.abc import Callable
 from functools import lru_cache
 from io import BytesIO
@@ -19,6 +20,10 @@ from envs.problem import Problem, nearest
 
 Policy = Callable[[np.ndarray], np.ndarray]
 SCRIPTED = ("random", "still")
+_CRAFTED = (  # what zip, json, numpy and torch raise over an archive of another make
+    zipfile.BadZipFile, zlib.error, KeyError, IndexError, TypeError, AttributeError, ValueError, EOFError, RuntimeError,
+    NotImplementedError, RecursionError, pickle.UnpicklingError,
+)  # fmt: skip
 
 
 def load_policy(agent: str, env, rng: np.random.Generator) -> Policy:
@@ -41,16 +46,23 @@ def _archive(path: Path, width: int) -> Policy:
     try:
         with zipfile.ZipFile(path) as archive:
             if "policy.pth" in archive.namelist():
-                return _stable_baselines3(path, archive, width)
-            raw = np.load(BytesIO(archive.read("parameters")))
+                act = _stable_baselines3(path, archive, width)
+            else:
+                act = _stable_baselines2(path, np.load(BytesIO(archive.read("parameters"))), width)
+        tried = act(np.zeros(width))  # layers that do not fit one another show here
+        if tried.shape != (9,) or not np.isfinite(tried).all():
+            raise ValueError(f"its action is {tried}, in place of 9 numbers")
+        return act
+    except Problem:
+        raise
     except FileNotFoundError:
         raise Problem(
             f"{path} does not exist; agents come from train/manipulation.py, or with the package causal_world 1.2, under "
             "assets/baseline_actors"
         ) from None
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
-        raise Problem(f"{path} is not an archive of stable-baselines 2 with its `parameters`, or of 3: {error}") from error
-    return _stable_baselines2(path, raw, width)
+    except _CRAFTED as error:
+        why = f"{type(error).__name__}: {error}"
+        raise Problem(f"{path} is not an archive of stable-baselines 2 with its `parameters`, or of 3 ({why})") from error
 
 
 def _fits(path: Path, trained: int, width: int) -> None:

@@ -22,7 +22,9 @@ if __name__ == "__main__":
 import csv
 import hashlib
 import json
+import math
 import os
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from io import StringIO
 
@@ -34,14 +36,37 @@ from envs.problem import Problem
 from envs.trifinger import make
 from envs.workers import die_with_parent
 from eval.charts import write_chart
+from eval.metrics_csv import whole_rows
 from eval.page import write_whole
 from eval.protocol_book import PROTOCOLS, actor, made_with, protocols_for_agent, protocols_of
 from eval.protocol_plots import bar_plot, radar_plot
 from eval.table_text import markdown
 from eval.terminal import print_table
 
-FIELDS = ("protocol", "episode", "accepted", "tries", "last", "integrated", "last20", "steps")
 METRICS = {"last": "last step", "integrated": "mean over the episode", "last20": "mean over the last 20 steps"}
+
+
+def _one_of(known: dict) -> Callable[[str], object]:
+    def read(text: str):
+        if text not in known:
+            raise ValueError(text)
+        return known[text]
+
+    return read
+
+
+def _score(text: str) -> float | None:
+    """Of an episode without a start: none."""
+    if text and not math.isfinite(float(text)):
+        raise ValueError(text)
+    return float(text) if text else None
+
+
+FIELDS = {  # of episodes.csv -> what reads a cell
+    "protocol": _one_of({name: name for name in PROTOCOLS}), "episode": int,
+    "accepted": _one_of({"True": True, "False": False}), "tries": int,
+    **dict.fromkeys(METRICS, _score), "steps": lambda text: int(text) if text else None,
+}  # fmt: skip
 _CHUNK = 5  # episodes that a process takes at a time
 _FIXED = (  # what a folder is for
     "task", "agent", "skip_frame", "max_steps", "dynamics", "overlap", "feasibility", "collision", "seed",
@@ -99,18 +124,18 @@ def summary(rows: list[dict]) -> dict[str, dict]:
 
 
 def _read(path: Path) -> list[dict]:
-    """Rows of an episodes.csv, numbers again."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    whole = {"episode": int, "tries": int, "steps": int, "accepted": lambda text: text == "True", "protocol": str}
-    return [{key: whole.get(key, float)(value) for key, value in row.items() if value != ""} for row in rows]
+    """Rows of an episodes.csv, numbers again. A row that is not whole is left out: its episode is played anew."""
+    rows = {}
+    for text in whole_rows(path, FIELDS):
+        row = {key: value for key, read in FIELDS.items() if (value := read(text[key])) is not None}
+        if not row["accepted"] or row.keys() == FIELDS.keys():
+            rows[row["protocol"], row["episode"]] = row
+    return list(rows.values())
 
 
 def _write(path: Path, rows: list[dict]) -> None:
     text = StringIO()
-    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+    writer = csv.DictWriter(text, list(FIELDS), lineterminator="\n")
     writer.writeheader()
     writer.writerows(sorted(rows, key=lambda row: (list(PROTOCOLS).index(row["protocol"]), row["episode"])))
     write_whole(path, text.getvalue())
@@ -137,7 +162,12 @@ def _check_same(cfg: dict, path: Path) -> None:
     archive = Path(cfg["agent"])
     content = hashlib.sha256(archive.read_bytes()).hexdigest()[:12] if archive.suffix == ".zip" else None
     fixed = {**{key: cfg[key] for key in _FIXED}, "archive": content}
-    before = json.loads(path.read_text()) if path.exists() else fixed
+    try:
+        before = json.loads(path.read_text()) if path.exists() else fixed
+    except (ValueError, RecursionError) as error:  # no JSON, no text, or brackets without end
+        before = type(error).__name__
+    if not isinstance(before, dict):
+        raise Problem(f"{path} holds no settings ({before}); choose another name=, or remove {path.parent}")
     if other := next((key for key in fixed if before.get(key) != fixed[key]), None):
         raise Problem(f"{path.parent} was played with {other}={before.get(other)}, not {fixed[other]}; choose another name=")
     write_whole(path, json.dumps(fixed, indent=1))

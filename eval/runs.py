@@ -1,6 +1,6 @@
 """A run folder: `runs/<name>/` with config.yaml, checkpoints/, metrics.csv, results.json, report.html."""
 
-import csv
+import errno
 import hashlib
 import inspect
 import io
@@ -123,6 +123,8 @@ def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfi
             check_needed(plain)
     except Problem as problem:
         raise Problem(f"{path} is not the config of a run: {problem}; train again under another name") from None
+    if parts == MODEL:
+        _check_world(folder, config)
     return config
 
 
@@ -141,17 +143,6 @@ def run_folders(runs_dir: Path, depth: int = _DEPTH) -> list[Path]:
             found.append(child)
         elif depth > 0 and child.is_dir() and not child.name.startswith(".") and child.name != "wandb":
             found += run_folders(child, depth - 1)
-    return found
-
-
-def losses(metrics: Path) -> dict[tuple[str, str], dict[int, float]]:
-    """(stage, train/loss or val/loss) -> epoch from 0 -> its value, of a metrics.csv; empty where there is none."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
-    if metrics.exists():
-        with metrics.open(newline="") as file:
-            for row in csv.DictReader(file):  # a resumed run repeats an epoch: the last line counts
-                if row["metric"] in ("train/loss", "val/loss") and row["value"]:  # an interrupted write leaves half a row
-                    found.setdefault((row["stage"], row["metric"]), {})[int(row["epoch"])] = float(row["value"])
     return found
 
 
@@ -215,7 +206,10 @@ def save_weights(model: WorldModel, path: Path) -> None:
 
 
 def read_checkpoint(path: Path) -> dict:
-    """What a checkpoint holds, ours or Lightning's; a missing or damaged one is told in a sentence. Runs nothing of it."""
+    """What a checkpoint holds, ours or Lightning's; a missing or damaged one is told in a sentence. Runs nothing of it.
+
+    Raises Problem where the file is at fault, and OSError or MemoryError where reading failed and the file may be whole.
+    """
     run = next((p.parent for p in path.parents if p.name == "checkpoints"), path.parent)
     again = f"finish the run with: python train/fit.py resume={run}"
     if not path.exists():
@@ -231,6 +225,11 @@ def read_checkpoint(path: Path) -> dict:
     except Problem:
         raise
     except Exception as error:  # a damaged archive can raise nearly anything
+        passing = isinstance(error, OSError) and error.errno != errno.EINVAL  # EINVAL: an archive that points before its start
+        if passing or isinstance(error, MemoryError):
+            if passing and error.filename is None:
+                error.filename = str(path)  # a failed read does not say of what
+            raise  # the disk, the memory or a limit, not the file: a checkpoint of weeks may be whole
         kind = type(error).__name__
         raise Problem(f"{path} is not a readable checkpoint ({kind}); remove it and {again}") from error
     return found
@@ -257,7 +256,7 @@ def _check_world(folder: str | Path, config: DictConfig) -> None:
     world = OmegaConf.select(config, "env.world") or {}
     if str(world.get("_target_", "")).endswith(".ChemistryWorld") and "numbering" not in world and not world.get("scm"):
         raise Problem(f"{folder} was trained in a causal model that its scm_seed no longer draws; write into its config.yaml, "
-                      f"under env.world, scm: <the scm-*.npz beside its data>, or train again")  # fmt: skip
+                      f"under env.world, scm: <the scm-*.npz beside its data>, or train again under another name")  # fmt: skip
 
 
 def load_run(folder: str | Path) -> Run:
@@ -266,7 +265,6 @@ def load_run(folder: str | Path) -> Run:
     >>> model, config = load_run("runs/modular-infonce-physics5-quick-s0")  # doctest: +SKIP
     """
     config = load_config(folder)
-    _check_world(folder, config)
     model = instantiate(config.model.module)
     load_weights(model, Path(folder) / "checkpoints" / "model.ckpt")
     return Run(model.eval(), config)

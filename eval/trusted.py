@@ -15,18 +15,17 @@ from envs.problem import Problem
 PACKAGES = ("models", "losses", "envs")
 LEARNERS = "stable_baselines3"
 _NAME = re.compile(rf"(?:(?:{'|'.join(PACKAGES)})(?:\.[A-Za-z]\w*)+|{LEARNERS})\.[A-Za-z]\w*")
-_KEYS = {"_target_", "_args_", "_partial_", "_convert_", "_recursive_"}  # that `instantiate` knows
+_KEYS = {"_target_", "_args_", "_convert_", "_recursive_"}  # of those that `instantiate` knows; a run has nothing partial
+_PLACE = ("algo", "learner")  # the one place of a learner; it builds its environment by a name that may import a module, so:
+_GIVEN = ("_args_", "env", "policy", "policy_kwargs")  # are given by train/, never by a config
 
 
-def _nodes(node) -> Iterator[dict | str]:
-    """Every mapping and every string of a plain tree, itself included."""
-    if isinstance(node, dict):
-        yield node
-        node = list(node.values())
-    elif isinstance(node, str):
-        yield node
-    for item in node if isinstance(node, list) else ():
-        yield from _nodes(item)
+def _nodes(node, path: tuple = ()) -> Iterator[tuple[tuple, dict | str]]:
+    """(keys that lead to it, itself) of every mapping and every string of a plain tree."""
+    if isinstance(node, dict | str):
+        yield path, node
+    for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from _nodes(item, (*path, key))
 
 
 def find_class(target: str) -> type:
@@ -49,21 +48,27 @@ def find_class(target: str) -> type:
 
 def check_targets(config: dict) -> None:
     """Raise Problem where a `_target_` anywhere in a plain config names what may not be called; call nothing."""
-    mappings = [node for node in _nodes(config) if isinstance(node, dict)]
-    for mapping in mappings:
+    mappings = {path: node for path, node in _nodes(config) if isinstance(node, dict)}
+    for mapping in mappings.values():
         if strange := sorted(str(key) for key in mapping if re.fullmatch(r"_\w+_", str(key)) and key not in _KEYS):
             raise Problem(f"'{strange[0]}' is not a key that a config may have; known: {', '.join(sorted(_KEYS))}")
-    targets = [mapping["_target_"] for mapping in mappings if "_target_" in mapping]
-    for target in targets:
+    targets = {path: mapping["_target_"] for path, mapping in mappings.items() if "_target_" in mapping}
+    for path, target in targets.items():
         if not isinstance(target, str) or not _NAME.fullmatch(target):
             find_class(target)  # refuses it; nothing has been imported yet
-    for target in targets:
+        if target.startswith(LEARNERS):
+            if path != _PLACE:
+                here = ".".join(map(str, path))
+                raise Problem(f"_target_ '{target}' is not allowed at {here}: a learner stands at algo.learner")
+            if given := [key for key in _GIVEN if mappings[path].get(key) is not None]:
+                raise Problem(f"algo.learner.{given[0]} is not allowed in a config: the command gives it")
+    for target in targets.values():
         find_class(target)
 
 
 def check_frozen(config: dict) -> None:
     """Raise Problem where a config holds an interpolation: a run's config has none, and one could compose a `_target_`."""
-    for node in _nodes(config):
+    for _, node in _nodes(config):
         if text := next((t for t in (node if isinstance(node, dict) else [node]) if "${" in str(t)), None):
             raise Problem(f"it holds the interpolation '{text}', and the config.yaml of a run holds none")
 
@@ -72,31 +77,66 @@ def _whole(low: int):
     return lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= low
 
 
+def _file_name(v) -> bool:
+    """Whether it can be a part of a file's name: another path would lead out of the folder."""
+    return isinstance(v, str) and v not in ("", ".", "..") and not {"/", "\0"} & set(v)
+
+
+def _all(kind, holds):
+    return lambda v: isinstance(v, kind) and len(v) > 0 and all(map(holds, v))
+
+
+_NAME_OF = ("a name", lambda v: isinstance(v, str) and v != "")
+_IN_A_PATH = ("a name without slashes", _file_name)
+_CLASS = ("a class", lambda v: isinstance(v, str))
+_STAGE = {  # of every stage
+    "name": _IN_A_PATH,
+    "trains": ("a list of names", _all(list, lambda v: isinstance(v, str))),
+    "epochs": ("a whole number >= 1", _whole(1)),
+}
+_SPLIT = {  # of every split
+    "episodes": ("a whole number >= 1", _whole(1)), "length": ("a whole number >= 1", _whole(1)),
+    "seed": ("a whole number >= 0", _whole(0)), "mode": _NAME_OF,
+}  # fmt: skip
 _NEEDED = {  # of a world model's run: key -> what it must be, and whether it is
-    "env.name": ("a name", lambda v: isinstance(v, str)),
-    "env.world._target_": ("a class", lambda v: isinstance(v, str)),
-    "env.splits": ("a mapping", lambda v: isinstance(v, dict) and all(isinstance(split, dict) for split in v.values())),
-    "model.name": ("a name", lambda v: isinstance(v, str)),
-    "model.module._target_": ("a class", lambda v: isinstance(v, str)),
-    "loss.name": ("a name", lambda v: isinstance(v, str)),
-    "loss.stages": ("a list of stages", lambda v: isinstance(v, list) and v != [] and all(isinstance(s, dict) for s in v)),
-    "trainer.accelerator": ("a name", lambda v: isinstance(v, str)),
-    "score.split": ("a name", lambda v: isinstance(v, str)),
-    "score.horizons": ("a list of whole numbers >= 1", lambda v: isinstance(v, list) and v != [] and all(map(_whole(1), v))),
+    "name": ("a name", lambda v: isinstance(v, str | int) and v != ""),
+    "env.name": _IN_A_PATH,
+    "env.world._target_": _CLASS,
+    "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
+    "env.splits": ("a mapping", lambda v: isinstance(v, dict) and all(_file_name(k) and isinstance(v[k], dict) for k in v)),
+    "model.name": _NAME_OF,
+    "model.module._target_": _CLASS,
+    "loss.name": _NAME_OF,
+    "loss.stages": ("a list of stages", _all(list, lambda v: isinstance(v, dict))),
+    "trainer.name": _NAME_OF,
+    "trainer.accelerator": _NAME_OF,
+    "trainer.budget": _NAME_OF,
+    "score.split": _NAME_OF,
+    "score.horizons": ("a list of whole numbers >= 1", _all(list, _whole(1))),
     "score.episodes": ("a whole number >= 2", _whole(2)),
+    "score.counterfactuals": ("a whole number >= 0", _whole(0)),
     "data_dir": ("a folder", lambda v: isinstance(v, str)),
     "seed": ("a whole number >= 0", _whole(0)),
-}  # fmt: skip
+}
 
 
 def check_needed(config: dict) -> None:
     """Raise Problem on the first thing that every command reads of a world model's run and that this config lacks."""
-    for path, (expected, holds) in _NEEDED.items():
+    _hold(config, _NEEDED)
+    for number, stage in enumerate(config["loss"]["stages"]):
+        _hold(stage, _STAGE, f"loss.stages.{number}.")
+    for name, split in config["env"]["splits"].items():
+        _hold(split, _SPLIT, f"env.splits.{name}.")
+
+
+def _hold(config: dict, needed: dict, under: str = "") -> None:
+    """Raise Problem on the first key of `needed` that a mapping lacks, or has otherwise.  under: where the mapping stands."""
+    for path, (expected, holds) in needed.items():
         value, here = config, ""
         for part in path.split("."):
             here = f"{here}.{part}".lstrip(".")
             if not isinstance(value, dict) or value.get(part) is None:
-                raise Problem(f"it lacks {here}")
+                raise Problem(f"it lacks {under}{here}")
             value = value[part]
         if not holds(value):
-            raise Problem(f"its {path} must be {expected}, got {value!r}")
+            raise Problem(f"its {under}{path} must be {expected}, got {value!r}")

@@ -8,6 +8,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Protocol
 
@@ -17,12 +18,15 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.save_util import load_from_zip_file
 
 from envs.problem import Problem
+from eval.metrics_csv import whole_rows
 from eval.page import write_whole
 from eval.runs import config_hash
 from eval.score import versions
-from train.metrics_csv import add_rows, whole_rows
+from train.metrics_csv import add_rows
 
-COLUMNS = ("steps", "reward", "success", "seconds")  # of metrics.csv: mean reward of a step, share of episodes that succeeded
+COLUMNS = {  # of metrics.csv: mean reward of a step, share of episodes that succeeded
+    "steps": int, "reward": float, "success": float, "seconds": float,
+}  # fmt: skip
 
 
 class Lessons(Protocol):
@@ -39,9 +43,9 @@ GiveLessons = Callable[[int], Lessons]  # those that begin after so many steps, 
 
 def _save(agent, path: Path) -> None:
     """Whole or not at all."""
-    part = path.with_suffix(".part")
-    agent.save(part)
-    part.replace(path)
+    content = BytesIO()
+    agent.save(content)
+    write_whole(path, content.getvalue())
 
 
 def _read(path: Path, device: str) -> tuple[int, dict]:

@@ -8,10 +8,9 @@ from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from eval.gaps import SMALL, one_object_gaps
+from eval.metrics_csv import COLUMNS, whole_rows
 from models.processes import rank
-from train.metrics_csv import add_rows, whole_rows
-
-COLUMNS = ("stage", "epoch", "metric", "value")  # of metrics.csv
+from train.metrics_csv import add_rows
 
 
 class SeedEpochs(Callback):

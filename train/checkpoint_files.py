@@ -5,6 +5,8 @@ checkpoints/<n>-<name>.ckpt.
 """
 
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,11 @@ from omegaconf import DictConfig
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from envs.problem import Problem
+from eval.page import FORGOTTEN
 from eval.runs import read_checkpoint, write_checkpoint
 
 STATE = {"state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks", "epoch", "global_step"}
+_HELD = ("config.", "metrics.csv.")  # files of the run folder that are written under its lock alone
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -39,15 +43,22 @@ def state_to_resume(working: Path) -> Path | None:
 
 
 def clear_parts(folder: Path) -> None:
-    """Remove what killed writers left. Only who holds the folder's lock may: a part may be somebody's at work."""
-    for path in (folder, *(p for p in (folder / "checkpoints").rglob("*") if p.is_dir()), folder / "checkpoints"):
-        for part in path.glob("*.part"):
-            if part.is_file():
-                part.unlink(missing_ok=True)
+    """Remove what killed writers left. Only who holds the folder's lock may: a part may be somebody's at work.
+
+    Commands that score, plan and report write in the folder itself without the lock; their parts are removed when old.
+    """
+    for place in (folder, *(p for p in (folder / "checkpoints").rglob("*") if p.is_dir()), folder / "checkpoints"):
+        for part in place.glob("*.part"):
+            if not (part.is_symlink() or part.is_file()):  # a link that leads nowhere yet would be written through
+                continue
+            others = place == folder and not part.is_symlink() and not part.name.startswith(_HELD)
+            with suppress(FileNotFoundError):  # its writer has just renamed it
+                if not others or time.time() - part.stat().st_mtime > FORGOTTEN:
+                    part.unlink()
 
 
 def drop_damaged(folder: Path, cfg: DictConfig) -> None:
-    """Remove damaged checkpoints of a run that is taken up, so that each stage goes on from the newest whole state.
+    """Rename damaged checkpoints of a run that is taken up to `<name>.damaged`: each stage goes on from its newest whole state.
 
     Every epoch draws from its own seed, so a stage that goes back some epochs, or begins again, ends at the same weights.
     """
@@ -56,7 +67,7 @@ def drop_damaged(folder: Path, cfg: DictConfig) -> None:
         finished = working.with_name(f"{working.name}.ckpt")
         if finished.exists():
             if fault := _fault(finished, {"state_dict"}):
-                finished.unlink()
+                _set_aside(finished)
                 _tell(f"{fault}; stage '{stage.name}' makes it anew")
         if not finished.exists():
             _drop_states(working, stage.name, "the weights of the stage before" if number else "the first weights")
@@ -67,11 +78,11 @@ def _drop_states(working: Path, stage: str, before: str) -> None:
     if not last.exists() and not best.exists():
         return
     if fault := _fault(best, STATE):  # the last state knows how good the best was, and cannot give it back
-        last.unlink(missing_ok=True)  # first: alone it would be resumed
-        best.unlink(missing_ok=True)
+        _set_aside(last)  # first: alone it would be resumed
+        _set_aside(best)
         _tell(f"{fault}; stage '{stage}' begins again from {before}")
     elif last.exists() and (fault := _fault(last, STATE)):
-        last.unlink()
+        _set_aside(last)
         _tell(f"{fault}; stage '{stage}' goes on from its best state, of epoch {read_checkpoint(best)['epoch'] + 1}")
 
 
@@ -84,5 +95,10 @@ def _fault(path: Path, keys: set[str]) -> str | None:
     return f"{path} lacks {', '.join(sorted(missing))}" if missing else None
 
 
+def _set_aside(path: Path) -> None:
+    if path.exists():
+        path.replace(path.with_name(f"{path.name}.damaged"))
+
+
 def _tell(sentence: str) -> None:
-    print(f"warning: {sentence}", file=sys.stderr, flush=True)
+    print(f"warning: {sentence}; what was there is kept as *.damaged", file=sys.stderr, flush=True)

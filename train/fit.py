@@ -24,7 +24,7 @@ if __name__ == "__main__":
 import time
 from contextlib import nullcontext
 
-from envs.problem import Problem
+from envs.problem import Problem, nearest
 
 
 def prepare(overrides: list[str]) -> list[str]:
@@ -59,6 +59,9 @@ def _check_pair(cfg) -> None:
             )
     if cfg.loss.name == "inverse_action" and not cfg.env.num_colors:
         raise Problem(f"loss=inverse_action reads commanded colours and env={cfg.env.name} has none; use a chemistry env")
+    for split in ("train", "valid", cfg.score.split):  # of a run that is resumed nobody else has asked
+        if split not in cfg.env.splits:
+            raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")
     if max(cfg.score.horizons) > cfg.env.splits[cfg.score.split].length:
         raise Problem(
             f"score.horizons={list(cfg.score.horizons)} reach beyond the episodes of split '{cfg.score.split}' "

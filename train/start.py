@@ -10,11 +10,13 @@ from omegaconf import DictConfig, OmegaConf
 
 from envs.grid import CELL, GRID
 from envs.problem import Problem
+from eval.page import write_whole
 from eval.runs import AGENT, MODEL, differences, freeze, load_config
 from train.checkpoint_files import clear_parts, drop_damaged
 from train.launch import node_of
 
 LOCK = ".lock"  # in a run folder: held by the command that writes it
+_LOCKS = (LOCK, ".results.lock")  # that others may wait on: a file of the same name, made anew, would be another lock
 
 
 def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path, DictConfig]:
@@ -23,7 +25,8 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
     parts: what a config of such a run must have.
     """
     if cfg.get("resume"):
-        folder, before = Path(cfg.resume), load_config(cfg.resume)
+        folder = Path(str(cfg.resume))  # a folder may be called 5
+        before = load_config(folder)
         if node_of(before) == 0:
             _refuse_held(folder)
         return folder, before
@@ -40,7 +43,7 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
 
 def _agreed(folder: Path, frozen: DictConfig, overwrite: bool, parts: tuple[str, ...]) -> DictConfig:
     """The config of the run that a folder holds, if it is the same experiment, else `frozen`; other contents are refused."""
-    held = {p.name for p in folder.iterdir() if p.suffix != ".part"} - {LOCK} if folder.exists() else set()
+    held = {p.name for p in folder.iterdir() if p.suffix != ".part"}.difference(_LOCKS) if folder.exists() else set()
     if held == {"checkpoints"} and not any((folder / "checkpoints").iterdir()):
         held = set()  # a start that was cut off before it had written its config
     strange = Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
@@ -114,7 +117,7 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
-            elif path.name != LOCK:
+            elif path.name not in _LOCKS:
                 path.unlink()
     clear_parts(folder)
     try:
@@ -124,8 +127,7 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
             if "loss" in cfg:
                 drop_damaged(folder, cfg)
             return
-        OmegaConf.save(cfg, folder / "config.part")
-        (folder / "config.part").replace(folder / "config.yaml")
+        write_whole(folder / "config.yaml", OmegaConf.to_yaml(cfg))
     except OSError as error:
         raise Problem(f"cannot write {folder}: {error.strerror}; choose another runs_dir=") from error
 

@@ -14,11 +14,13 @@ from pathlib import Path
 import numpy as np
 from gymnasium.spaces import Box
 
-from envs.episodes import EpisodeFile, EpisodeWriter
+from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem
 from envs.trifinger import make
 from envs.trifinger.cameras import Camera
 from envs.trifinger.tasks import TASKS
+
+_HEADER = {"task": str, "settings": dict, "seed": int, "variables": list, "wrappers": list}  # that replay reads
 
 
 def record(
@@ -74,12 +76,14 @@ def replay(path: str | Path, episode: int, env=None, camera: Camera | None = Non
     env: made and wrapped as for the recording. The header names wrappers, a Curriculum say, but cannot make them, nor a task or
     observations of the user's own; without those the env is made of the header. A Problem where it begins another episode.
     """
-    file = EpisodeFile(path)
-    if not 0 <= episode < len(file.ep_len):
-        raise Problem(f"{path} has episodes 0 to {len(file.ep_len) - 1}, got {episode}")
+    file = EpisodeFile(path, allowed={"action": Column((9,), "f")})
+    if not isinstance(episode, int | np.integer) or not 0 <= episode < len(file.ep_len):
+        raise Problem(f"{path} has episodes 0 to {len(file.ep_len) - 1}, got {episode!r}")
     header, rows = file.header, slice(file.ep_offset[episode], file.ep_offset[episode] + file.ep_len[episode])
     if "wrappers" not in header:
         raise Problem(f"the header of {path} does not name what was around the environment; record it again with this version")
+    if other := [key for key, kind in _HEADER.items() if not isinstance(header.get(key), kind)]:
+        raise Problem(f"the header of {path} has no {other[0]} as record writes them; record it again with this version")
     recorded, played = file.read("action", "variables"), env if env is not None else _made(path, header)
     try:
         return _played(played, path, episode, recorded["action"][rows], recorded["variables"][rows], header, camera)
@@ -91,10 +95,16 @@ def replay(path: str | Path, episode: int, env=None, camera: Camera | None = Non
 def _made(path: str | Path, header: dict):
     """An environment of the header alone."""
     settings = {**header["settings"]}
-    own = header["wrappers"] + settings.pop("extra_observations") + ([] if header["task"] in TASKS else [header["task"]])
+    extras = settings.pop("extra_observations", [])
+    own = [*header["wrappers"], *(extras if isinstance(extras, list) else ["other extra_observations"])]
+    own += [] if header["task"] in TASKS else [header["task"]]
     if own:
-        raise Problem(f"{path} was recorded with {', '.join(own)}, which its header cannot make; give replay the same env=")
-    return make(header["task"], **settings)
+        theirs = ", ".join(map(str, own))
+        raise Problem(f"{path} was recorded with {theirs}, which its header cannot make; give replay the same env=")
+    try:
+        return make(header["task"], **settings)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:  # of another version, or crafted
+        raise Problem(f"{path} was recorded with settings that make no environment here ({error}); record it again") from error
 
 
 def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray, header: dict, camera: Camera | None) -> dict:

@@ -83,6 +83,54 @@ def test_a_crafted_part_is_started_anew(case, tmp_path):
     assert len(collect(PLAN, WORLD, "train", tmp_path, quiet=True)) == 4 and not part.exists()
 
 
+def a_link(h5, victim):
+    h5["pixels"] = h5py.ExternalLink(victim, "data")
+
+
+def a_name_within(h5, victim):
+    h5["pixels"] = h5py.SoftLink("/state")
+
+
+def storage_elsewhere(h5, victim):
+    h5.create_dataset("pixels", (24, 8), "u1", maxshape=(None, 8), external=[(victim, 0, h5py.h5f.UNLIMITED)])
+
+
+def a_view(h5, victim):
+    layout = h5py.VirtualLayout((24, 8), "u1", maxshape=(None, 8))
+    layout[:] = h5py.VirtualSource(victim, "data", (24, 8), "u1")
+    h5.create_virtual_dataset("pixels", layout)
+
+
+@pytest.mark.parametrize("craft", [a_link, a_name_within, storage_elsewhere, a_view])
+@pytest.mark.parametrize("ending", ["", ".part"])
+def test_a_column_that_lies_in_another_file_is_not_touched(craft, ending, tmp_path):
+    """Seen: a half-written file whose column was a link cut the rows of the user's own file that it led to."""
+    file, victim = collect(PLAN, WORLD, "train", tmp_path, quiet=True), tmp_path / "mine.h5"
+    with h5py.File(victim, "w") as h5:
+        h5.create_dataset("data", data=np.arange(800, dtype="u1").reshape(100, 8), maxshape=(None, 8), chunks=(10, 8))
+    before = victim.read_bytes()
+    path = file.path.rename(f"{file.path}{ending}")
+    with h5py.File(path, "r+") as h5:
+        del h5["pixels"]
+        craft(h5, str(victim))
+    if ending:
+        assert len(collect(PLAN, WORLD, "train", tmp_path, quiet=True)) == 4  # made anew
+    else:
+        with pytest.raises(Problem, match="its data are damaged .'pixels' is "):
+            collect(PLAN, WORLD, "train", tmp_path, quiet=True).read("pixels")
+    assert victim.read_bytes() == before
+
+
+def test_a_part_that_is_a_link_is_not_gone_on_with(tmp_path):
+    """The file that it leads to is another's, however well it fits."""
+    path = collect(PLAN, WORLD, "train", tmp_path, quiet=True).path
+    mine = path.rename(tmp_path / "mine.h5")
+    path.with_name(f"{path.name}.part").symlink_to(mine)
+    before = mine.read_bytes()
+    assert len(collect(PLAN, WORLD, "train", tmp_path, quiet=True)) == 4 and not path.is_symlink()
+    assert mine.read_bytes() == before
+
+
 @pytest.mark.parametrize("ending", ["", ".part"])
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(ending, tmp_path):
     """Opening a pipe waits until somebody writes into it, for ever."""

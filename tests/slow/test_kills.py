@@ -209,6 +209,7 @@ def test_killed_and_given_again_it_ends_the_same(name, code, folder, tmp_path):
             print(f"{name}: killed after {moment:.1f} of {seconds:.1f} s{', at a file at work' if at_work else ''}", flush=True)
         finish(code, case.command, here)
         assert outcome(here) == wanted, f"{name}, killed at {moments}"
-        assert not case.writes or not parts(here)
+        left = [part for part in parts(here) if not part.name.startswith(("results", "report"))]  # these stay for an hour
+        assert not case.writes or not left
         series += 1
     print(f"{name}: {kills} kills, the same {len(wanted)} files each time", flush=True)

@@ -1,13 +1,17 @@
 """Checkpoints on the disk: written whole in their own folder, compared with their digests, gone back from when damaged."""
 
+import errno
+import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 import torch
 
 from envs.problem import Problem
+from eval.page import FORGOTTEN
 from eval.runs import freeze, read_checkpoint, write_checkpoint
 from train.callbacks import COLUMNS, seconds_of
 from train.checkpoint_files import clear_parts, drop_damaged, state_to_resume
@@ -119,14 +123,54 @@ def test_every_bit_of_a_state_is_compared(tmp_path):
     assert told > 150
 
 
+@pytest.mark.parametrize("fault", [OSError(errno.EMFILE, "Too many open files"), OSError(errno.EIO, "I/O error"), MemoryError()])
+def test_a_passing_fault_costs_no_checkpoint(fault, tmp_path, monkeypatch, compose):
+    """Seen: a resume under a low limit of open files removed intact checkpoints of a finished stage."""
+    path = tmp_path / "checkpoints" / "0-joint.ckpt"
+    path.parent.mkdir()
+    write_checkpoint({"state_dict": {"a": torch.ones(3)}}, path)
+    intact = path.read_bytes()
+
+    def fails(*_, **__):
+        raise fault
+
+    monkeypatch.setattr("eval.runs.torch.load", fails)
+    with pytest.raises(type(fault)) as told:
+        drop_damaged(tmp_path, compose("fit"))
+    assert getattr(told.value, "filename", str(path)) == str(path)
+    assert path.read_bytes() == intact and [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_damaged_checkpoint_is_kept_under_another_name(tmp_path, compose, capsys):
+    """What this machine cannot read another may."""
+    path = tmp_path / "checkpoints" / "0-joint.ckpt"
+    path.parent.mkdir()
+    path.write_bytes(b"half a file")
+    drop_damaged(tmp_path, compose("fit"))
+    assert "kept as *.damaged" in capsys.readouterr().err and not path.exists()
+    assert (path.parent / "0-joint.ckpt.damaged").read_bytes() == b"half a file"
+
+
 def test_parts_of_killed_writers_are_cleared(tmp_path):
-    """In the folder and its checkpoints; what lies elsewhere in it is not ours to clear."""
+    """In the folder and its checkpoints; what lies elsewhere in it is not ours to clear, nor what scoring writes just now."""
     (tmp_path / "checkpoints" / "0-joint").mkdir(parents=True)
     (tmp_path / "wandb").mkdir()
-    for place in (".", "checkpoints", "checkpoints/0-joint", "wandb"):
+    for place in ("checkpoints", "checkpoints/0-joint", "wandb"):
         (tmp_path / place / "x.part").write_text("")
+    for name in ("config.part", "metrics.csv.1-1.part", "results.json.1-1.part", "results.json.2-2.part"):
+        (tmp_path / name).write_text("")
+    os.utime(tmp_path / "results.json.1-1.part", 2 * (time.time() - 2 * FORGOTTEN,))
     clear_parts(tmp_path)
-    assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.part")] == ["wandb/x.part"]
+    assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.part")) == ["results.json.2-2.part", "wandb/x.part"]
+
+
+def test_a_part_that_is_a_link_to_nothing_is_not_written_through(tmp_path):
+    """Seen: a dangling link in a stranger's run stayed, and the next checkpoint made the file it pointed to."""
+    (tmp_path / "checkpoints").mkdir()
+    for part in (tmp_path / "config.part", tmp_path / "checkpoints" / "model.ckpt.part", tmp_path / "results.json.1-1.part"):
+        part.symlink_to(tmp_path / "elsewhere")
+    clear_parts(tmp_path)
+    assert not [p for p in tmp_path.rglob("*.part") if p.is_symlink()]
 
 
 HEADER = "stage,epoch,metric,value\n"

@@ -182,3 +182,24 @@ def test_workers_of_a_killed_command_end(tmp_path, root):
         for worker in workers:
             if worker.is_running():
                 worker.kill()
+
+
+@pytest.mark.parametrize("content", [b'{"task": "pu', b"\xff\xfe", b"[" * 100_000, b"5"])
+def test_settings_that_are_none_are_told(content, tmp_path):
+    """A cut settings.json ended in a traceback."""
+    (tmp_path / "settings.json").write_bytes(content)
+    with pytest.raises(Problem, match="settings.json .*; choose another name=, or remove"):
+        protocols._check_same(settings(tmp_path), tmp_path / "settings.json")
+
+
+def test_episodes_that_were_not_written_whole_are_played_anew(tmp_path):
+    """A word in episodes.csv ended in a traceback; a row that is not whole is now one that is missing."""
+    path = tmp_path / "episodes.csv"
+    row = {"protocol": "P0", "accepted": True, "tries": 1, "last": 0.5, "integrated": 0.25, "last20": 0.5, "steps": 10}
+    refused = {"protocol": "P1", "episode": 2, "accepted": False, "tries": 5}
+    kept = [{**row, "episode": 0}, refused]
+    protocols._write(path, kept)
+    for line in ("P0,one,True,1,.5,.5,.5,10", "P0,1,perhaps,1,.5,.5,.5,10", "P99,1,True,1,.5,.5,.5,10", "P0,1,True,1,nan,.5,.5,10",
+                 "P0,1,True,1,,.5,.5,10", "P0,1,True,1,.5", "P0,1,True,1,.5,.5,.5,1"):  # fmt: skip
+        path.write_text(path.read_text().rstrip("\n") + "\n" + line + "\n" * (not line.endswith(",1")))
+    assert protocols._read(path) == kept

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf, open_dict
 from envs.problem import Problem
 from eval.runs import differences, freeze, load_run
 from eval.score import CONFIGS, _splits_of_today
-from train.start import check_world
+from train.start import check_world, choose_folder
 
 
 @pytest.fixture
@@ -64,6 +64,8 @@ def test_a_world_that_is_drawn_otherwise_today(compose, tmp_path):
     OmegaConf.save(config, tmp_path / "config.yaml")
     with pytest.raises(Problem, match="causal model that its scm_seed no longer draws"):
         load_run(tmp_path)
+    with pytest.raises(Problem, match="causal model that its scm_seed no longer draws"):  # and trained on in another, likewise
+        choose_folder(OmegaConf.create({"resume": str(tmp_path)}))
     config.env.world.scm = "scm-0.npz"
     OmegaConf.save(config, tmp_path / "config.yaml")
     with pytest.raises(Problem, match="model.ckpt does not exist"):

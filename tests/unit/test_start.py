@@ -5,13 +5,14 @@ import time
 from unittest.mock import MagicMock
 
 import pytest
+from filelock import FileLock, Timeout
 from omegaconf import OmegaConf
 
 from configs import command
 from envs.problem import Problem
 from eval.page import FORGOTTEN, write_whole
 from eval.runs import differences, folders_of, freeze
-from train.start import check_writable
+from train.start import check_writable, choose_folder, open_folder
 
 
 def test_a_runs_dir_that_cannot_be_written_is_told_before_the_data_are_collected(tmp_path, command_here, small, monkeypatch):
@@ -102,3 +103,22 @@ def test_benchmarks_answer_help(script, command_here, tmp_path):
     pytest.importorskip("pybullet" if script == "trifinger" else "torch")
     done = command_here(f"benchmarks/{script}.py", "--help", cwd=tmp_path)
     assert done.returncode == 0 and f"python benchmarks/{script}.py" in done.stdout
+
+
+def test_a_run_to_resume_may_be_called_5(tmp_path, monkeypatch):
+    """Hydra reads resume=5 as a number, which ended in a traceback."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Problem, match="5 is not a run folder"):
+        choose_folder(OmegaConf.create({"resume": 5}))
+
+
+def test_overwriting_leaves_the_locks(tmp_path, compose):
+    """Seen: the lock of results.json was removed while eval/plan.py held it, so that a second command got another one."""
+    frozen = freeze(compose("fit", "env=physics3"))
+    with open_folder(tmp_path / "run", frozen, overwrite=False):
+        (tmp_path / "run" / "results.json").write_text("{}")
+    with FileLock(tmp_path / "run" / ".results.lock"):
+        with open_folder(tmp_path / "run", frozen, overwrite=True):
+            assert not (tmp_path / "run" / "results.json").exists()
+        with pytest.raises(Timeout):
+            FileLock(tmp_path / "run" / ".results.lock").acquire(timeout=0)

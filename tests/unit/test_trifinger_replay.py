@@ -1,10 +1,13 @@
 """A recorded episode is played anew from its file, to the last bit, or refused with what is missing."""
 
+import json
+
+import h5py
 import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
-from envs.episodes import EpisodeFile  # noqa: E402
+from envs.episodes import EpisodeFile, _checksum  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.actors import RandomActor  # noqa: E402
@@ -72,3 +75,27 @@ def test_an_episode_of_another_start_is_refused(tmp_path):
     env.close()
     with pytest.raises(Problem, match="began in another scene"):
         replay(path, 0)
+
+
+@pytest.mark.parametrize("change, said", [
+    (lambda h: h.pop("settings"), "has no settings"),
+    (lambda h: h.update(seed="0"), "has no seed"),
+    (lambda h: h.update(wrappers=5), "has no wrappers"),
+    (lambda h: h["settings"].update(gravity=3), "settings that make no environment here .*gravity"),
+    (lambda h: h["settings"].update(task_params=3), "settings that make no environment here"),
+    (lambda h: h["settings"].update(extra_observations=3), "extra_observations"),
+])  # fmt: skip
+def test_a_header_of_another_make_is_told(change, said, tmp_path):
+    """A file of another version, or a crafted one, ended in a traceback."""
+    path, env = tmp_path / "h.h5", make(max_steps=1)
+    record(env, random_policy(), path, 1)
+    env.close()
+    with h5py.File(path, "r+") as h5:
+        header = json.loads(h5.attrs["header"])
+        change(header)
+        h5.attrs["header"] = json.dumps(header)
+        h5.attrs["checksum"] = _checksum(h5.attrs["header"], json.loads(h5.attrs["blocks"]))
+    with pytest.raises(Problem, match=said):
+        replay(path, 0)
+    with pytest.raises(Problem, match="has episodes 0 to 0, got '0'"):
+        replay(path, "0")

@@ -16,6 +16,7 @@ from omegaconf import OmegaConf, open_dict
 from envs.problem import Problem
 from eval.runs import freeze, load_config, load_run, read_checkpoint
 from eval.trusted import check_targets, find_class
+from train.fit import _check_pair
 
 REFUSED = [
     "os.system", "posix.system", "builtins.eval", "torch.load", "webbrowser.open", "subprocess.run", "json.dumps",
@@ -68,6 +69,8 @@ def test_a_refused_config_imports_nothing(tmp_path, monkeypatch):
 def test_unknown_keys_of_instantiation_are_refused():
     with pytest.raises(Problem, match="'_call_' is not a key"):
         check_targets({"_target_": "models.encoders.SlotEncoder", "_call_": "os.system"})
+    with pytest.raises(Problem, match="'_partial_' is not a key"):  # a partial one ended where its parts were asked for
+        check_targets({"_target_": "models.encoders.SlotEncoder", "_partial_": True})
 
 
 def test_every_class_of_our_configs_passes(root):
@@ -141,6 +144,37 @@ def with_pickle(path, what):
             file.writestr(info, content)
 
 
+def imports(tmp_path, monkeypatch):
+    """-> a config node of a learner that imports the module `stranger_env` when it is built"""
+    pytest.importorskip("stable_baselines3")
+    (tmp_path / "stranger_env.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    return {"_target_": "stable_baselines3.PPO", "policy": "MlpPolicy", "env": "stranger_env:X-v0"}
+
+
+def test_a_learner_in_a_model_imports_nothing(frozen, tmp_path, monkeypatch):
+    """Seen: a learner in place of an encoder made its environment by name, and the name imported a stranger's module."""
+    with open_dict(frozen):
+        frozen.model.module.encoder = imports(tmp_path, monkeypatch)
+    with pytest.raises(Problem, match="'stable_baselines3.PPO' is not allowed at model.module.encoder"):
+        load_run(run_of(frozen, tmp_path / "run"))
+    assert "stranger_env" not in sys.modules
+
+
+@pytest.mark.parametrize("more", [{"env": "m:X"}, {"policy": "P"}, {"policy_kwargs": {}}, {"_args_": ["P", "m:X"]}])
+def test_a_learner_is_given_its_environment_by_the_command(more):
+    with pytest.raises(Problem, match=f"algo.learner.{next(iter(more))} is not allowed in a config"):
+        check_targets({"algo": {"learner": {"_target_": "stable_baselines3.PPO", **more}}})
+    with pytest.raises(Problem, match="'stable_baselines3.PPO' is not allowed at algo.learner"):
+        check_targets({"algo.learner": {"_target_": "stable_baselines3.PPO", **more}})  # another path of the same letters
+
+
+def test_the_config_of_an_agent_passes_frozen_as_well(compose):
+    """Freezing writes down the learner's arguments, `policy_kwargs: null` among them."""
+    pytest.importorskip("stable_baselines3")
+    check_targets(OmegaConf.to_container(freeze(compose("agent"))))
+
+
 @pytest.mark.parametrize("activation", [None, torch.nn.ReLU])
 def test_a_strangers_agent_plays_and_runs_nothing(activation, tmp_path):
     """Its actions are those of the library, its pickles are never opened."""
@@ -185,6 +219,17 @@ LACKING = {
     "score: text": (lambda c: c.update(score="none"), "it lacks score.split"),
     "horizons of words": (lambda c: c.score.update(horizons=["one"]), "score.horizons must be a list of whole numbers >= 1"),
     "interpolation": (lambda c: c.update(data_dir="${nowhere.to.be.found}"), "interpolation"),
+    "name": (lambda c: c.pop("name"), "it lacks name"),
+    "drop_invalid": (lambda c: c.env.pop("drop_invalid"), "it lacks env.drop_invalid"),
+    "drop_invalid: 3": (lambda c: c.env.update(drop_invalid=3), "env.drop_invalid must be true or false"),
+    "budget": (lambda c: c.trainer.pop("budget"), "it lacks trainer.budget"),
+    "counterfactuals": (lambda c: c.score.pop("counterfactuals"), "it lacks score.counterfactuals"),
+    "a stage's epochs": (lambda c: c.loss.stages[0].pop("epochs"), "it lacks loss.stages.0.epochs"),
+    "a stage's parts": (lambda c: c.loss.stages[0].update(trains="all"), "loss.stages.0.trains must be a list of names"),
+    "a stage's name": (lambda c: c.loss.stages[0].update(name="x/../.."), "loss.stages.0.name must be a name without slashes"),
+    "a split's seed": (lambda c: c.env.splits.test.pop("seed"), "it lacks env.splits.test.seed"),
+    "an env elsewhere": (lambda c: c.env.update(name="../x"), "env.name must be a name without slashes"),
+    "a split elsewhere": (lambda c: c.env.splits.update({"a/b": c.env.splits.test}), "env.splits must be a mapping"),
     "stages of words": (lambda c: c.loss.update(stages=["joint"]), "loss.stages must be a list of stages"),
 }
 
@@ -197,6 +242,15 @@ def test_a_config_without_a_section_is_told(case, frozen, tmp_path):
         change(frozen)
     with pytest.raises(Problem, match=f"config.yaml is not the config of a run: .*{said}.*; train again under another name"):
         load_config(run_of(frozen, tmp_path / "run"))
+
+
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_a_resumed_run_whose_split_is_gone_is_told(split, frozen):
+    """Seen as a ConfigKeyError: the limits of the command line are not those of a config that is taken up."""
+    with open_dict(frozen):
+        frozen.env.splits.pop(split)
+    with pytest.raises(Problem, match=f"env 'physics3' has no split '{split}'"):
+        _check_pair(frozen)
 
 
 def test_hydra_is_asked_for_that_has_a_list_of_its_own(root):
