@@ -97,7 +97,10 @@ def _check_graph(world, transition) -> None:
     """A given graph must be the world's own, and learned edges are of effects within the step."""
     graph = getattr(transition, "graph", None)
     if graph == "given" and hasattr(world, "parents") and (transition.fixed.numpy() > 0).tolist() != world.parents.tolist():
-        raise Problem("model.graph=given was handed another graph than the world has; set env.world.graph= to that of env.world.scm=")
+        raise Problem(
+            "model.graph=given was handed another graph than the world has; set env.world.graph= to that of env.world.scm=, "
+            "and env.world.numbering=causal, so that it is taken as it stands"
+        )
     if graph == "learned" and hasattr(world, "model") and world.model.delays is not None:
         raise Problem("model.graph=learned learns effects within a step, and this env delays them; use model.graph=none or full")
 
