@@ -28,11 +28,11 @@ from envs.problem import Problem
 
 
 def prepare(overrides: list[str]) -> list[str]:
-    """trainer=gpu where a GPU is present and nothing else was asked for; resume= stands alone."""
+    """trainer=gpu where a GPU is present and nothing else was asked for; resume= stands alone, or with goals=."""
     import torch
 
     if any(o.startswith("resume=") and o != "resume=null" for o in overrides):
-        others = [o for o in overrides if not o.startswith(("resume=", "-", "hydra"))]
+        others = [o for o in overrides if not o.startswith(("resume=", "goals=", "-", "hydra"))]
         if others:
             raise Problem(f"resume= goes on with the run's own configuration; leave out {' '.join(others)}")
         return overrides

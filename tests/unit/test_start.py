@@ -102,3 +102,13 @@ def test_benchmarks_answer_help(script, command_here, tmp_path):
     pytest.importorskip("pybullet" if script == "trifinger" else "torch")
     done = command_here(f"benchmarks/{script}.py", "--help", cwd=tmp_path)
     assert done.returncode == 0 and f"python benchmarks/{script}.py" in done.stdout
+
+
+def test_a_resumed_run_may_leave_out_goals():
+    """goals= says what is done after training and is no part of the experiment, yet it was refused beside resume=."""
+    from train.fit import prepare
+
+    for told in ([], ["goals=false"], ["goals=true"]):
+        assert prepare(["resume=runs/x", *told]) == ["resume=runs/x", *told]
+    with pytest.raises(Problem, match="leave out seed=1$"):
+        prepare(["resume=runs/x", "goals=false", "seed=1"])
