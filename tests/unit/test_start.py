@@ -1,5 +1,6 @@
 """What is told before anything is made: where a run would be written, which runs are asked for, what differs from a run."""
 
+import importlib
 import os
 import time
 from unittest.mock import MagicMock
@@ -112,3 +113,15 @@ def test_a_resumed_run_may_leave_out_goals():
         assert prepare(["resume=runs/x", *told]) == ["resume=runs/x", *told]
     with pytest.raises(Problem, match="leave out seed=1$"):
         prepare(["resume=runs/x", "goals=false", "seed=1"])
+
+
+@pytest.mark.parametrize("module, config", [("train.agent", "agent"), ("train.manipulation", "manipulation")])
+def test_agents_are_told_at_once_of_a_folder_that_cannot_be_written(module, config, tmp_path, compose, monkeypatch):
+    """train/fit.py told it at once; the two trainings of agents made their worlds first."""
+    pytest.importorskip("stable_baselines3")
+    training = importlib.import_module(module)
+    monkeypatch.setattr("hydra.utils.instantiate", MagicMock(side_effect=AssertionError("made")))
+    monkeypatch.setattr("train.manipulation._try", MagicMock(side_effect=AssertionError("made")))
+    (tmp_path / "file").touch()
+    with pytest.raises(Problem, match="is not a folder; choose another runs_dir="):
+        training.run(compose(config, f"runs_dir={tmp_path}/file/r", "name=x"))
