@@ -57,7 +57,7 @@ def _check_sweep(overrides: list[str]) -> None:
 
 def check(config: str, overrides: list[str]) -> None:
     """Raise Problem on the first override whose group entry or key does not exist."""
-    known, chosen, keys, launchers = groups(config), [], [], []
+    known, chosen, keys, launchers, named = groups(config), [], [], [], []
     overrides = _quoted(overrides, known)
     _check_sweep(overrides)
     for flag, override in zip([None, *overrides], overrides):
@@ -67,7 +67,7 @@ def check(config: str, overrides: list[str]) -> None:
             raise Problem(f"'{override}' is not an override; write key=value, for example {next(iter(known), 'run')}=...")
         key, value = override.lstrip("+~").split("=", 1)
         if key in known:
-            _check_own_name(key, value)
+            named += [(key, name) for name in value.replace("'", "").split(",")]
             for name in [] if "(" in value else value.replace("'", "").split(","):  # glob(*) and the like are Hydra's
                 if name not in known[key] and name != "null":
                     raise Problem(f"there is no {key} '{name}': {nearest(name, known[key])}")
@@ -80,18 +80,21 @@ def check(config: str, overrides: list[str]) -> None:
     with hydra.initialize_config_dir(str(HERE.resolve()), version_base="1.3"):
         for name in launchers:
             _check_launcher(name, GlobalHydra.instance().config_loader().get_group_options("hydra/launcher"))
+        for group, name in named:
+            _check_own_name(config, group, name)
         node = hydra.compose(config, chosen)
     for key in keys:
         _find(node, key, config, known)
 
 
-def _check_own_name(group: str, value: str) -> None:
-    """An entry copied from another keeps that one's name, and its runs would be called alike."""
-    for name in value.replace("'", "").split(","):
-        path = HERE / group / f"{name}.yaml"
-        own = OmegaConf.load(path).get("name", name) if path.exists() else name
-        if str(own) != name:
-            raise Problem(f"configs/{group}/{name}.yaml has the name '{own}'; write name: {name} there, runs are called by it")
+def _check_own_name(config: str, group: str, name: str) -> None:
+    """An entry copied from another, or beginning with it, keeps that one's name, and its runs would be called alike."""
+    path = HERE / group / f"{name}.yaml"
+    if not path.exists():
+        return
+    own = OmegaConf.load(path).get("name") or OmegaConf.select(hydra.compose(config, [f"{group}={name}"]), f"{group}.name")
+    if str(own or name) != name:
+        raise Problem(f"configs/{group}/{name}.yaml has the name '{own}'; write name: {name} there, runs are called by it")
 
 
 def _check_launcher(name: str, installed: list[str]) -> None:

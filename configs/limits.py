@@ -72,7 +72,7 @@ LIMITS = {
     "loss.open_loop": ("true or false", lambda v: isinstance(v, bool)),
     "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
     "env.splits.*.length": ("a whole number >= 1", whole(1)),
-    "env.splits.*.seed": ("a whole number >= 0", whole(0)),
+    "env.splits.*.seed": ("a whole number from 0 to 6999", whole(0, 6999)),  # envs/streams.py begins at 7001
     "env.board": ("a whole number from 5 to 9", whole(5, 9)),
     "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
     "model.graph": ("learned, given, full or none", one_of("learned", "given", "full", "none")),

@@ -1,6 +1,8 @@
 """Exact Bayes: the belief over all states of a small world after recorded actions, and what the best guess by it scores.
 
-No model of any kind can expect more: it is told the tables, the start and the actions, and nothing that chance decided.
+No model of any kind can expect more where no two outcomes are equally likely: it is told the tables, the start and the
+actions, and nothing that chance decided. Equally likely ones count against it, as ties do everywhere, and a guess that picks
+one of them can expect more; tables that are drawn hardly have any.
 """
 
 from collections.abc import Iterator

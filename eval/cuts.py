@@ -1,6 +1,6 @@
-"""Where a score becomes an edge. All cuts are chosen on worlds 0 to 4 (scm_seed) and reported on worlds 10 to 14.
+"""Where a score becomes an edge. The cuts are those of our first tables, set on worlds 0 to 4 (scm_seed) in causal numbering.
 
-Change them here, before the reported worlds are looked at. What needs no cut is AUROC, which stands first in every table.
+They are kept as they are and reported on worlds 10 to 14. What needs no cut is AUROC, which stands first in every table.
 """
 
 MOVES = 0.01  # reach: share of its movement under a command on itself by which an object must move to count

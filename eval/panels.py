@@ -180,7 +180,7 @@ def metrics_of(row: str, env: str, seed: int, cfg, file: str = "results.json") -
     """What a row's finished run says; none where it is not there, or where its folder holds a run of something else."""
     folder = Path(cfg["runs_dir"]) / run_name(row, env, cfg["budget"], seed)
     results = _results(folder, "results.json")
-    if results is None or not _is_row(results, row, env, seed, cfg["budget"]):
+    if results is None or not _is_row(results, row, env, seed, cfg["budget"]) or _of_before(folder):
         return None
     return results["metrics"] if file == "results.json" else read(folder, file)
 
@@ -194,6 +194,16 @@ def _is_row(results: dict, row: str, env: str, seed: int, budget: str) -> bool:
     same = all(results.get(key, value) == value for key, value in wanted.items())
     fewest = int(asked.get("steps", "0").replace("_", ""))  # an agent ends with a whole round of its boards
     return same and protocol.get("steps", fewest) >= fewest and set(protocol.get("epochs", [])) <= epochs
+
+
+def _of_before(folder: Path) -> bool:
+    """Whether a run's causal world does not say how its objects are numbered: such worlds had other causal models.
+
+    train/fit.py refuses to go on in such a folder, and says why.
+    """
+    path = folder / "config.yaml"
+    text = path.read_text(errors="replace") if path.exists() else ""  # parsed, it would take a table's time
+    return "    scm_seed:" in text and "    numbering:" not in text
 
 
 def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:

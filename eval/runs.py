@@ -54,6 +54,7 @@ def freeze(cfg: DictConfig) -> DictConfig:
     plain = OmegaConf.to_container(cfg, resolve=True)
     check_targets(plain)
     frozen = _spell_out(plain)
+    frozen["name"] = str(frozen["name"])  # of name=5 YAML makes a number
     if "loss" in frozen and not any("decoder" in stage["trains"] for stage in frozen["loss"]["stages"]):
         frozen["model"]["module"]["decoder"] = None  # nothing would train it
     return OmegaConf.create(frozen)
@@ -123,6 +124,8 @@ def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfi
             check_needed(plain)
     except Problem as problem:
         raise Problem(f"{path} is not the config of a run: {problem}; train again under another name") from None
+    if config.get("name") is not None:
+        config.name = str(config.name)  # runs of before may hold a number
     if parts == MODEL:
         _check_world(folder, config)
     return config

@@ -86,7 +86,7 @@ def run(cfg) -> dict:
     from eval.planning import draw_tasks
     from eval.runs import AGENT
     from train.memory import keep_freed_memory
-    from train.start import check_world, choose_folder, open_folder
+    from train.start import check_world, check_writable, choose_folder, open_folder
 
     _check(cfg)
     from train.agent_network import SharedFeatures  # this and the next two need stable-baselines3
@@ -96,6 +96,7 @@ def run(cfg) -> dict:
     keep_freed_memory()
     overwrite = cfg.overwrite
     folder, cfg = choose_folder(cfg, AGENT)
+    check_writable(folder)
     world = instantiate(cfg.env.world)
     check_world(cfg, world)
     draw_tasks(world, 1, 1, cfg.plan.seed, cfg.plan.mode)  # a mode that does not exist is told before anything is made

@@ -28,11 +28,11 @@ from envs.problem import Problem, nearest
 
 
 def prepare(overrides: list[str]) -> list[str]:
-    """trainer=gpu where a GPU is present and nothing else was asked for; resume= stands alone."""
+    """trainer=gpu where a GPU is present and nothing else was asked for; resume= stands alone, or with goals=."""
     import torch
 
     if any(o.startswith("resume=") and o != "resume=null" for o in overrides):
-        others = [o for o in overrides if not o.startswith(("resume=", "-", "hydra"))]
+        others = [o for o in overrides if not o.startswith(("resume=", "goals=", "-", "hydra"))]
         if others:
             raise Problem(f"resume= goes on with the run's own configuration; leave out {' '.join(others)}")
         return overrides
@@ -100,7 +100,10 @@ def _check_graph(world, transition) -> None:
     """A given graph must be the world's own, and learned edges are of effects within the step."""
     graph = getattr(transition, "graph", None)
     if graph == "given" and hasattr(world, "parents") and (transition.fixed.numpy() > 0).tolist() != world.parents.tolist():
-        raise Problem("model.graph=given was handed another graph than the world has; set env.world.graph= to that of env.world.scm=")
+        raise Problem(
+            "model.graph=given was handed another graph than the world has; set env.world.graph= to that of env.world.scm=, "
+            "and env.world.numbering=causal, so that it is taken as it stands"
+        )
     if graph == "learned" and hasattr(world, "model") and world.model.delays is not None:
         raise Problem("model.graph=learned learns effects within a step, and this env delays them; use model.graph=none or full")
 

@@ -66,7 +66,7 @@ def run(cfg) -> dict:
     from eval.runs import AGENT
     from eval.terminal import print_table
     from train.agent import check_learner
-    from train.start import choose_folder, open_folder
+    from train.start import check_writable, choose_folder, open_folder
 
     check_learner(cfg)
     asked = protocols_for_agent(cfg.task, cfg.protocols)
@@ -75,6 +75,7 @@ def run(cfg) -> dict:
 
     overwrite = cfg.overwrite
     folder, cfg = choose_folder(cfg, AGENT)
+    check_writable(folder)
     _try(cfg)
     with open_folder(folder, cfg, overwrite):
         policy = {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}}

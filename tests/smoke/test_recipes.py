@@ -63,3 +63,15 @@ def test_an_entry_with_the_name_of_another_is_refused(here):
     with pytest.raises(Problem, match="configs/model/mine.yaml has the name 'modular'; write name: mine there"):
         command.check("fit", ["model=mine"])
     command.check("fit", ["-m", "model=modular,edge", "seed=3"])
+
+
+def test_an_entry_without_a_name_of_its_own_is_refused(here):
+    """Its name came from the entry it begins with, and its runs were taken for those of that one."""
+    mine = here / "configs/env/mine.yaml"
+    mine.write_text("defaults: [physics3, _self_]\nnum_objects: 3\n")
+    for value in ("mine", "physics5,mine"):
+        with pytest.raises(Problem, match="configs/env/mine.yaml has the name 'physics3'; write name: mine there"):
+            command.check("fit", ["-m", f"env={value}"])
+    mine.write_text("defaults: [physics3, _self_]\nname: mine\n")
+    command.check("fit", ["env=mine"])
+    command.check("fit", ["experiment=hidden_weights"])

@@ -90,7 +90,11 @@ def test_scores_by_loop(movement):
 
 
 def test_no_guess_scores_more():
-    """The figure it replaces, the true model's rolled mode in one-hot colours, was called a ceiling and lies below it."""
+    """The figure it replaces, the true model's rolled mode in one-hot colours, was called a ceiling and lies below it.
+
+    In expectation it lies below. Here it does so on the 3000 episodes drawn, without allowance for their standard error,
+    .9 points in the pool and 2.3 on 400 boards.
+    """
     world = ChemistryWorld()
     state, action = episodes(world, 3000, 5)
     chosen = np.arange(400)
@@ -101,10 +105,10 @@ def test_no_guess_scores_more():
     truth = world.unpack(state[:, 5])
     codes = [torch.from_numpy(world.factors(b).astype(np.float32)) for b in (boards, truth)]
     mode = hits_at_k(ranks(*codes, groups=number(world.model, truth.colors)))
-    assert mode - 0.5 < found["hits@1/h5"] < mode + 5
+    assert mode <= found["hits@1/h5"] < mode + 5
     pool = alternatives(world, state[chosen], action[chosen], 5)
     said = score_alternatives(codes[0], torch.from_numpy(world.factors(pool.boards).astype(np.float32)), pool)
-    assert said.hits - 2 < found["board_hits@1/h5"] < 100 and said.accuracy - 1 < found["accuracy/h5"] < 100
+    assert said.hits <= found["board_hits@1/h5"] < 100 and said.accuracy <= found["accuracy/h5"] < 100
 
 
 def test_where_the_belief_is_not_held():

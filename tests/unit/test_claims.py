@@ -129,3 +129,17 @@ def test_functions_take_any_reader():
     structure_helps(lambda row, env, key: asked.append((row, env, key)), H1, "x")
     partly_correlated(lambda row, env, key: asked.append((row, env, key)), H1, "x")
     assert {key for _, _, key in asked} == {H1, SUCCESS} and ("VAE + NLL", "chemistry_full5", SUCCESS) in asked
+
+
+@pytest.mark.parametrize("row", ["AE + NLL", "PPO (model-free)"])
+def test_runs_of_worlds_of_before_fill_no_table(row, tmp_path):
+    """Objects in causal order and other causal models: env, seed, model, loss and epochs of such a run are the row's."""
+    env, cfg = "chemistry_chain5", {"budget": "2min", "runs_dir": str(tmp_path)}
+    folder = tmp_path / run_name(row, env, "2min", 0)
+    folder.mkdir()
+    (folder / "results.json").write_text(json.dumps({"metrics": {H1: 1.0}}))
+    world = "env:\n  world:\n    graph: chain5\n    scm_seed: 0\n"
+    (folder / "config.yaml").write_text(world)
+    assert metrics_of(row, env, 0, cfg) is None
+    (folder / "config.yaml").write_text(f"{world}    numbering: permuted\n")
+    assert metrics_of(row, env, 0, cfg) == {H1: 1.0}

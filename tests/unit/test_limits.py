@@ -26,6 +26,7 @@ REFUSED = {
     "trainer.precision=foo": "trainer.precision must be one of 32-true",
     "trainer.budget=foo": "the configuration does not resolve",
     "env.splits.train.episodes=abc": "episodes must be a whole number >= 1, got 'abc'",
+    "env.splits.train.seed=7000": "seed must be a whole number from 0 to 6999, got 7000",
     "name=a/b": "name must be one name without slashes, got 'a/b'",
     "seed=-1": "seed must be a whole number from 0 to 4294967295, got -1",
     "seed=true": "seed must be a whole number",

@@ -62,3 +62,19 @@ def test_a_given_graph_is_the_permuted_one(model, compose):
         world, transition = instantiate(cfg.env.world), instantiate(cfg.model.module.transition)
         _check_graph(world, transition)
         assert np.array_equal(transition.fixed.numpy() > 0, world.parents)
+
+
+def test_a_given_graph_of_a_saved_world(compose, tmp_path):
+    """The refusal said to set env.world.graph=, and whoever did so was refused with the same words: it was permuted again."""
+    from train.fit import _check_graph
+
+    world, path = ChemistryWorld(graph="full5", numbering="permuted", scm_seed=3), tmp_path / "five.npz"
+    world.model.save(path)
+    asked = f"model.graph=given env=chemistry_chain5 env.world.scm={path}".split()
+    adjacency = f"env.world.graph={world.parents.astype(int).tolist()}".replace(" ", "")
+    for overrides in ([], [adjacency]):
+        cfg = compose("fit", "model=causal", *asked, *overrides)
+        with pytest.raises(Problem, match=r"set env.world.graph= to that of env.world.scm=, and env.world.numbering=causal"):
+            _check_graph(instantiate(cfg.env.world), instantiate(cfg.model.module.transition))
+    cfg = compose("fit", "model=causal", *asked, adjacency, "env.world.numbering=causal")
+    _check_graph(instantiate(cfg.env.world), instantiate(cfg.model.module.transition))

@@ -1,5 +1,6 @@
 """What is told before anything is made: where a run would be written, which runs are asked for, what differs from a run."""
 
+import importlib
 import os
 import time
 from unittest.mock import MagicMock
@@ -122,3 +123,25 @@ def test_overwriting_leaves_the_locks(tmp_path, compose):
             assert not (tmp_path / "run" / "results.json").exists()
         with pytest.raises(Timeout):
             FileLock(tmp_path / "run" / ".results.lock").acquire(timeout=0)
+
+
+def test_a_resumed_run_may_leave_out_goals():
+    """goals= says what is done after training and is no part of the experiment, yet it was refused beside resume=."""
+    from train.fit import prepare
+
+    for told in ([], ["goals=false"], ["goals=true"]):
+        assert prepare(["resume=runs/x", *told]) == ["resume=runs/x", *told]
+    with pytest.raises(Problem, match="leave out seed=1$"):
+        prepare(["resume=runs/x", "goals=false", "seed=1"])
+
+
+@pytest.mark.parametrize("module, config", [("train.agent", "agent"), ("train.manipulation", "manipulation")])
+def test_agents_are_told_at_once_of_a_folder_that_cannot_be_written(module, config, tmp_path, compose, monkeypatch):
+    """train/fit.py told it at once; the two trainings of agents made their worlds first."""
+    pytest.importorskip("stable_baselines3")
+    training = importlib.import_module(module)
+    monkeypatch.setattr("hydra.utils.instantiate", MagicMock(side_effect=AssertionError("made")))
+    monkeypatch.setattr("train.manipulation._try", MagicMock(side_effect=AssertionError("made")))
+    (tmp_path / "file").touch()
+    with pytest.raises(Problem, match="is not a folder; choose another runs_dir="):
+        training.run(compose(config, f"runs_dir={tmp_path}/file/r", "name=x"))

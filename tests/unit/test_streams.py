@@ -3,8 +3,11 @@
 import re
 
 import numpy as np
+import pytest
 
+from configs.limits import check_values
 from envs.chemistry import ChemistryWorld
+from envs.problem import Problem
 from envs.streams import Stream
 
 SEEDS = range(4)
@@ -21,6 +24,15 @@ def test_no_two_streams_are_the_same():
             drawn["data", seed, block] = np.random.default_rng([seed, block]).integers(2**62)
     assert len(set(drawn.values())) == len(drawn)
     assert len(set(Stream)) == len(Stream.__members__)
+
+
+def test_no_split_has_the_seed_of_a_stream(compose):
+    """Splits of the seeds 7001 and on drew the numbers of the streams; the limit was written in a docstring alone."""
+    check_values(compose("fit", "env.splits.train.seed=6999"))
+    assert min(Stream) > 6999
+    for seed in (7000, max(Stream)):
+        with pytest.raises(Problem, match=f"must be a whole number from 0 to 6999, got {seed:d}"):
+            check_values(compose("fit", f"env.splits.train.seed={seed:d}"))
 
 
 def test_planning_draws_what_it_drew():
