@@ -76,7 +76,7 @@ class SlotEncoder(nn.Module):
         else:
             self.maps, numbers = extractor(size, num_objects, channels), prod(map_shape(size, board))
         self.look = nn.Linear(2 * channels, looks) if looks else None
-        self.mlp = mlp(numbers + looks, hidden, width, nn.Linear, LatentLinear, LatentLinear)
+        self.mlp = mlp(numbers + looks, hidden, width, *[LatentLinear] * 3)
 
     def forward(self, obs: Tensor) -> Latent:
         if self.look is None:
@@ -104,7 +104,7 @@ class FlatEncoder(nn.Module):
     ):
         super().__init__()
         self.maps, numbers = _maps(size, num_objects, channels, factors, board)
-        self.mlp = mlp(num_objects * numbers, hidden, num_objects * width, nn.Linear, LatentLinear, LatentLinear)
+        self.mlp = mlp(num_objects * numbers, hidden, num_objects * width, *[LatentLinear] * 3)
 
     def forward(self, obs: Tensor) -> Latent:
         return Latent(self.mlp(self.maps(obs).flatten(1))[:, None])
@@ -127,7 +127,7 @@ class VariationalEncoder(nn.Module):
     ):
         super().__init__()
         self.maps, numbers = _maps(size, num_objects, channels, factors, board)
-        self.mlp = mlp(num_objects * numbers, hidden, 2 * num_objects * width, nn.Linear, LatentLinear, LatentLinear)
+        self.mlp = mlp(num_objects * numbers, hidden, 2 * num_objects * width, *[LatentLinear] * 3)
 
     def forward(self, obs: Tensor) -> Latent:
         mean, logvar = self.mlp(self.maps(obs).flatten(1))[:, None].chunk(2, -1)
