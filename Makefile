@@ -6,7 +6,7 @@ export WANDB_MODE ?= offline
 
 .PHONY: fit test slow bench clean
 
-fit: .venv/installed
+fit: .venv/core
 	$(BIN)/python train/fit.py $(ARGS)
 
 test: .venv/installed
@@ -20,8 +20,9 @@ bench: .venv/installed
 
 # torch and torchvision go in together first: a torchvision beside a torch it was not
 # built for breaks `import pytorch_lightning`. A partly made .venv is repaired, since the
-# stamp is written last. A fresh Debian may lack the venv module; the first line says so.
-.venv/installed: setup.py
+# stamps are written last. A fresh Debian may lack the venv module; the first line says so.
+# `make fit` needs the core alone: the extras that the tests want would cost it a minute.
+.venv/core: setup.py
 	@$(PYTHON) -c "import ensurepip, venv" 2>/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && apt-get install -y -qq python3-venv; \
@@ -29,6 +30,10 @@ bench: .venv/installed
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip setuptools
 	$(BIN)/pip install --quiet torch torchvision
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+.venv/installed: .venv/core
 	$(BIN)/pip install --quiet --editable ".[dev]"
 	@touch $@
 
