@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: `make fit` (data, training, scores, report) and `make test`.
 PYTHON ?= python3
-ARGS ?= model=edge env=physics5
+ARGS ?= model=edge env=physics5 loss.epochs.quick=12
 BIN := .venv/bin
 export WANDB_MODE ?= offline
 
