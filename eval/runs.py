@@ -108,6 +108,8 @@ def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfi
         raise Problem(f"{folder} is not a run folder: it has no config.yaml; runs are made by train/fit.py")
     try:
         config = OmegaConf.load(path)
+        if isinstance(config.get("name"), int | float):
+            config.name = str(config.name)  # runs of before may hold a number
         plain = OmegaConf.to_container(config)
         lacking = [part for part in parts if not _lies_at(plain, part)]
         other = [kind for kind, has in _KINDS.items() if has != parts and _lies_at(plain, has[0])]
@@ -124,8 +126,6 @@ def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfi
             check_needed(plain)
     except Problem as problem:
         raise Problem(f"{path} is not the config of a run: {problem}; train again under another name") from None
-    if config.get("name") is not None:
-        config.name = str(config.name)  # runs of before may hold a number
     if parts == MODEL:
         _check_world(folder, config)
     return config
