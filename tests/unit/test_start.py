@@ -140,7 +140,7 @@ def test_agents_are_told_at_once_of_a_folder_that_cannot_be_written(module, conf
     """train/fit.py told it at once; the two trainings of agents made their worlds first."""
     pytest.importorskip("stable_baselines3")
     training = importlib.import_module(module)
-    monkeypatch.setattr("hydra.utils.instantiate", MagicMock(side_effect=AssertionError("made")))
+    monkeypatch.setattr("train.start.check_world", MagicMock(side_effect=AssertionError("made")))
     monkeypatch.setattr("train.manipulation._try", MagicMock(side_effect=AssertionError("made")))
     (tmp_path / "file").touch()
     with pytest.raises(Problem, match="is not a folder; choose another runs_dir="):
