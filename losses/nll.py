@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from losses.objective import LossTerms, encode_windows, infer_steps_apart, step_windows
+from losses.objective import LossTerms, encode_windows, infer_steps_apart, infer_windows, step_windows
 from models.interfaces import Batch
 
 
@@ -66,7 +66,7 @@ class JointNLL:
         self.reference, self.open_loop = reference, open_loop
 
     def __call__(self, model, batch: Batch) -> LossTerms:
-        belief = infer_steps_apart(model, batch) if self.reference else model.infer(batch.obs.flatten(0, 1))
+        belief = (infer_steps_apart if self.reference else infer_windows)(model, batch)
         shape = batch.obs.shape[:2]
         latent = (belief.sample() if model.training else belief.mean).unflatten(0, shape)
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)
