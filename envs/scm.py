@@ -5,8 +5,6 @@ here a model follows from one generator, is saved with the data, and has a diges
 """
 
 import hashlib
-import os
-import threading
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +13,7 @@ import numpy as np
 
 from envs.graphs import ancestors, order
 from envs.problem import Problem, nearest
+from envs.whole_files import write_whole
 
 BIAS = 2.1  # biases of the networks are uniform in [-2.1, 2.1], as published
 TABLE_ROWS = 1 << 17  # conditional tables up to this size are kept whole; larger ones are computed when asked
@@ -221,18 +220,9 @@ class StructuralCausalModel:
 
     def save(self, path: str | Path) -> None:
         """Write the whole model to one .npz, whole or not at all."""
-        path = Path(path)
-        part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # another may save the same model
         about, content = {"num_colors": self.num_colors, "skewness": self.skewness, "redraw": self.redraw}, BytesIO()
         np.savez(content, **self._arrays(), **about)
-        try:
-            part.write_bytes(content.getbuffer())
-            part.replace(path)
-        except BaseException as error:
-            part.unlink(missing_ok=True)
-            if isinstance(error, OSError) and error.filename is None:
-                error.filename = str(path)  # a full disk does not say where it is
-            raise
+        write_whole(Path(path), content.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> "StructuralCausalModel":

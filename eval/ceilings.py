@@ -15,8 +15,8 @@ import torch
 
 from envs.frames import frame_ids
 from envs.streams import Stream
+from envs.whole_files import write_whole
 from eval.bayes import bayes_scores, enumerable
-from eval.page import write_whole
 from eval.planning import LowestWrong, Random, Replay, Tasks, TrueGreedy, reach
 from eval.ranking import hits_at_k, mrr, ranks
 from eval.results import numbers

@@ -25,8 +25,8 @@ import os
 import wandb
 
 from envs.problem import Problem
+from envs.whole_files import write_whole
 from eval.metrics_csv import losses
-from eval.page import write_whole
 from eval.panels import book, run_name
 from eval.paper_panels import declared
 from eval.runs import read_results, run_folders

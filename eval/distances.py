@@ -9,7 +9,7 @@ import torch
 from envs.observe import recorded
 from envs.problem import Problem
 from envs.streams import Stream
-from eval.page import write_whole
+from envs.whole_files import write_whole
 from eval.rollouts import encode_frames
 from eval.runs import digest
 from eval.terminal import Steps

@@ -30,8 +30,8 @@ from envs.graphs import ancestors
 from envs.observe import recorded, show
 from envs.problem import Problem
 from envs.streams import Stream
+from envs.whole_files import write_whole
 from eval.ceilings import SAMPLES
-from eval.page import write_whole
 from eval.rollouts import actions_of, encode_frames, rollout
 from eval.runs import config_hash, folders_of, load_run
 from eval.terminal import Steps, print_table

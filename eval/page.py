@@ -1,12 +1,7 @@
 """A calm, self-contained HTML page: its frame and style, tables, pictures and loss curves; nothing comes from a network."""
 
 import base64
-import glob
-import os
 import re
-import threading
-import time
-from contextlib import suppress
 from html import escape
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -15,7 +10,6 @@ import numpy as np
 
 from eval.metrics_csv import losses
 
-FORGOTTEN = 3600  # seconds after which a half-written file is that of a writer that was killed
 # Inks of drawings that follow the reader's light or dark scheme, where they stand in a page.
 INKS = {"#23303b": "var(--ink)", "#6b7a87": "var(--soft)", "#c9d2d9": "var(--line)", "#fbfcfc": "var(--paper)"}
 STYLE = """
@@ -67,24 +61,6 @@ def page(title: str, body: str, wide: bool = False, head: str = "") -> str:
         f"<style>{STYLE}</style>{head}</head>\n"
         f"<body><main class={'wide' if wide else 'page'}>\n{body}\n</main></body></html>\n"
     )
-
-
-def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all."""
-    for left in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
-        with suppress(FileNotFoundError):
-            if time.time() - left.stat().st_mtime > FORGOTTEN:
-                left.unlink()
-    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # nobody else's, however many write
-    try:
-        part.write_bytes(content.encode() if isinstance(content, str) else content)
-        part.replace(path)
-    except BaseException as error:
-        part.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # a full disk does not say where it is
-        raise
-    return path
 
 
 def table(header: list[str], rows: list[list[str]], classes: list[str] | None = None, text_columns: int = 1) -> str:

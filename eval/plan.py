@@ -33,12 +33,22 @@ from omegaconf import OmegaConf
 
 from envs.collect import collect
 from envs.problem import Problem, nearest
+from envs.whole_files import write_whole
 from eval.causes_first import ordered_distance
 from eval.ceilings import has_ceiling
 from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_distance
-from eval.page import write_whole
 from eval.planning import (
-    CausesFirst, LatentSearch, LowestWrong, Policy, Random, Replay, Simulator, Tasks, TrueGreedy, draw_tasks, reach,
+    CausesFirst,
+    LatentSearch,
+    LowestWrong,
+    Policy,
+    Random,
+    Replay,
+    Simulator,
+    Tasks,
+    TrueGreedy,
+    draw_tasks,
+    reach,
 )  # fmt: skip
 from eval.results import holds_plan
 from eval.runs import digest, folders_of, load_run, read_results

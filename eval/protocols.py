@@ -34,10 +34,10 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem
 from envs.trifinger import make
+from envs.whole_files import write_whole
 from envs.workers import die_with_parent
 from eval.charts import write_chart
 from eval.metrics_csv import whole_rows
-from eval.page import write_whole
 from eval.protocol_book import PROTOCOLS, actor, made_with, protocols_for_agent, protocols_of
 from eval.protocol_plots import bar_plot, radar_plot
 from eval.table_text import markdown

@@ -38,9 +38,9 @@ from envs.frames import frame_ids
 from envs.observe import recorded, show
 from envs.problem import Problem
 from envs.streams import Stream
+from envs.whole_files import write_whole
 from eval.ceilings import ceilings, has_ceiling
 from eval.gaps import one_object_gaps
-from eval.page import write_whole
 from eval.ranking import hits_at_k, mrr, ranks
 from eval.results import holds_plan, numbers
 from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, true_frames, what_if_ranks

@@ -33,9 +33,9 @@ import torch
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
+from envs.whole_files import write_whole
 from eval.charts import write_chart
 from eval.claims import check_claims, claims_markdown, print_claims
-from eval.page import write_whole
 from eval.panel_charts import panel_chart
 from eval.panels import HORIZONS, Column, Panel, book, fill, is_agent_row, metrics_of, overrides_of, panels, read, run_name
 from eval.sweep import Job, missing, run_jobs

@@ -24,10 +24,10 @@ class Reconstruction:
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         # As published, the current frames of shuffled transitions; the last frame of a window is nobody's current.
-        obs = batch.obs[:, :-1].flatten(0, 1)
-        belief = model.infer(obs)
+        obs = batch.obs[:, :-1]
+        belief = infer_windows(model, obs, batch.frame[:, :-1])
         latent = belief.sample() if model.training else belief.mean
-        terms = {"reconstruction": bce(model.decoder(latent), obs)}
+        terms = {"reconstruction": bce(model.decoder(latent), obs.flatten(0, 1))}
         if belief.logvar is not None:
             terms["kl"] = belief.kl().mean()
         return terms
@@ -66,7 +66,7 @@ class JointNLL:
         self.reference, self.open_loop = reference, open_loop
 
     def __call__(self, model, batch: Batch) -> LossTerms:
-        belief = (infer_steps_apart if self.reference else infer_windows)(model, batch)
+        belief = infer_steps_apart(model, batch) if self.reference else infer_windows(model, batch.obs, batch.frame)
         shape = batch.obs.shape[:2]
         latent = (belief.sample() if model.training else belief.mean).unflatten(0, shape)
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)

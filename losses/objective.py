@@ -21,29 +21,31 @@ class Objective(Protocol):
     def __call__(self, model, batch: Batch) -> LossTerms: ...
 
 
-def distinct_frames(batch: Batch) -> tuple[Tensor, Tensor]:
-    """The frames of all windows without those equal to the one before, (N, ...), and where each of all (B, T+1) is among them.
+def distinct_frames(obs: Tensor, frame: Tensor) -> tuple[Tensor, Tensor]:
+    """The frames of windows without those equal to the one before, (N, ...), and where each of the B L is among them.
+
+    obs (B, L, ...), frame (B, L): their names, as a batch has them.
 
     Of the random actions on physics5 43 percent change nothing, and to encode a frame twice teaches nothing; batch
     statistics count it once. Windows keep their own frames: processes that share a batch encode what one would.
     """
-    new = torch.ones_like(batch.frame, dtype=torch.bool)
-    new[:, 1:] = batch.frame[:, 1:] != batch.frame[:, :-1]
+    new = torch.ones_like(frame, dtype=torch.bool)
+    new[:, 1:] = frame[:, 1:] != frame[:, :-1]
     new = new.flatten()
-    return batch.obs.flatten(0, 1).index_select(0, new.nonzero().squeeze(1)), new.cumsum(0) - 1
+    return obs.flatten(0, 1).index_select(0, new.nonzero().squeeze(1)), new.cumsum(0) - 1
 
 
 def encode_windows(model, batch: Batch) -> Tensor:
     """Latents of all frames of all windows, (B, T+1, K, D)."""
     if batch.latent is not None:
         return batch.latent
-    frames, places = distinct_frames(batch)
+    frames, places = distinct_frames(batch.obs, batch.frame)
     return model.encode(frames).index_select(0, places).unflatten(0, batch.frame.shape)
 
 
-def infer_windows(model, batch: Batch) -> Latent:
-    """What the encoder believes about all frames of all windows, (B (T+1), K, D)."""
-    frames, places = distinct_frames(batch)
+def infer_windows(model, obs: Tensor, frame: Tensor) -> Latent:
+    """What the encoder believes about all frames of windows, (B L, K, D); obs and frame as in `distinct_frames`."""
+    frames, places = distinct_frames(obs, frame)
     belief = model.infer(frames)
     return Latent(*(part if part is None else part.index_select(0, places) for part in (belief.mean, belief.logvar)))
 

@@ -18,8 +18,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.save_util import load_from_zip_file
 
 from envs.problem import Problem
+from envs.whole_files import write_whole
 from eval.metrics_csv import whole_rows
-from eval.page import write_whole
 from eval.runs import config_hash
 from eval.score import versions
 from train.metrics_csv import add_rows

@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from envs.problem import Problem
-from eval.page import FORGOTTEN
+from envs.whole_files import FORGOTTEN
 from eval.runs import read_checkpoint, write_checkpoint
 
 STATE = {"state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks", "epoch", "global_step"}

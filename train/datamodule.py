@@ -13,7 +13,9 @@ from envs.observe import recorded
 from envs.problem import Problem
 from models.interfaces import Batch
 from models.pixels import as_obs
-from models.processes import count, mine
+from models.processes import count, gather, mine
+
+BATCH = 512  # frames that are encoded at a time
 
 
 class Windows:
@@ -78,6 +80,13 @@ class Windows:
         """Observations of these rows, (R,) -> (R, 3, H, W) uint8 or (R, N, F) float."""
         return as_obs(self.obs.index_select(0, rows))  # ten times faster than self.obs[rows]
 
+    def encode(self, model) -> Tensor:
+        """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, and processes share the work."""
+        names, places = self.frame.unique(return_inverse=True)
+        rows = torch.empty_like(names).scatter_(0, places, torch.arange(len(places)))  # one of each
+        parts = [model.encode(self.frames(part).to(model.device)).float() for part in mine(rows).split(BATCH)]
+        return gather(torch.cat(parts)).cpu().index_select(0, places)
+
     def actions(self, rows: Tensor) -> Tensor:
         """Rows of any shape -> (..., A) as the transition reads them."""
         action = self.action[rows]
@@ -104,11 +113,10 @@ class EpisodeData(LightningDataModule):
 
     @torch.inference_mode()
     def keep_latents(self, model) -> None:
-        """Encode every frame once with a frozen encoder; batches then carry codes in place of frames."""
+        """Encode all frames with a frozen encoder; batches then carry codes in place of frames."""
         model.eval()
         for part in (self.train, self.valid):
-            codes = [model.encode(as_obs(obs).to(model.device)).cpu() for obs in part.obs.split(1024)]
-            part.latent = torch.cat(codes).clone()
+            part.latent = part.encode(model)
 
     def train_dataloader(self) -> Windows:
         self.train.epoch = self.trainer.current_epoch  # the stage's Trainer asks anew every epoch

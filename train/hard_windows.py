@@ -10,9 +10,7 @@ from pytorch_lightning import Callback
 from torch import Tensor
 
 from models.processes import gather, mine
-from train.datamodule import Windows
-
-BATCH = 512
+from train.datamodule import BATCH, Windows
 
 
 @torch.no_grad()
@@ -22,13 +20,9 @@ def window_errors(model, windows: Windows) -> Tensor:
     A transition with memory is asked as if every frame were its first: hard is what one frame does not tell.
     Processes share the rows, and each is handed the errors of all.
     """
-    rows = mine(torch.arange(len(windows.obs))).split(BATCH)
-    latent = windows.latent
-    if latent is None:
-        encoded = [model.encode(windows.frames(part).to(model.device)).float() for part in rows]
-        latent = gather(torch.cat(encoded)).cpu()
+    latent = windows.encode(model) if windows.latent is None else windows.latent
     wrong = []
-    for part in rows:
+    for part in mine(torch.arange(len(latent))).split(BATCH):
         predicted = model.transition(latent[part].to(model.device), windows.actions(part).to(model.device))
         after = latent[(part + 1).clamp(max=len(latent) - 1)]  # the last row of an episode begins no transition
         wrong.append((predicted.float() - after.to(model.device)).pow(2).sum((1, 2)))

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
+from envs.whole_files import write_whole
 from eval.metrics_csv import whole_rows
-from eval.page import write_whole
 
 
 def add_rows(path: Path, columns: dict[str, Callable[[str], object]], rows: list[tuple]) -> None:

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from envs.grid import CELL, GRID
 from envs.problem import Problem
-from eval.page import write_whole
+from envs.whole_files import write_whole
 from eval.runs import AGENT, MODEL, differences, freeze, load_config
 from train.checkpoint_files import clear_parts, drop_damaged
 from train.launch import node_of

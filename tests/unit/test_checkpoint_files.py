@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from envs.problem import Problem
-from eval.page import FORGOTTEN
+from envs.whole_files import FORGOTTEN
 from eval.runs import freeze, read_checkpoint, write_checkpoint
 from train.callbacks import COLUMNS, seconds_of
 from train.checkpoint_files import clear_parts, drop_damaged, state_to_resume

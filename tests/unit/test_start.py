@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from configs import command
 from envs.problem import Problem
-from eval.page import FORGOTTEN, write_whole
+from envs.whole_files import FORGOTTEN, write_whole
 from eval.runs import differences, folders_of, freeze
 from train.start import check_writable, choose_folder, open_folder
 

@@ -62,6 +62,7 @@ def test_likely_windows_are_drawn_first(file):
 def test_errors_name_the_windows_with_the_wrong_transition(file):
     """A model that is right but for one transition is wrong about exactly the windows that hold it."""
     part = windows(file)
+    part.frame = torch.arange(len(part.obs))  # as if no frame came twice
     wrong = int(file.ep_offset[2]) + 4
 
     class Table:
@@ -79,6 +80,22 @@ def test_errors_name_the_windows_with_the_wrong_transition(file):
     errors = window_errors(Table(), part)
     holds = (part.starts <= wrong) & (wrong < part.starts + WINDOW)
     assert torch.equal(errors > 0, holds) and errors[holds].allclose(torch.tensor(4 / WINDOW))
+
+
+def test_equal_frames_are_encoded_once(file):
+    """Every row gets the latent of its own frame, and the encoder sees each picture one time."""
+    part, seen = windows(file), []
+
+    class Sum:
+        device = "cpu"
+
+        def encode(self, obs):
+            seen.append(obs)
+            return obs.double().flatten(1).cumsum(1)[:, ::2500].float()[:, None]
+
+    latent, model = part.encode(Sum()), Sum()
+    assert torch.equal(latent, model.encode(part.frames(torch.arange(len(part.obs)))))
+    assert len(torch.cat(seen[:-1])) == len(part.frame.unique()) < len(part.frame)
 
 
 def test_validation_walks_once_over_everything(file):

@@ -1,0 +1,28 @@
+"""Files written whole or not at all, however many processes write and whenever they are killed."""
+
+import glob
+import os
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+FORGOTTEN = 3600  # seconds after which a half-written file is that of a writer that was killed
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write a file whole or not at all."""
+    for left in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > FORGOTTEN:
+                left.unlink()
+    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # nobody else's, however many write
+    try:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+        part.replace(path)
+    except BaseException as error:
+        part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a full disk does not say where it is
+        raise
+    return path
