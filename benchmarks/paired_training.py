@@ -1,0 +1,150 @@
+"""Training speed of every recipe beside another checkout of this repository, step by step in turn: prints JSON.
+
+    git worktree add ../before 26f3e00
+    python benchmarks/paired_training.py ../before                      all recipes
+    python benchmarks/paired_training.py ../before edge-infonce         only some of them
+
+Each recipe runs in two processes that wait for one another, one thread each: three steps here, three steps there, so that
+what else the machine does falls on both. CPU seconds of a step, drawing and loading its windows included; a ratio of 1.05
+is five percent slower than the other checkout. Stages that prefer hard windows prefer those in which frames change.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":  # the repository in place of this folder; a worker's is the one it measures
+    sys.path[0] = sys.argv[2] if sys.argv[1:2] == ["--worker"] else str(Path(__file__).resolve().parents[1])
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = Path(__file__).resolve().parents[1]
+NARROW = ("model.size=small", "model.width=32", "model.multiplier=1", "model.module.encoder.hidden=512")
+RECIPES = {
+    **{f"{model}-{loss}": (f"model={model}", f"loss={loss}", "env=physics5")
+       for model in ("ae", "gnn", "modular", "edge", "lstm") for loss in ("contrastive", "infonce", "nll")},
+    "vae-nll": ("model=vae", "loss=nll", "env=physics5"),
+    "modular-contrastive-small": ("model=modular", "loss=contrastive", "env=physics5", *NARROW),
+    "edge-hinge": ("model=edge", "loss=hinge", "env=physics5"),
+    "causal-infonce": ("model=causal", "loss=infonce", "env=physics5"),
+    "witness-memory": ("model=witness", "loss=memory", "env=physics5"),
+    "codes-inverse_action": ("model=codes", "loss=inverse_action", "env=chemistry_full5"),
+}  # fmt: skip
+ROUNDS, WARM_UP, STEPS, EPISODES = 16, 2, 3, 60
+
+
+def worker(recipe: str) -> None:
+    """For every line it reads: a few steps of each stage of the recipe, and the CPU seconds of the fastest."""
+    import hydra
+    import torch
+    from hydra.utils import instantiate
+    from omegaconf import OmegaConf
+
+    import configs  # noqa: F401  what yaml alone cannot compute
+    from envs.collect import collect
+    from train.datamodule import Windows
+    from train.memory import keep_freed_memory
+
+    keep_freed_memory()
+    torch.set_num_threads(1)
+    with hydra.initialize_config_dir(f"{sys.path[0]}/configs", version_base="1.3"):
+        cfg = hydra.compose("fit", [*RECIPES[recipe], "trainer=quick"])
+    env = OmegaConf.to_container(cfg.env, resolve=True)
+    env["splits"]["train"]["episodes"] = EPISODES
+    world = instantiate(cfg.env.world)
+    with tempfile.TemporaryDirectory() as folder:
+        file = collect(env, world, "train", folder, quiet=True)
+        stages = {stage.name: _steps(cfg, stage, Windows(file, world, stage.window, stage.batch_size, 0, True))
+                  for stage in cfg.loss.stages}  # fmt: skip
+        for _ in sys.stdin:
+            print(json.dumps({name: min(next(steps) for _ in range(STEPS)) for name, steps in stages.items()}), flush=True)
+
+
+def _steps(cfg, stage, windows):
+    """CPU seconds of each training step."""
+    import torch
+    from hydra.utils import instantiate
+
+    torch.manual_seed(0)
+    model, objective = instantiate(cfg.model.module), instantiate(stage.objective)
+    model.begin(objective, list(stage.trains), stage.learning_rate)
+    model.train()
+    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(learned, stage.learning_rate, fused=True)
+    if stage.hard_share:
+        changes = (windows.frame[1:] != windows.frame[:-1]).float().unfold(0, stage.window, 1)[windows.starts].mean(1)
+        windows.chances = (1 - stage.hard_share) / len(changes) + stage.hard_share * changes / changes.sum()
+    if getattr(objective, "encoder_is_fixed", False):
+        with torch.no_grad():
+            model.eval()
+            parts = torch.arange(len(windows.obs)).split(512)
+            windows.latent = torch.cat([model.encode(windows.frames(part)).float() for part in parts])
+            model.train()
+    while True:
+        batches = iter(windows)
+        for _ in range(max(1, len(windows) - 1)):  # all but the last, which may be smaller
+            start = time.process_time()
+            batch = next(batches)
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = sum(objective(model, batch).values())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            yield time.process_time() - start
+
+
+def pair(recipe: str, other: Path) -> dict:
+    """Stage -> milliseconds of a step there and here, and their ratio: the median of the rounds' own ratios."""
+    pair = [subprocess.Popen([sys.executable, __file__, "--worker", str(root), recipe], text=True, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)})
+            for root in (other, ROOT)]  # fmt: skip
+    times: list[list[dict]] = [[], []]
+    try:
+        for turn in range(ROUNDS + WARM_UP):
+            for which in (0, 1) if turn % 2 == 0 else (1, 0):
+                pair[which].stdin.write("\n")
+                pair[which].stdin.flush()
+                line = pair[which].stdout.readline()
+                if not line:
+                    sys.exit(f"error: {recipe} cannot be trained in {(other, ROOT)[which]}")
+                times[which].append(json.loads(line))
+    finally:
+        for process in pair:
+            process.kill()
+            process.communicate()
+    there, here = (rounds[WARM_UP:] for rounds in times)
+    return {
+        stage: {
+            "there_ms": 1000 * statistics.median(t[stage] for t in there),
+            "here_ms": 1000 * statistics.median(t[stage] for t in here),
+            "ratio": statistics.median(h[stage] / t[stage] for t, h in zip(there, here)),
+        }
+        for stage in there[0]
+    }
+
+
+def main(words: list[str]) -> None:
+    """The command."""
+    from benchmarks.floors import helped, report
+
+    if helped(words, __doc__):
+        return
+    if not words or not (Path(words[0]) / "train" / "fit.py").exists():
+        sys.exit("error: the other checkout is named first: python benchmarks/paired_training.py ../before")
+    other, names = Path(words[0]).resolve(), words[1:]
+    parts = {name: lambda name=name: {name: pair(name, other)} for name in RECIPES}
+    revisions = {where: _revision(root) for where, root in (("there", other), ("here", ROOT))}
+    report(parts, {}, names, {"rounds": ROUNDS, "steps": STEPS, **revisions})
+
+
+def _revision(root: Path) -> str:
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    worker(sys.argv[3]) if sys.argv[1:2] == ["--worker"] else main(sys.argv[1:])
