@@ -167,7 +167,7 @@ def planning() -> dict:
     """1000 episodes of 10 steps, 25 actions weighed at each: closed loop, learned distance. Any weights will do."""
     from eval.planning import LatentSearch, draw_tasks, reach
     from models.encoders import SlotEncoder
-    from models.reward import SiameseDistance
+    from models.goal_distance import SiameseDistance
     from models.transitions.edge import EdgeTransition
     from models.transitions.gnn import GNNTransition
     from models.transitions.modular import ModularTransition

@@ -9,7 +9,7 @@ from envs.streams import Stream
 from eval.cuts import MOVES
 from eval.rollouts import encode_frames
 from eval.structure import STATES, answers
-from models.reward import OrderedDistance
+from models.goal_distance import OrderedDistance
 
 
 def ordered_distance(model, world, seed: int) -> OrderedDistance:

@@ -13,7 +13,7 @@ from envs.whole_files import write_whole
 from eval.rollouts import encode_frames
 from eval.runs import digest
 from eval.terminal import Steps
-from models.reward import FlatDistance, SiameseDistance
+from models.goal_distance import FlatDistance, SiameseDistance
 
 HEADS = {"siamese": SiameseDistance, "flat": FlatDistance}
 BATCH = 1024

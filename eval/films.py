@@ -24,7 +24,7 @@ from eval.rollouts import actions_of, decode_frames, encode_frames
 from eval.runs import load_run
 from eval.strips import decodes_pictures, nearest
 from eval.terminal import Steps
-from models.reward import LatentDistance
+from models.goal_distance import LatentDistance
 
 EPISODES, STEPS = 100, 10  # goals tried, and random actions that made each
 SCALE, BORDER, GAP, BAR = 3, 6, 12, 6  # of a film, in its pixels

@@ -53,7 +53,7 @@ from eval.planning import (
 from eval.results import holds_plan
 from eval.runs import digest, folders_of, load_run, read_results
 from eval.terminal import Steps, print_table
-from models.reward import LatentDistance
+from models.goal_distance import LatentDistance
 
 PLANNERS = {
     "model_closed": "learned model, greedy, true frame every step",

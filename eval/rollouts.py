@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from envs.frames import frame_ids
 from envs.observe import show
-from models.pixels import as_obs, to_float
+from models.layers.pixels import as_obs, to_float
 
 
 def actions_of(action: np.ndarray, spec) -> torch.Tensor:

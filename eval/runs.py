@@ -7,8 +7,8 @@ import io
 import json
 import re
 import shlex
-from collections.abc import Iterator
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from envs.problem import Problem
 from eval.results import fault
-from eval.trusted import check_frozen, check_needed, check_targets, find_class
+from eval.trusted import check_frozen, check_needed, check_targets, find_class, with_moved_names
 from models.world_model import WorldModel
 
 MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
@@ -110,7 +110,8 @@ def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfi
         config = OmegaConf.load(path)
         if isinstance(config.get("name"), int | float):
             config.name = str(config.name)  # runs of before may hold a number
-        plain = OmegaConf.to_container(config)
+        plain = with_moved_names(OmegaConf.to_container(config))
+        config = OmegaConf.create(plain)
         lacking = [part for part in parts if not _lies_at(plain, part)]
         other = [kind for kind, has in _KINDS.items() if has != parts and _lies_at(plain, has[0])]
     except Exception as error:  # YAML and OmegaConf have a family of errors each, for one fact

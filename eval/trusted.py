@@ -15,6 +15,11 @@ from envs.problem import Problem
 PACKAGES = ("models", "losses", "envs")
 LEARNERS = "stable_baselines3"
 _NAME = re.compile(rf"(?:(?:{'|'.join(PACKAGES)})(?:\.[A-Za-z]\w*)+|{LEARNERS})\.[A-Za-z]\w*")
+MOVED = {  # files of classes that saved configs name: where they stood -> where they stand
+    "models.codes": "models.encoders.categorical",
+    "models.whitened": "models.encoders.whitened",
+    "models.transitions.witness": "models.transitions.pairwise_lstm",
+}
 _KEYS = {"_target_", "_args_", "_convert_", "_recursive_"}  # of those that `instantiate` knows; a run has nothing partial
 _PLACE = ("algo", "learner")  # the one place of a learner; it builds its environment by a name that may import a module, so:
 _GIVEN = ("_args_", "env", "policy", "policy_kwargs")  # are given by train/, never by a config
@@ -26,6 +31,19 @@ def _nodes(node, path: tuple = ()) -> Iterator[tuple[tuple, dict | str]]:
         yield path, node
     for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
         yield from _nodes(item, (*path, key))
+
+
+def with_moved_names(node):
+    """A plain config with every `_target_` of before under the name that its class has today."""
+    if isinstance(node, list):
+        return [with_moved_names(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: with_moved_names(value) for key, value in node.items()}
+    if isinstance(node.get("_target_"), str):
+        module, _, name = node["_target_"].rpartition(".")
+        node["_target_"] = f"{MOVED.get(module, module)}.{name}" if module else name
+    return node
 
 
 def find_class(target: str) -> type:

@@ -8,10 +8,10 @@ from math import prod
 
 from torch import Tensor, nn
 
-from models.encoders import mlp
-from models.extractors import map_shape
-from models.patches import PatchConvTranspose2d
-from models.precision import LatentLinear
+from models.encoders.maps import map_shape
+from models.encoders.slots import mlp
+from models.layers.patches import PatchConvTranspose2d
+from models.layers.precision import LatentLinear
 
 
 def _map_shape(size: str, factors: int, board: int) -> tuple[int, ...]:

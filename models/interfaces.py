@@ -54,7 +54,7 @@ class Encoder(Protocol):
     """obs (B, C, H, W), or factors of N objects (B, N, F), float in [0, 1]  ->  Latent of (B, K, D).
 
     A class that says `takes_bytes = True` is given uint8 frames as they are stored, and floats as they come; its first
-    layer is one of `models.pixels` or `models.patches`. Subclasses are given floats until they say so themselves.
+    layer is one of `models.layers.pixels` or `models.layers.patches`. Subclasses are given floats until they say so themselves.
     """
 
     def __call__(self, obs: Tensor) -> Latent: ...

@@ -7,7 +7,7 @@ from pytorch_lightning import LightningModule
 from torch import Tensor, nn
 
 from models.interfaces import Latent
-from models.pixels import to_float
+from models.layers.pixels import to_float
 
 
 class WorldModel(LightningModule):

@@ -12,7 +12,7 @@ from envs.frames import frame_ids
 from envs.observe import recorded
 from envs.problem import Problem
 from models.interfaces import Batch
-from models.pixels import as_obs
+from models.layers.pixels import as_obs
 from models.processes import count, gather, mine
 
 BATCH = 512  # frames that are encoded at a time

@@ -23,7 +23,7 @@ from torch import multiprocessing
 from configs.stopping import memory_sentence
 from envs.collect import collect
 from envs.problem import Problem
-from models.shared_norm import share_statistics
+from models.layers.sync_norm import share_statistics
 from train.datamodule import EpisodeData
 from train.memory import keep_freed_memory
 from train.stages import train_stages, wandb_logger

@@ -7,7 +7,7 @@ ties the order of slots to that of actions.
 import torch
 from torch import Tensor, nn
 
-from models.precision import LatentLinear
+from models.layers.precision import LatentLinear
 from models.transitions.gnn import senders
 
 

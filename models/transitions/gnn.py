@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.precision import LatentLinear
+from models.layers.precision import LatentLinear
 
 
 def senders(num_slots: int) -> Tensor:

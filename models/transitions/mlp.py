@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from models.precision import LatentLinear
+from models.layers.precision import LatentLinear
 
 
 class MLPTransition(nn.Module):

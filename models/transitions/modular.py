@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.precision import exact_product
+from models.layers.precision import exact_product
 
 
 class StackedLinear(nn.Module):

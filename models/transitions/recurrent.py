@@ -7,7 +7,7 @@ latents are, and no world sees another's. Differs from the authors' code: the tw
 import torch
 from torch import Tensor, nn
 
-from models.precision import LatentLinear
+from models.layers.precision import LatentLinear
 
 
 class WithMemory(nn.Module):

@@ -75,7 +75,7 @@ def test_states_are_as_wide_as_the_env_says(compose, env):
 
 def test_codes_of_states():
     """Factors are read as they stand: a one-hot code of the looks, and one place to look at."""
-    from models.codes import CodeEncoder
+    from models.encoders.categorical import CodeEncoder
 
     encoder = CodeEncoder(4, 3, factors=3)
     with torch.no_grad():

@@ -130,7 +130,7 @@ def test_goals_are_no_science(compose):
 def test_parts_of_the_batch_change_no_action(folder):
     """On a CPU latents are stepped in parts that fit its caches, twice as fast: the same plans, bit for bit."""
     from envs.physics import PhysicsWorld
-    from models.reward import LatentDistance
+    from models.goal_distance import LatentDistance
 
     model, world = load_run(folder).model, PhysicsWorld(3)
     found = []

@@ -10,10 +10,10 @@ from torch.nn import functional as F
 from envs.chemistry import ChemistryWorld
 from eval.gaps import SMALL, one_object_gaps
 from losses.inverse_action import CodeLikelihood, InverseAction, commands
-from models.codes import CodeEncoder
 from models.encoders import SlotEncoder
+from models.encoders.categorical import CodeEncoder
+from models.encoders.whitened import WhitenedEncoder
 from models.interfaces import Batch, Latent
-from models.whitened import WhitenedEncoder
 
 
 def test_commands():

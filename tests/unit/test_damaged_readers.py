@@ -15,7 +15,7 @@ from envs.scm import StructuralCausalModel
 from eval.distances import load_distance, save_distance
 from eval.page import loss_curves
 from eval.policies import _archive
-from models.reward import SiameseDistance
+from models.goal_distance import SiameseDistance
 from train.callbacks import COLUMNS, seconds_of
 from train.metrics_csv import add_rows, whole_rows
 

@@ -11,10 +11,10 @@ from losses.infonce import InfoNCE
 from losses.nll import LatentPrediction
 from models.interfaces import Batch
 from models.transitions.lstm import LSTM
+from models.transitions.pairwise_lstm import WitnessTransition
 from models.transitions.recurrent import RecurrentTransition
 from models.transitions.rim import RIM
 from models.transitions.scoff import SCOFF
-from models.transitions.witness import WitnessTransition
 from models.world_model import WorldModel
 
 WORLD = PhysicsWorld(2)

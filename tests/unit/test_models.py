@@ -12,9 +12,9 @@ from torch.nn import functional as F
 from envs.physics import PhysicsWorld
 from models.decoders import painter
 from models.encoders import FlatEncoder, SlotEncoder
-from models.extractors import CellSoftmax, extractor
+from models.encoders.maps import CellSoftmax, extractor
 from models.interfaces import Latent
-from models.patches import PatchConv2d, PatchConvTranspose2d
+from models.layers.patches import PatchConv2d, PatchConvTranspose2d
 from models.transitions.edge import EdgeTransition
 from models.transitions.gnn import GNNTransition
 from models.transitions.modular import ModularTransition

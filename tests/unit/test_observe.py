@@ -15,7 +15,7 @@ from eval.rollouts import encode_frames, what_if_ranks
 from losses.nll import bce
 from models.decoders import FlatDecoder, SlotDecoder
 from models.encoders import FlatEncoder, SlotEncoder, VariationalEncoder
-from models.pixels import as_obs
+from models.layers.pixels import as_obs
 from train.datamodule import Windows
 
 

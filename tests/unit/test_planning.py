@@ -10,9 +10,19 @@ from envs.problem import Problem
 from eval.causes_first import ordered_distance
 from eval.plan import BASELINES, reached
 from eval.planning import (
-    CausesFirst, LatentSearch, LowestWrong, Random, Replay, Simulator, Tasks, TrueGreedy, after_every_action, draw_tasks, reach,
+    CausesFirst,
+    LatentSearch,
+    LowestWrong,
+    Random,
+    Replay,
+    Simulator,
+    Tasks,
+    TrueGreedy,
+    after_every_action,
+    draw_tasks,
+    reach,
 )  # fmt: skip
-from models.reward import FlatDistance, LatentDistance, OrderedDistance, SiameseDistance
+from models.goal_distance import FlatDistance, LatentDistance, OrderedDistance, SiameseDistance
 from models.transitions.lstm import LSTM
 from models.transitions.recurrent import RecurrentTransition
 from models.world_model import WorldModel

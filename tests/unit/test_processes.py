@@ -13,8 +13,8 @@ from losses.infonce import InfoNCE
 from losses.nll import JointNLL
 from models.decoders import FlatDecoder
 from models.encoders import FlatEncoder, SlotEncoder
+from models.layers.sync_norm import share_statistics
 from models.processes import agreed, count, gather, mine, rank
-from models.shared_norm import share_statistics
 from models.transitions.causal import CausalTransition
 from models.transitions.mlp import MLPTransition
 from models.transitions.modular import ModularTransition

@@ -1,5 +1,7 @@
 """Runs that were trained before a key or a test split was thought of are still the same runs, and can be asked about it."""
 
+import re
+
 import hydra
 import numpy as np
 import pytest
@@ -7,8 +9,9 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
 
 from envs.problem import Problem
-from eval.runs import differences, freeze, load_run
+from eval.runs import config_hash, differences, freeze, load_config, load_run
 from eval.score import CONFIGS, _splits_of_today
+from eval.trusted import MOVED
 from train.start import check_world, choose_folder
 
 
@@ -41,6 +44,30 @@ def test_another_value_is_another_run(both, compose, asked, said):
 
 def test_splits_that_came_later_are_todays():
     assert _splits_of_today("physics5")["fewer-1"]["mode"] == "fewer-1" and _splits_of_today("no such env") == {}
+
+
+@pytest.mark.parametrize("asked", [
+    ["model=codes", "loss=inverse_action", "env=chemistry_chain5"], ["model=random", "loss=whitened"],
+    ["model=witness", "loss=infonce"],
+])  # fmt: skip
+def test_names_of_before_lead_to_the_classes_of_today(asked, compose, tmp_path):
+    """The config of a saved run names files that have moved since: it is the same experiment, and its model is built."""
+    now = freeze(compose("fit", *asked))
+    text = OmegaConf.to_yaml(now)
+    for old, new in MOVED.items():
+        text = text.replace(f"{new}.", f"{old}.")
+    assert text != OmegaConf.to_yaml(now)
+    (tmp_path / "config.yaml").write_text(text)
+    before = load_config(tmp_path)
+    assert before == now and differences(before, now) is None and config_hash(before) == config_hash(now)
+    instantiate(before.model.module)
+
+
+def test_no_name_of_before_stands_in_our_configs(root):
+    """A name of the table is the past: a config of ours that used it would only work from a saved run."""
+    texts = [path.read_text() for path in (root / "configs").rglob("*.yaml")]
+    used = {name.rpartition(".")[0] for text in texts for name in re.findall(r"_target_: ([\w.]+)", text)}
+    assert not used & MOVED.keys() and set(MOVED.values()) <= used
 
 
 def test_no_object_is_left(both):

@@ -9,9 +9,9 @@ from math import prod
 import torch
 from torch import Tensor, nn
 
-from models.extractors import extractor, map_shape
+from models.encoders.maps import extractor, map_shape
 from models.interfaces import Latent
-from models.precision import LatentLinear
+from models.layers.precision import LatentLinear
 
 
 def mlp(inputs: int, hidden: int, outputs: int, *layers: type) -> nn.Sequential:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.patches import PatchConv2d, patches_of
-from models.pixels import PixelConv2d, to_float
+from models.layers.patches import PatchConv2d, patches_of
+from models.layers.pixels import PixelConv2d, to_float
 
 PER_CELL = {"cells": 1, "small": 1, "medium": 2, "large": 10}  # points of a map along one side of a cell
 

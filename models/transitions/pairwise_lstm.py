@@ -9,7 +9,7 @@ predicted ("here one meets the other"), times what came of it: a mechanism need 
 import torch
 from torch import Tensor, nn
 
-from models.precision import LatentLinear
+from models.layers.precision import LatentLinear
 from models.transitions.gnn import senders
 from models.transitions.lstm import LSTM
 from models.transitions.recurrent import WithMemory

@@ -6,7 +6,7 @@ Drop-in for torch's own, with the same parameters, names and start, and several 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.pixels import to_float
+from models.layers.pixels import to_float
 
 
 def patches_of(x: Tensor, k: int) -> Tensor:

@@ -4,14 +4,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.extractors import extractor
+from models.encoders.maps import extractor
 from models.interfaces import Latent
 
 
 class CodeEncoder(nn.Module):
     """(B, 3, 50, 50) -> K = num_objects slots, D = num_colors + 25: two one-hot codes, the looks and the cell.
 
-    A map points at the cell of its object (`cells` of models/extractors.py); the features there are read into
+    A map points at the cell of its object (`cells` of models/encoders/maps.py); the features there are read into
     `num_colors` logits. Nothing but losses/inverse_action.py trains it: hard codes pass no gradient.
     factors > 0: (B, K, factors) in place of frames; they are read as they stand, and there is nowhere to look but at them.
     """

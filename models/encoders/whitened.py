@@ -39,5 +39,5 @@ class WhitenedEncoder(nn.Module):
 
     def forward(self, obs: Tensor) -> Latent:
         flat = self.inner(obs).mean.flatten(1).float()
-        with torch.autocast(flat.device.type, enabled=False):  # it writes latents: models/precision.py
+        with torch.autocast(flat.device.type, enabled=False):  # it writes latents: models/layers/precision.py
             return Latent(((flat - self.mean) @ self.directions).unflatten(1, self.shape))

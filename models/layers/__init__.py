@@ -1,0 +1,1 @@
+"""Layers that parts of a model are made of."""
