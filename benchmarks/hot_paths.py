@@ -140,7 +140,7 @@ def training() -> dict:
     from models.transitions.modular import ModularTransition
     from models.world_model import WorldModel
     from train.datamodule import Windows
-    from train.memory import keep_freed_memory
+    from train.malloc import keep_freed_memory
 
     keep_freed_memory()  # as train/fit.py does
     torch.set_num_threads(THREADS)

@@ -47,7 +47,7 @@ def worker(recipe: str) -> None:
     import configs  # noqa: F401  what yaml alone cannot compute
     from envs.collect import collect
     from train.datamodule import Windows
-    from train.memory import keep_freed_memory
+    from train.malloc import keep_freed_memory
 
     keep_freed_memory()
     torch.set_num_threads(1)

@@ -32,7 +32,7 @@ from models.encoders import SlotEncoder
 from models.transitions.modular import ModularTransition
 from models.world_model import WorldModel
 from train.datamodule import Windows
-from train.memory import keep_freed_memory
+from train.malloc import keep_freed_memory
 
 THREADS, BATCH, OBJECTS, ACTIONS, WIDTH, HIDDEN = 1, 512, 5, 25, 128, 512
 ROUNDS, STEPS = {"medium": 4, "small": 6}, {"medium": 2, "small": 10}

@@ -30,7 +30,7 @@ from envs.physics import PhysicsWorld
 from losses.contrastive import Contrastive, energy
 from losses.nll import LatentPrediction
 from train.datamodule import EpisodeData, Windows
-from train.memory import keep_freed_memory
+from train.malloc import keep_freed_memory
 
 THREADS, LENGTH, MODELS = 1, 100, ("lstm", "rim", "scoff", "witness")
 LARGE = 6400  # transitions, for cores whose many small steps want more windows at a time: loss.stages.1.batch_size=6400

@@ -47,8 +47,8 @@ def measure(cfg, world, agent, folder: Path) -> dict:
     """What results.json holds: success on the tasks of eval/plan.py, with its floors and bounds."""
     from eval.plan import reached
     from eval.planning import draw_tasks
-    from train.agent_parts import write_results
-    from train.agent_policy import AgentPolicy
+    from train.agents.policy import AgentPolicy
+    from train.agents.training import write_results
 
     start, metrics, seconds = time.monotonic(), {}, {}
     for h in cfg.plan.horizons:
@@ -85,13 +85,13 @@ def run(cfg) -> dict:
     from eval.plan import print_plans
     from eval.planning import draw_tasks
     from eval.runs import AGENT
-    from train.memory import keep_freed_memory
-    from train.start import check_world, check_writable, choose_folder, open_folder
+    from train.malloc import keep_freed_memory
+    from train.run_folder import check_world, check_writable, choose_folder, open_folder
 
     _check(cfg)
-    from train.agent_network import SharedFeatures  # this and the next two need stable-baselines3
-    from train.agent_parts import train_agent
-    from train.goal_episodes import GoalEpisodes
+    from train.agents.board_envs import GoalEpisodes  # this and the next two need stable-baselines3
+    from train.agents.network import SharedFeatures
+    from train.agents.training import train_agent
 
     keep_freed_memory()
     overwrite = cfg.overwrite

@@ -44,7 +44,7 @@ def _check_pair(cfg) -> None:
     """Combinations that cannot work stop here with a sentence."""
     import torch
 
-    from train.launch import processes_of
+    from train.distributed import processes_of
 
     if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise Problem(
@@ -122,9 +122,9 @@ def run(cfg) -> dict:
 
     from envs.collect import collect
     from train.datamodule import EpisodeData
-    from train.launch import node_of
-    from train.memory import keep_freed_memory
-    from train.start import check_world, check_writable, choose_folder, open_folder
+    from train.distributed import node_of
+    from train.malloc import keep_freed_memory
+    from train.run_folder import check_world, check_writable, choose_folder, open_folder
 
     keep_freed_memory()
     overwrite, goals = cfg.overwrite, cfg.goals
@@ -156,7 +156,7 @@ def _train_and_score(cfg, folder: Path, node: int, model, data, timing: dict[str
     from eval.score import score_run
     from eval.score_table import print_scores
     from train.callbacks import seconds_of
-    from train.launch import processes_of, train_together
+    from train.distributed import processes_of, train_together
     from train.stages import train_stages, wandb_logger
 
     if processes_of(cfg) > 1:

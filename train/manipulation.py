@@ -27,7 +27,7 @@ from envs.problem import Problem
 
 def _try(cfg) -> None:
     """A few starts: tasks and options that do not exist, observations of other lengths, told before anything is made."""
-    from train.arena_lessons import arena
+    from train.agents.trifinger_envs import arena
 
     env = arena(cfg)
     shape = env.observation_space.shape
@@ -43,7 +43,7 @@ def _try(cfg) -> None:
 def measure(cfg, asked: list[str], agent, folder: Path) -> dict:
     """What results.json holds: fractional success on the protocols, with the share of accepted starts."""
     from eval.protocols import METRICS, play, summary
-    from train.agent_parts import write_results
+    from train.agents.training import write_results
 
     start = time.monotonic()
     played = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(folder / "checkpoints" / "agent.zip")}
@@ -66,12 +66,12 @@ def run(cfg) -> dict:
     from eval.runs import AGENT
     from eval.terminal import print_table
     from train.agent import check_learner
-    from train.start import check_writable, choose_folder, open_folder
+    from train.run_folder import check_writable, choose_folder, open_folder
 
     check_learner(cfg)
     asked = protocols_for_agent(cfg.task, cfg.protocols)
-    from train.agent_parts import train_agent  # this and the next need stable-baselines3
-    from train.arena_lessons import ArenaLessons
+    from train.agents.training import train_agent  # this and the next need stable-baselines3
+    from train.agents.trifinger_envs import ArenaLessons
 
     overwrite = cfg.overwrite
     folder, cfg = choose_folder(cfg, AGENT)

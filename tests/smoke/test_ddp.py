@@ -10,7 +10,7 @@ import torch
 
 from envs.problem import Problem
 from eval.runs import freeze
-from train.launch import devices_of, node_of, processes_of, train_together
+from train.distributed import devices_of, node_of, processes_of, train_together
 
 FEW = [
     "env=physics3", "env.splits.train.episodes=4", "env.splits.valid.episodes=2", "trainer=ddp", "trainer.accelerator=cpu",

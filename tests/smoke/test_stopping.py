@@ -52,7 +52,7 @@ def test_a_signal_in_training_is_no_success(number, code, said, signals, small, 
 
 def test_a_run_has_one_writer(compose, small, command_here, tmp_path):
     """Seen: a second command with overwrite=true mixed two seeds in one folder, and both ended with exit code 0."""
-    from train.start import choose_folder, open_folder
+    from train.run_folder import choose_folder, open_folder
 
     first = *small, "env=physics3", "model=edge", f"runs_dir={tmp_path / 'r'}", "name=ow"
     folder, cfg = choose_folder(compose("fit", *first))
@@ -73,7 +73,7 @@ def test_a_run_has_one_writer(compose, small, command_here, tmp_path):
 def test_what_another_command_did_meanwhile_is_seen(compose, small, tmp_path):
     """Between the first look at a folder and its lock somebody may have made another run there."""
     from eval.runs import freeze
-    from train.start import choose_folder, open_folder
+    from train.run_folder import choose_folder, open_folder
 
     mine, theirs = (compose("fit", *small, "name=a", f"runs_dir={tmp_path}", f"seed={seed}") for seed in (0, 1))
     folder, cfg = choose_folder(mine)
@@ -87,7 +87,7 @@ def test_what_another_command_did_meanwhile_is_seen(compose, small, tmp_path):
 
 def test_a_run_without_checkpoints_is_taken_up(compose, small, tmp_path, capsys):
     """Seen: fit told that it was no run, resume= went on with it."""
-    from train.start import choose_folder, open_folder
+    from train.run_folder import choose_folder, open_folder
 
     folder, cfg = choose_folder(compose("fit", *small, "name=a", f"runs_dir={tmp_path}"))
     with open_folder(folder, cfg, False):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 gym, sb3 = pytest.importorskip("gymnasium"), pytest.importorskip("stable_baselines3")
-from train.agent_parts import _read, _save  # noqa: E402
+from train.agents.training import _read, _save  # noqa: E402
 
 
 class Env(gym.Env):

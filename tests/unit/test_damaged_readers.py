@@ -44,7 +44,7 @@ def test_rows_whose_numbers_are_none_are_passed_over(case, tmp_path):
 
 def test_an_agents_metrics_are_read_by_the_same_reader(tmp_path):
     pytest.importorskip("stable_baselines3")
-    from train.agent_parts import _seconds_of
+    from train.agents.training import _seconds_of
 
     (tmp_path / "metrics.csv").write_text("steps,reward,success,seconds\n10,1,0,2\n20,1,0,word\n")
     assert _seconds_of(tmp_path / "metrics.csv") == 2

@@ -7,7 +7,7 @@ pytest.importorskip("stable_baselines3")
 from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
 from eval.planning import Replay, TrueGreedy, draw_tasks, reach
-from train.goal_episodes import STOCK, GoalEpisodes, glimpse, observation
+from train.agents.board_envs import STOCK, GoalEpisodes, glimpse, observation
 
 WORLDS = {"physics": PhysicsWorld(3), "chemistry": ChemistryWorld(5), "delayed": ChemistryWorld(5, delay=1)}
 STATES = {"physics": PhysicsWorld(3, observation="state"), "chemistry": ChemistryWorld(5, observation="state")}

@@ -12,7 +12,7 @@ from envs.problem import Problem
 from eval.runs import config_hash, differences, freeze, load_config, load_run
 from eval.score import CONFIGS, _splits_of_today
 from eval.trusted import MOVED
-from train.start import check_world, choose_folder
+from train.run_folder import check_world, choose_folder
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from configs import command
 from envs.problem import Problem
 from envs.whole_files import FORGOTTEN, write_whole
 from eval.runs import differences, folders_of, freeze
-from train.start import check_writable, choose_folder, open_folder
+from train.run_folder import check_writable, choose_folder, open_folder
 
 
 def test_a_runs_dir_that_cannot_be_written_is_told_before_the_data_are_collected(tmp_path, command_here, small, monkeypatch):
@@ -140,7 +140,7 @@ def test_agents_are_told_at_once_of_a_folder_that_cannot_be_written(module, conf
     """train/fit.py told it at once; the two trainings of agents made their worlds first."""
     pytest.importorskip("stable_baselines3")
     training = importlib.import_module(module)
-    monkeypatch.setattr("train.start.check_world", MagicMock(side_effect=AssertionError("made")))
+    monkeypatch.setattr("train.run_folder.check_world", MagicMock(side_effect=AssertionError("made")))
     monkeypatch.setattr("train.manipulation._try", MagicMock(side_effect=AssertionError("made")))
     (tmp_path / "file").touch()
     with pytest.raises(Problem, match="is not a folder; choose another runs_dir="):

@@ -191,7 +191,7 @@ def test_a_strangers_agent_plays_and_runs_nothing(activation, tmp_path):
 def test_an_agent_that_is_taken_up_runs_nothing_of_its_archive(tmp_path):
     agent(tmp_path / "a.zip")
     with_pickle(tmp_path / "a.zip", Runs(tmp_path / "ran"))
-    from train.agent_parts import _read
+    from train.agents.training import _read
 
     steps, parameters = _read(tmp_path / "a.zip", "cpu")
     assert steps == 0 and "policy" in parameters and not (tmp_path / "ran").exists()

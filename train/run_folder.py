@@ -13,7 +13,7 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.runs import AGENT, MODEL, differences, freeze, load_config
 from train.checkpoint_files import clear_parts, drop_damaged
-from train.launch import node_of
+from train.distributed import node_of
 
 LOCK = ".lock"  # in a run folder: held by the command that writes it
 _LOCKS = (LOCK, ".results.lock")  # that others may wait on: a file of the same name, made anew, would be another lock

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 from envs.grid import CELL
 
 
-
 class FrameSlots(nn.Module):
     """A small convolutional network, (B, 3, H, W) -> (B, num_objects, width). The first convolution sees a cell at a time."""
 

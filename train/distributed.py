@@ -25,7 +25,7 @@ from envs.collect import collect
 from envs.problem import Problem
 from models.layers.sync_norm import share_statistics
 from train.datamodule import EpisodeData
-from train.memory import keep_freed_memory
+from train.malloc import keep_freed_memory
 from train.stages import train_stages, wandb_logger
 
 GRACE_S = 10  # that a process has to end when it is told to

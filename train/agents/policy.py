@@ -4,7 +4,7 @@ import numpy as np
 
 from envs.boards import Boards
 from eval.planning import Tasks
-from train.goal_episodes import glimpse, observation
+from train.agents.board_envs import glimpse, observation
 
 AT_ONCE = 1024  # boards looked at together
 

@@ -1,0 +1,1 @@
+"""Model-free agents: how they train, what they see and what they play on."""
