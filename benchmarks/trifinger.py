@@ -22,8 +22,8 @@ import psutil
 
 from benchmarks.floors import helped, report
 from envs.trifinger import make
-from envs.trifinger.actors import RandomActor
-from envs.trifinger.robot import REST
+from envs.trifinger.interventions.actors import RandomActor
+from envs.trifinger.robot.robot import REST
 from envs.trifinger.tasks import TASKS
 from eval.protocol_book import protocols_of
 from eval.protocols import play

@@ -14,11 +14,10 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from envs.trifinger import make
-from envs.trifinger.cameras import FILM
-from envs.trifinger.rendering import Views
-from envs.trifinger.robot import LINKS, REST
+from envs.trifinger.robot.robot import LINKS, REST
+from envs.trifinger.scene.variables import as_json
+from envs.trifinger.scene.views import FILM, Views
 from envs.trifinger.tasks import TASKS
-from envs.trifinger.variables import as_json
 
 _CAMERA = FILM.sized(240, 320)
 

@@ -14,3 +14,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f"did you mean '{close[0]}'? " if close else ""
     return f"{hint}known: {', '.join(known)}"
+
+
+def lacking(package: str) -> Problem:
+    """What to say where the extra is not installed."""
+    return Problem(f"the TriFinger needs the package '{package}'; install it with: pip install '.[trifinger]'")

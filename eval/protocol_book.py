@@ -63,8 +63,8 @@ def made_with(cfg: Mapping) -> dict:
 
 
 def actor(protocol: str, task: str):
-    """Who intervenes at the start of an episode of this protocol, an `envs.trifinger.actors.Actor`; None = nobody."""
-    from envs.trifinger.actors import RandomActor, VariablesActor  # needs the extra, which --help does not
+    """Who intervenes at the start of an episode of this protocol, an `envs.trifinger.interventions.actors.Actor`; None = nobody."""
+    from envs.trifinger.interventions.actors import RandomActor, VariablesActor  # needs the extra, which --help does not
 
     asked = PROTOCOLS[protocol]
     if not asked.roles:

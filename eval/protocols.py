@@ -76,7 +76,7 @@ _FIXED = (  # what a folder is for
 def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
     """Some episodes of a protocol, a row each. Fractional success in [0, 1]; none where no start was accepted."""
     env = make(cfg["task"], reward="none", space=None, **made_with(cfg))  # or says which extra is missing
-    from envs.trifinger.curriculum import intervene
+    from envs.trifinger.interventions.curriculum import intervene
     from eval.policies import load_policy
 
     drawn, rows = actor(protocol, cfg["task"]), []

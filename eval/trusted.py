@@ -18,6 +18,8 @@ _NAME = re.compile(rf"(?:(?:{'|'.join(PACKAGES)})(?:\.[A-Za-z]\w*)+|{LEARNERS})\
 MOVED = {  # files of classes that saved configs name: where they stood -> where they stand
     "models.codes": "models.encoders.categorical",
     "models.whitened": "models.encoders.whitened",
+    "envs.trifinger.actors": "envs.trifinger.interventions.actors",
+    "envs.trifinger.curriculum": "envs.trifinger.interventions.curriculum",
     "models.transitions.witness": "models.transitions.pairwise_lstm",
 }
 _KEYS = {"_target_", "_args_", "_convert_", "_recursive_"}  # of those that `instantiate` knows; a run has nothing partial

@@ -6,15 +6,10 @@ env = make("pushing", skip_frame=3)
 
 from importlib import import_module
 
-from envs.problem import Problem, nearest
+from envs.problem import lacking, nearest
 
-_HOMES = {"TriFingerEnv": "env", "Verdict": "interventions", "overlap": "box_overlap"}
+_HOMES = {"TriFingerEnv": "env", "Verdict": "interventions.interventions", "overlap": "scene.overlap"}
 __all__ = ["TriFingerEnv", "Verdict", "make", "overlap"]
-
-
-def lacking(package: str) -> Problem:
-    """What to say where the extra is not installed."""
-    return Problem(f"the TriFinger needs the package '{package}'; install it with: pip install '.[trifinger]'")
 
 
 def __getattr__(name: str):

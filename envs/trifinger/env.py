@@ -12,19 +12,20 @@ import gymnasium as gym
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger.actions import Actions
-from envs.trifinger.cameras import VIEWS, Camera
-from envs.trifinger.feasibility import Feasibility
-from envs.trifinger.interventions import Interventions, Verdict, value_of
-from envs.trifinger.kinematics import Kinematics
-from envs.trifinger.observations import Extras, Observer
-from envs.trifinger.rendering import RENDERERS, Views
-from envs.trifinger.rewards import Rewards
-from envs.trifinger.state import OBJECTS, State, arena, copied, of_type
+from envs.rendering.cameras import Camera
+from envs.rendering.open import RENDERERS
+from envs.trifinger.interventions.feasibility import Feasibility
+from envs.trifinger.interventions.interventions import Interventions, Verdict, value_of
+from envs.trifinger.robot.actions import Actions
+from envs.trifinger.robot.kinematics import Kinematics
+from envs.trifinger.scene.simulation import TIME_STEP, World
+from envs.trifinger.scene.state import OBJECTS, State, arena, copied, of_type
+from envs.trifinger.scene.variables import SOURCES, SPACES, Variable
+from envs.trifinger.scene.views import VIEWS, Views
 from envs.trifinger.tasks import Task, make_task
+from envs.trifinger.tasks.observations import Extras, Observer
+from envs.trifinger.tasks.rewards import Rewards
 from envs.trifinger.tasks.task import Changes, Moment
-from envs.trifinger.variables import SOURCES, SPACES, Variable
-from envs.trifinger.world import TIME_STEP, World
 
 _CHOICES = {
     "observation": ("structured", "pixel"), "score": ("exact", "legacy"),

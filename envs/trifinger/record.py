@@ -16,8 +16,8 @@ from gymnasium.spaces import Box
 
 from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem
+from envs.rendering.cameras import Camera
 from envs.trifinger import make
-from envs.trifinger.cameras import Camera
 from envs.trifinger.tasks import TASKS
 
 _HEADER = {"task": str, "settings": dict, "seed": int, "variables": list, "wrappers": list}  # that replay reads

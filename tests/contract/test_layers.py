@@ -16,6 +16,13 @@ MAY = {
     "configs": {"configs", "envs.problem", "envs.graphs", "envs.grid"},
 }
 
+# Rooms of a package from the top down: a file imports files of its own room and of rooms named after it. "": the files at
+# the package's own door.
+ROOMS = {
+    "envs.trifinger": ("", "interventions", "tasks", "scene", "robot"),
+}
+ROBOTLESS = ("envs/rendering", "envs/bullet.py", "envs/rotations.py")  # of all worlds in space, so that they know none
+
 
 def imports(path):
     """Modules a file imports, and whether each import stands under `if __name__ == "__main__"`."""
@@ -42,6 +49,33 @@ def test_layers(root, package):
         for name, is_start in imports(path):
             allowed = any(name == may or name.startswith(may + ".") for may in MAY[package])
             assert allowed or (is_start and name == "configs.command"), f"{path.relative_to(root)} imports {name}"
+
+
+def room_of(module, package, root):
+    """The room of a package in which a module stands: "" at its door, None outside of the package."""
+    if module != package and not module.startswith(f"{package}."):
+        return None
+    first = module.removeprefix(package).lstrip(".").split(".")[0]
+    return first if first and (root / package.replace(".", "/") / first).is_dir() else ""
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_rooms(root, package):
+    """Inside a package as well: rooms import downwards only, and every room has its place in the order."""
+    order, folder = ROOMS[package], root / package.replace(".", "/")
+    assert {p.name for p in folder.iterdir() if (p / "__init__.py").exists()} == set(order) - {""}
+    for path in sorted(folder.rglob("*.py")):
+        own = room_of(".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"), package, root)
+        for name, _ in imports(path):
+            room = room_of(name, package, root)
+            assert room is None or order.index(own) <= order.index(room), f"{path.relative_to(root)} imports {name}"
+
+
+def test_what_worlds_in_space_share_knows_none_of_them(root):
+    """Cameras, meshes, renderers and Bullet are lent to every world; the meshes of an arena are handed in."""
+    for place in ROBOTLESS:
+        for path in [root / place] if place.endswith(".py") else sorted((root / place).rglob("*.py")):
+            assert not [name for name, _ in imports(path) if name.startswith(("envs.trifinger", "envs.voe"))], path
 
 
 def test_nobody_imports_train(root):

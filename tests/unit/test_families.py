@@ -6,9 +6,9 @@ import pytest
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.layout import in_columns, scattered  # noqa: E402
-from envs.trifinger.robot import RAISED  # noqa: E402
-from envs.trifinger.state import CUBE, GOAL, STATIC, of_type, same  # noqa: E402
+from envs.trifinger.robot.robot import RAISED  # noqa: E402
+from envs.trifinger.scene.state import CUBE, GOAL, STATIC, of_type, same  # noqa: E402
+from envs.trifinger.tasks.layout import in_columns, scattered  # noqa: E402
 
 FAMILIES = ("towers", "stacked_blocks", "creative_stacked_blocks", "general")
 

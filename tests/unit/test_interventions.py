@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.interventions import applied  # noqa: E402
-from envs.trifinger.state import same  # noqa: E402
+from envs.trifinger.interventions.interventions import applied  # noqa: E402
+from envs.trifinger.scene.state import same  # noqa: E402
+from envs.trifinger.scene.variables import as_json, scene_variables  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
-from envs.trifinger.variables import as_json, scene_variables  # noqa: E402
 
 
 @pytest.fixture

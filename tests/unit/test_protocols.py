@@ -14,7 +14,8 @@ from omegaconf import OmegaConf
 
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
-from envs.trifinger import curriculum, make  # noqa: E402
+from envs.trifinger import make  # noqa: E402
+from envs.trifinger.interventions import curriculum  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 from eval import protocols  # noqa: E402
 from eval.policies import load_policy  # noqa: E402

@@ -9,7 +9,7 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
 
 from envs.problem import Problem
-from eval.runs import config_hash, differences, freeze, load_config, load_run
+from eval.runs import AGENT, config_hash, differences, freeze, load_config, load_run
 from eval.score import CONFIGS, _splits_of_today
 from eval.trusted import MOVED
 from train.run_folder import check_world, choose_folder
@@ -61,6 +61,21 @@ def test_names_of_before_lead_to_the_classes_of_today(asked, compose, tmp_path):
     before = load_config(tmp_path)
     assert before == now and differences(before, now) is None and config_hash(before) == config_hash(now)
     instantiate(before.model.module)
+
+
+def test_names_of_before_lead_to_the_curricula_of_today(compose, tmp_path):
+    """The same for an agent, whose config names the turns of its curriculum and who acts in them."""
+    pytest.importorskip("stable_baselines3")
+    pytest.importorskip("pybullet")
+    now = freeze(compose("manipulation", "curriculum='2'"))
+    text = OmegaConf.to_yaml(now)
+    for room in ("curriculum", "actors"):
+        assert f"envs.trifinger.interventions.{room}." in text
+        text = text.replace(f"envs.trifinger.interventions.{room}.", f"envs.trifinger.{room}.")
+    (tmp_path / "config.yaml").write_text(text)
+    before = load_config(tmp_path, AGENT)
+    assert before == now
+    instantiate(before.curriculum.turns[0])
 
 
 def test_no_name_of_before_stands_in_our_configs(root):

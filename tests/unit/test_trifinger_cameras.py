@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
-from envs.trifinger.cameras import LEGACY_VIEWS, VIEWS  # noqa: E402
+from envs.trifinger.scene.views import LEGACY_VIEWS, VIEWS  # noqa: E402
 
 # World -> camera of CausalWorld 1.2, turned upright: its cameras hang upside down and its pictures are flipped back.
 UPRIGHT = [

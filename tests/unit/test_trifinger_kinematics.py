@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pinocchio")
-from envs.trifinger.kinematics import Kinematics  # noqa: E402
-from envs.trifinger.robot import REST  # noqa: E402
+from envs.trifinger.robot.kinematics import Kinematics  # noqa: E402
+from envs.trifinger.robot.robot import REST  # noqa: E402
 
 
 @pytest.mark.parametrize("model", ["edu", "pro"])

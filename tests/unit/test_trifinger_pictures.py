@@ -9,26 +9,28 @@ import pytest
 
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
-from envs.trifinger import make, rendering  # noqa: E402
-from envs.trifinger.cameras import VIEWS, Camera  # noqa: E402
-from envs.trifinger.drawing import FIRST_BLOCK, FIRST_GOAL, ROBOT_SEGMENT, Drawing  # noqa: E402
-from envs.trifinger.render_bullet import BulletRenderer  # noqa: E402
-from envs.trifinger.render_gl import GLRenderer  # noqa: E402
-from envs.trifinger.state import arena, block, goal  # noqa: E402
+from envs.rendering import open as opening  # noqa: E402
+from envs.rendering.cameras import Camera  # noqa: E402
+from envs.rendering.opengl import GLRenderer  # noqa: E402
+from envs.rendering.tiny import BulletRenderer  # noqa: E402
+from envs.trifinger import make  # noqa: E402
+from envs.trifinger.scene.drawing import FIRST_BLOCK, FIRST_GOAL, MESHES, ROBOT_SEGMENT, Drawing  # noqa: E402
+from envs.trifinger.scene.state import arena, block, goal  # noqa: E402
+from envs.trifinger.scene.views import VIEWS  # noqa: E402
 
 ABOVE = Camera((0.0, 0.0, 0.3), (0.0, 0.0, 0.0), fov=60, height=96, width=96)
 
 
 def gl():
     try:
-        return GLRenderer()
+        return GLRenderer(MESHES)
     except Exception as error:
         pytest.skip(f"no OpenGL here: {error}")
 
 
 @pytest.fixture(params=["moderngl", "bullet"])
 def renderer(request):
-    renderer = gl() if request.param == "moderngl" else BulletRenderer()
+    renderer = gl() if request.param == "moderngl" else BulletRenderer(MESHES)
     yield renderer
     renderer.close()
 
@@ -62,7 +64,7 @@ def test_a_camera_above_sees_the_block_where_it_is(renderer, state):
 
 def test_renderers_agree(state):
     """Same masks of robot and block in every view."""
-    one, other = gl(), BulletRenderer()
+    one, other = gl(), BulletRenderer(MESHES)
     parts = Drawing().scene(state)
     masks = [renderer.draw(parts, VIEWS).segments() for renderer in (one, other)]
     for segment, least in ((ROBOT_SEGMENT, 0.93), (FIRST_BLOCK, 0.85)):
@@ -140,18 +142,18 @@ def test_render_and_views():
 
 
 def test_without_opengl_it_says_so_once(monkeypatch, capsys):
-    def fails():
+    def fails(meshes):
         raise RuntimeError("no EGL display")
 
-    monkeypatch.setattr(rendering, "GLRenderer", fails)
-    monkeypatch.setattr(rendering, "_said", set())
-    assert [rendering.open_renderer().name for _ in range(2)] == ["bullet", "bullet"]
+    monkeypatch.setattr(opening, "GLRenderer", fails)
+    monkeypatch.setattr(opening, "_said", set())
+    assert [opening.open_renderer(MESHES).name for _ in range(2)] == ["bullet", "bullet"]
     said = capsys.readouterr().err
     assert said.count("OpenGL cannot be had (no EGL display)") == 1
     with pytest.raises(Problem, match="install libegl1 and libgl1-mesa-dri, or use bullet"):
-        rendering.open_renderer("moderngl")
+        opening.open_renderer(MESHES, "moderngl")
     with pytest.raises(Problem, match="did you mean 'bullet'"):
-        rendering.open_renderer("bulet")
+        opening.open_renderer(MESHES, "bulet")
 
 
 def test_a_forked_child_of_a_process_that_drew_does_not_hang(root):

@@ -10,10 +10,10 @@ pytest.importorskip("pybullet")
 from envs.episodes import EpisodeFile, _checksum  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.actors import RandomActor  # noqa: E402
-from envs.trifinger.cameras import VIEWS  # noqa: E402
-from envs.trifinger.curriculum import Curriculum, Turn  # noqa: E402
+from envs.trifinger.interventions.actors import RandomActor  # noqa: E402
+from envs.trifinger.interventions.curriculum import Curriculum, Turn  # noqa: E402
 from envs.trifinger.record import record, replay  # noqa: E402
+from envs.trifinger.scene.views import VIEWS  # noqa: E402
 
 
 def random_policy(seed=0):

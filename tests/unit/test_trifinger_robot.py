@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip("pybullet")
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.robot import REST  # noqa: E402
-from envs.trifinger.state import arena, block  # noqa: E402
-from envs.trifinger.world import DYNAMICS, World  # noqa: E402
+from envs.trifinger.robot.robot import REST  # noqa: E402
+from envs.trifinger.scene.simulation import DYNAMICS, World  # noqa: E402
+from envs.trifinger.scene.state import arena, block  # noqa: E402
 
 
 def dynamics_of(world, links):

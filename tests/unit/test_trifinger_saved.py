@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.actions import MODES  # noqa: E402
+from envs.trifinger.robot.actions import MODES  # noqa: E402
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
+from envs.rotations import to_quaternion  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.actors import GoalActor, RandomActor  # noqa: E402
-from envs.trifinger.curriculum import intervene  # noqa: E402
-from envs.trifinger.geometry import to_quaternion  # noqa: E402
+from envs.trifinger.interventions.actors import GoalActor, RandomActor  # noqa: E402
+from envs.trifinger.interventions.curriculum import intervene  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 
 

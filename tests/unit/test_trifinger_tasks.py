@@ -8,8 +8,8 @@ pytest.importorskip("pybullet")
 import envs  # noqa: E402, F401  registers the ids
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.actors import GoalActor  # noqa: E402
-from envs.trifinger.state import CUBE, GOAL, STATIC, of_type  # noqa: E402
+from envs.trifinger.interventions.actors import GoalActor  # noqa: E402
+from envs.trifinger.scene.state import CUBE, GOAL, STATIC, of_type  # noqa: E402
 
 
 @pytest.fixture

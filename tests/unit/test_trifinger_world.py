@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
-from envs.trifinger.kinematics import Kinematics  # noqa: E402
-from envs.trifinger.robot import FLOOR, RAISED, REST  # noqa: E402
-from envs.trifinger.state import arena, block, copied, same  # noqa: E402
-from envs.trifinger.world import World  # noqa: E402
+from envs.trifinger.robot.kinematics import Kinematics  # noqa: E402
+from envs.trifinger.robot.robot import FLOOR, RAISED, REST  # noqa: E402
+from envs.trifinger.scene.simulation import World  # noqa: E402
+from envs.trifinger.scene.state import arena, block, copied, same  # noqa: E402
 
 REST_TIPS = [[-0.0595, 0.1586, 0.0559], [0.1671, -0.0278, 0.0559], [-0.1077, -0.1308, 0.0559]]  # reference section 2
 PUSH = REST - [0, 0.3, 0.3] * 3
@@ -164,7 +164,7 @@ def test_an_engine_started_anew_is_the_same_world(world, monkeypatch):
     first = what_follows(world, 0)
     build, built = World._build, []
     monkeypatch.setattr(World, "_build", lambda self: built.append(1) or build(self))
-    monkeypatch.setattr("envs.trifinger.world._SHAPES", 3)
+    monkeypatch.setattr("envs.trifinger.scene.simulation._SHAPES", 3)
     for i in range(9):
         state = scene(world)
         state["tool_block"]["size"] = np.full(3, 0.05 + 0.001 * i)

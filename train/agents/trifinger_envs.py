@@ -6,7 +6,7 @@ from omegaconf import DictConfig
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnvWrapper
 
 from envs.trifinger import make
-from envs.trifinger.curriculum import Curriculum
+from envs.trifinger.interventions.curriculum import Curriculum
 from envs.workers import die_with_parent
 from eval.protocol_book import made_with
 

@@ -3,12 +3,11 @@
 import numpy as np
 
 from envs.problem import Problem
-from envs.trifinger.geometry import to_quaternion
-from envs.trifinger.robot import RAISED
-from envs.trifinger.state import CUBE, GOAL, STATIC, State, block, goal, of_type
+from envs.rotations import to_quaternion
+from envs.trifinger.robot.robot import RAISED
+from envs.trifinger.scene.state import CUBE, GOAL, STATIC, State, block, goal, of_type
+from envs.trifinger.scene.variables import Variable
 from envs.trifinger.tasks.task import BLOCK, STILL, Changes, Task, drawn, spaceless
-from envs.trifinger.variables import Variable
-
 
 APART = {"blocks_mass", "number_of_obstacles"}  # variables of families that leave the blocks where they are
 

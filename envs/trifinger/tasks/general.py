@@ -3,14 +3,14 @@
 import numpy as np
 
 from envs.problem import Problem
-from envs.trifinger.geometry import to_quaternion
-from envs.trifinger.layout import in_columns, scattered
-from envs.trifinger.robot import RAISED
-from envs.trifinger.state import State, arena, block
+from envs.rotations import to_quaternion
+from envs.trifinger.robot.robot import RAISED
+from envs.trifinger.scene.simulation import World
+from envs.trifinger.scene.state import State, arena, block
+from envs.trifinger.scene.variables import ARENA_HIGH, variable
 from envs.trifinger.tasks.family import Family, tools_and_goals
+from envs.trifinger.tasks.layout import in_columns, scattered
 from envs.trifinger.tasks.task import Task
-from envs.trifinger.variables import ARENA_HIGH, variable
-from envs.trifinger.world import World
 
 _TRIES = 20
 _FALL = 200  # time steps of a fall, .8 seconds

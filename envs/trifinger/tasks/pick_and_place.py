@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.trifinger.state import State, block, goal, obstacle
+from envs.trifinger.scene.state import State, block, goal, obstacle
 from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, grounded, same_size
 
 _LIFT = 0.15  # metres: how high the block should go while the wall is between it and the goal

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.trifinger.state import State, block, goal
+from envs.trifinger.scene.state import State, block, goal
 from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, grounded, on_floor, same_size
 
 _HEIGHT = {"a": (0.08, 0.20), "b": (0.20, 0.25)}  # metres of the goal

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from envs.trifinger.geometry import from_cylindrical
-from envs.trifinger.robot import FINGERS
-from envs.trifinger.state import STATIC, State, goal, obstacle, of_type
+from envs.rotations import from_cylindrical
+from envs.trifinger.robot.robot import FINGERS
+from envs.trifinger.scene.state import STATIC, State, goal, obstacle, of_type
+from envs.trifinger.scene.variables import ARENA_HIGH, ARENA_LOW, Variable, variable
 from envs.trifinger.tasks.task import STILL, Changes, Moment, Task, by_area, drawn
-from envs.trifinger.variables import ARENA_HIGH, ARENA_LOW, Variable, variable
 
 _GOALS = tuple(f"goal_{finger}" for finger in FINGERS)
 _NEAR, _FAR = 0.01, 0.03  # metres of mean error: all is won, nothing is

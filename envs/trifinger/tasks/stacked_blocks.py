@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from envs.trifinger.layout import in_columns, scattered
-from envs.trifinger.state import State, obstacle
+from envs.trifinger.scene.state import State, obstacle
+from envs.trifinger.scene.variables import ARENA_HIGH, ARENA_LOW, variable
 from envs.trifinger.tasks.family import Family, tools_and_goals
-from envs.trifinger.variables import ARENA_HIGH, ARENA_LOW, variable
+from envs.trifinger.tasks.layout import in_columns, scattered
 
 _SHIFT = 0.005  # metres by which levels of the default wall are off, left and right in turn
 _SPLITS = 3  # times that wide blocks are offered to be halved

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from envs.trifinger.geometry import from_cylindrical, to_cylindrical, to_quaternion, to_turn
-from envs.trifinger.state import State, block, goal
+from envs.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
+from envs.trifinger.scene.state import State, block, goal
+from envs.trifinger.scene.variables import variable
 from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, spaceless
-from envs.trifinger.variables import variable
 
 _EDGE = 0.065  # metres
 _GOALS = ("goal_block_1", "goal_block_2")  # from below

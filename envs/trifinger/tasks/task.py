@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from envs.trifinger.box_overlap import overlap
-from envs.trifinger.geometry import angle_between
-from envs.trifinger.robot import REST
-from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, boxes, of_type
-from envs.trifinger.variables import Variable, scene_variables
+from envs.rotations import angle_between
+from envs.trifinger.robot.robot import REST
+from envs.trifinger.scene.overlap import overlap
+from envs.trifinger.scene.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, boxes, of_type
+from envs.trifinger.scene.variables import Variable, scene_variables
 
 Changes = dict[str, np.ndarray]  # path of a variable -> value
 BLOCK = ("type", "size", "cartesian_position", "orientation", "linear_velocity", "angular_velocity")

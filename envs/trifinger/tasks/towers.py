@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from envs.trifinger.layout import in_columns
-from envs.trifinger.state import State
+from envs.trifinger.scene.state import State
+from envs.trifinger.scene.variables import variable
 from envs.trifinger.tasks.family import Family, tools_and_goals
-from envs.trifinger.variables import variable
+from envs.trifinger.tasks.layout import in_columns
 
 
 class Towers(Family):

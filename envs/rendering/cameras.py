@@ -1,4 +1,4 @@
-"""Cameras: where from, where to, how wide. Three stand around the arena as in CausalWorld (reference section 4)."""
+"""Cameras: where from, where to, how wide."""
 
 from dataclasses import dataclass, replace
 
@@ -49,13 +49,3 @@ class Camera:
     def metres(self, depth: np.ndarray) -> np.ndarray:
         """A depth buffer in [0, 1] -> distance along the view axis in metres."""
         return self.near * self.far / (self.far - depth * (self.far - self.near))
-
-
-VIEWS = (  # the reference's eyes, and the table points that they look at
-    Camera((0.2496, 0.2458, 0.58), (-0.048, -0.029, 0.0)),
-    Camera((0.0047, -0.2834, 0.58), (0.0, 0.032, 0.0)),
-    Camera((-0.2470, 0.2513, 0.50), (0.023, -0.027, 0.0)),
-)
-FILM = Camera((0.0, -0.30, 0.52), (0.0, 0.0, 0.0), fov=60.0, height=240, width=320)  # of render()
-_ROLLS = 0.67, -2.04, 1.31  # of CausalWorld's cameras; ours stand level
-LEGACY_VIEWS = tuple(replace(view, mirrored=True, roll=roll) for view, roll in zip(VIEWS, _ROLLS))  # as CausalWorld shows them

@@ -3,8 +3,8 @@
 import numpy as np
 
 from envs.problem import Problem
-from envs.trifinger.variables import ARENA_HIGH
-from envs.trifinger.world import WALL_RADIUS
+from envs.trifinger.scene.simulation import WALL_RADIUS
+from envs.trifinger.scene.variables import ARENA_HIGH
 
 _SPACE = 0.005  # between neighbours
 

@@ -6,15 +6,15 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial import cKDTree
 
-from envs.trifinger import lacking
+from envs.problem import lacking
 
 try:
     import pinocchio
 except ModuleNotFoundError as error:
     raise lacking(error.name) from error
 
-from envs.trifinger.robot import FLOOR, REST
-from envs.trifinger.urdf import urdf_file
+from envs.trifinger.robot.robot import FLOOR, REST
+from envs.trifinger.robot.urdf import urdf_file
 
 _TOLERANCE = 1e-4  # metres
 _STEPS = 40  # of Newton's method, damped; about ten are usual

@@ -4,13 +4,14 @@ All parts are one list of triangles, so that a view is one call; all views are d
 """
 
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
 
-from envs.trifinger.cameras import Camera
-from envs.trifinger.drawing import FLOOR_SEGMENT, WALL_SEGMENT, Part, triangles
+from envs.rendering.cameras import Camera
+from envs.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, triangles
 
 _SHADOW = 512  # pixels of the shadow map, each side
 LIGHT = np.array([0.35, -0.25, 1.0])  # direction to the light
@@ -64,11 +65,14 @@ void main() { gl_Position = light * vec4(position, 1.0); }
 
 
 class GLRenderer:
-    """Pictures of lists of parts. Raises where no OpenGL can be had; `open_renderer` falls back then."""
+    """Pictures of lists of parts. Raises where no OpenGL can be had; `open_renderer` falls back then.
+
+    meshes: of shapes that are a world's own, as `triangles` reads them.
+    """
 
     name = "moderngl"
 
-    def __init__(self) -> None:
+    def __init__(self, meshes: Mapping[str, np.ndarray]) -> None:
         import moderngl  # here: importing it where there is no GL library fails
 
         if find_spec("triton") is not None:  # of torch
@@ -91,6 +95,7 @@ class GLRenderer:
                 program["light"].write(light)
             self._program["to_light"].value = tuple(LIGHT / np.linalg.norm(LIGHT))
             self._program["shadow"].value = 0
+        self._meshes = meshes
         self._frames: dict[tuple[int, int], tuple] = {}
         self._scenes: dict[tuple[str, ...], _Scene] = {}
 
@@ -135,7 +140,7 @@ class GLRenderer:
 
     def _scene(self, shapes: tuple[str, ...]) -> "_Scene":
         if shapes not in self._scenes:
-            self._scenes[shapes] = _Scene(self._gl, shapes, self._program, self._shadow_program)
+            self._scenes[shapes] = _Scene(self._gl, shapes, self._meshes, self._program, self._shadow_program)
         return self._scenes[shapes]
 
     def close(self) -> None:
@@ -150,10 +155,10 @@ def _turn(part: Part) -> int:
 class _Scene:
     """The triangles of a list of shapes, moved to their places here: a few thousand corners are nothing to numpy."""
 
-    def __init__(self, gl, shapes: tuple[str, ...], program, shadow_program) -> None:
+    def __init__(self, gl, shapes: tuple[str, ...], meshes: Mapping[str, np.ndarray], program, shadow_program) -> None:
         corners, order, self._ends = [], [], [0]
         for shape in shapes:
-            corner, at = np.unique(triangles(shape).reshape(-1, 3).astype("f4"), axis=0, return_inverse=True)
+            corner, at = np.unique(triangles(shape, meshes).reshape(-1, 3).astype("f4"), axis=0, return_inverse=True)
             order.append(at.ravel() + sum(map(len, corners)))
             corners.append(corner)
             self._ends.append(self._ends[-1] + at.size)
@@ -205,5 +210,5 @@ class Pictures:
         return np.stack([camera.metres(view) for camera, view in zip(self._cameras, raw)])
 
     def segments(self) -> np.ndarray:
-        """(views, H, W) uint8, numbers of `drawing`"""
+        """(views, H, W) uint8, numbers of the parts"""
         return self._views("u1", 1, attachment=1, dtype="u1")[..., 0]

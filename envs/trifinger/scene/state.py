@@ -13,7 +13,7 @@ in CausalWorld. `cylindrical_position` and `euler_orientation` are other names o
 
 import numpy as np
 
-from envs.trifinger.robot import LINKS, REST
+from envs.trifinger.robot.robot import LINKS, REST
 
 CUBE, STATIC, GOAL, GOAL_SPHERE = 1, 10, 20, 21  # the reference's ids
 OBJECTS = (CUBE, STATIC, GOAL, GOAL_SPHERE)

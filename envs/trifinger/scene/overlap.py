@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from envs.problem import Problem, nearest
+from envs.rotations import rotation
 
 _TOUCH = 1e-10  # metres: nearer to a plane counts as on it
 _FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))  # corners x, y, z by bits 4, 2, 1
@@ -52,17 +53,6 @@ def _near(blocks: np.ndarray, goals: np.ndarray) -> list[list[int]]:
         return [[i, j] for i in range(len(blocks)) for j in range(len(goals))]
     reach = np.linalg.norm(blocks[:, None, 7:], axis=-1) + np.linalg.norm(goals[None, :, 7:], axis=-1)
     return np.argwhere(2 * np.linalg.norm(blocks[:, None, :3] - goals[None, :, :3], axis=-1) < reach).tolist()
-
-
-def rotation(quaternion) -> np.ndarray:
-    """xyzw of any length but 0 -> (3, 3); columns are the body's axes."""
-    x, y, z, w = quaternion
-    s = 2.0 / (x * x + y * y + z * z + w * w)
-    return np.array([
-        [1 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
-        [s * (x * y + z * w), 1 - s * (x * x + z * z), s * (y * z - x * w)],
-        [s * (x * z - y * w), s * (y * z + x * w), 1 - s * (x * x + y * y)],
-    ])  # fmt: skip
 
 
 def hull(boxes: np.ndarray) -> np.ndarray:

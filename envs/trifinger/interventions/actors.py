@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger.interventions import applied
-from envs.trifinger.state import CUBE, GOAL, STATIC, of_type
+from envs.trifinger.interventions.interventions import applied
+from envs.trifinger.scene.state import CUBE, GOAL, STATIC, of_type
+from envs.trifinger.scene.variables import Variable
 from envs.trifinger.tasks.task import Changes, by_area, drawn
-from envs.trifinger.variables import Variable
 
 _PLACES = ("cylindrical_position", "euler_orientation")
 

@@ -5,7 +5,7 @@ Joints and tips go finger by finger (0, 120, 240 in the URDF; 60, 120, 300 in th
 
 import numpy as np
 
-from envs.trifinger.urdf import urdf_file
+from envs.trifinger.robot.urdf import urdf_file
 
 FINGERS = (60, 120, 300)  # as variables name them
 LINKS = tuple(f"robot_finger_{finger}_link_{link}" for finger in FINGERS for link in range(4))  # 0 is the fixed base

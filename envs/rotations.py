@@ -29,6 +29,17 @@ def to_turn(quaternion: np.ndarray) -> np.ndarray:
     return Rotation.from_quat(quaternion).as_rotvec()
 
 
+def rotation(quaternion) -> np.ndarray:
+    """xyzw of any length but 0 -> (3, 3); columns are the body's axes."""
+    x, y, z, w = quaternion
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    return np.array([
+        [1 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
+        [s * (x * y + z * w), 1 - s * (x * x + z * z), s * (y * z - x * w)],
+        [s * (x * z - y * w), s * (y * z + x * w), 1 - s * (x * x + y * y)],
+    ])  # fmt: skip
+
+
 def angle_between(a: np.ndarray, b: np.ndarray) -> float:
     """Radians in [0, pi] that turn one orientation (xyzw) into the other; q and -q are the same."""
     a, b = a.tolist(), b.tolist()  # of four numbers plain floats are the faster

@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger.robot import JOINTS_HIGH, JOINTS_LOW, MAX_TORQUE, TIPS_HIGH, TIPS_LOW
+from envs.trifinger.robot.robot import JOINTS_HIGH, JOINTS_LOW, MAX_TORQUE, TIPS_HIGH, TIPS_LOW
 
 LIMITS = {  # what nine numbers mean -> lowest, highest (radians; newton metres; metres, z from the floor)
     "joint_positions": (JOINTS_LOW, JOINTS_HIGH),

@@ -1,35 +1,22 @@
-"""Pictures of a state: OpenGL where it is to be had, Bullet's renderer elsewhere; views of the goal drawn once."""
+"""Pictures of a state, by three cameras around the arena as in CausalWorld (reference section 4); views of the goal drawn once."""
 
-import sys
+from dataclasses import replace
 
 import numpy as np
 
-from envs.problem import Problem, nearest
-from envs.trifinger.cameras import FILM, Camera
-from envs.trifinger.drawing import Drawing
-from envs.trifinger.render_bullet import BulletRenderer
-from envs.trifinger.render_gl import GLRenderer
-from envs.trifinger.state import GOAL, GOAL_SPHERE, State, of_type
+from envs.rendering.cameras import Camera
+from envs.rendering.open import open_renderer
+from envs.trifinger.scene.drawing import MESHES, Drawing
+from envs.trifinger.scene.state import GOAL, GOAL_SPHERE, State, of_type
 
-RENDERERS = ("auto", "moderngl", "bullet")
-_said: set[str] = set()
-
-
-def open_renderer(kind: str = "auto") -> GLRenderer | BulletRenderer:
-    """auto: OpenGL, or Bullet with one sentence about it on stderr, once for each process."""
-    if kind not in RENDERERS:
-        raise Problem(f"there is no renderer '{kind}': {nearest(str(kind), RENDERERS)}")
-    if kind != "bullet":
-        try:
-            return GLRenderer()
-        except Exception as error:  # moderngl and the GL loader raise what they like
-            why = " ".join(str(error).split()) or type(error).__name__
-            if kind == "moderngl":
-                raise Problem(f"OpenGL cannot be had: {why}; install libegl1 and libgl1-mesa-dri, or use bullet") from error
-            if why not in _said:
-                _said.add(why)
-                print(f"OpenGL cannot be had ({why}): drawing with Bullet's renderer, which is slower", file=sys.stderr)
-    return BulletRenderer()
+VIEWS = (  # the reference's eyes, and the table points that they look at
+    Camera((0.2496, 0.2458, 0.58), (-0.048, -0.029, 0.0)),
+    Camera((0.0047, -0.2834, 0.58), (0.0, 0.032, 0.0)),
+    Camera((-0.2470, 0.2513, 0.50), (0.023, -0.027, 0.0)),
+)
+FILM = Camera((0.0, -0.30, 0.52), (0.0, 0.0, 0.0), fov=60.0, height=240, width=320)  # of render()
+_ROLLS = 0.67, -2.04, 1.31  # of CausalWorld's cameras; ours stand level
+LEGACY_VIEWS = tuple(replace(view, mirrored=True, roll=roll) for view, roll in zip(VIEWS, _ROLLS))  # as CausalWorld shows them
 
 
 class Views:
@@ -41,7 +28,7 @@ class Views:
 
     def _draw(self, parts, cameras):
         if self._renderer is None:
-            self._renderer = open_renderer(self._kind)
+            self._renderer = open_renderer(MESHES, self._kind)
         return self._renderer.draw(parts, cameras)
 
     def now(self, state: State, cameras: tuple[Camera, ...]) -> np.ndarray:

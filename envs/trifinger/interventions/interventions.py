@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger.feasibility import SLACK, Feasibility, short
-from envs.trifinger.geometry import from_cylindrical, to_cylindrical, to_quaternion, to_turn
-from envs.trifinger.state import State
+from envs.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
+from envs.trifinger.interventions.feasibility import SLACK, Feasibility, short
+from envs.trifinger.scene.state import State
+from envs.trifinger.scene.variables import Range, Variable
 from envs.trifinger.tasks.family import APART
 from envs.trifinger.tasks.task import Changes, Task
-from envs.trifinger.variables import Range, Variable
 
 _LAYOUTS = 5
 _OTHER_NAMES = {"cylindrical_position": "cartesian_position", "euler_orientation": "orientation"}

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from envs.trifinger import lacking
+from envs.problem import lacking
 
 
 @contextmanager

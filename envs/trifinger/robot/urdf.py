@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from envs.problem import Problem, nearest
-from envs.trifinger import lacking
-from envs.trifinger.hulls import hull_obj
+from envs.problem import Problem, lacking, nearest
+from envs.trifinger.robot.hulls import hull_obj
 
 # Capsules in place of collision meshes: link -> axis, ends along it, the other two coordinates, radius (metres, in the
 # frame of the mesh). Read off the meshes' cross-sections; ends and tips agree within a millimetre.

@@ -4,73 +4,38 @@ Segments: 0 nothing, 1 floor, 2 wall, 3 robot, 10 + i the i-th block or obstacle
 """
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
-import fast_simplification
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from envs.trifinger.box_overlap import rotation
-from envs.trifinger.hulls import read_stl
-from envs.trifinger.kinematics import Kinematics
-from envs.trifinger.robot import FINGERS, FLOOR, JOINTS_LOW
-from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, of_type
-from envs.trifinger.urdf import urdf_file
-from envs.trifinger.world import WALL_HEIGHT, WALL_RADIUS
+from envs.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, quads
+from envs.rotations import rotation
+from envs.trifinger.robot.kinematics import Kinematics
+from envs.trifinger.robot.robot import FINGERS, FLOOR, JOINTS_LOW
+from envs.trifinger.robot.urdf import urdf_file
+from envs.trifinger.scene.simulation import WALL_HEIGHT, WALL_RADIUS
+from envs.trifinger.scene.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, of_type
 
-FLOOR_SEGMENT, WALL_SEGMENT, ROBOT_SEGMENT, FIRST_BLOCK, FIRST_GOAL = 1, 2, 3, 10, 100
-_TRIANGLES = 200  # of a mesh as drawn: at the 5 mm of a pixel more are not to be seen
+ROBOT_SEGMENT, FIRST_BLOCK, FIRST_GOAL = 3, 10, 100
 _PART_OF_LINK = {"base": 0, "upper": 1, "middle": 2, "lower": 3, "tip": 3}
 
 
-@dataclass(frozen=True)
-class Part:
-    """shape: a name of `triangles`; pose (4, 4) carries its size; color (3,) in [0, 1]; alpha < 1 is drawn last."""
-
-    shape: str
-    pose: np.ndarray
-    color: np.ndarray
-    segment: int
-    alpha: float = 1.0
+def _floor() -> np.ndarray:
+    square = np.array([[-0.355, -0.38, 0], [0.355, -0.38, 0], [0.355, 0.38, 0], [-0.355, 0.38, 0]])
+    return np.stack([square[:3], square[[0, 2, 3]]])
 
 
-@lru_cache
-def triangles(shape: str) -> np.ndarray:
-    """Corners of a shape's triangles, (n, 3, 3), counter-clockwise seen from outside: box and sphere of size 1, floor, wall, or
-    the path of an STL file."""
-    if shape == "box":
-        square = np.array([[-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, -1, 1], [1, 1, 1], [-1, 1, 1]]) / 2
-        turns = [
-            np.eye(3),
-            np.diag([1, -1, -1]),
-            *(np.roll(np.eye(3), k, 0) @ np.diag(s) for k in (1, 2) for s in ((1, 1, 1), (1, -1, -1))),
-        ]
-        return np.concatenate([square @ turn.T for turn in turns]).reshape(-1, 3, 3)
-    if shape == "sphere":
-        u, v = np.meshgrid(np.linspace(0, 2 * np.pi, 17), np.linspace(0, np.pi, 9), indexing="ij")
-        grid = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)], -1) / 2
-        return _quads(grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1])
-    if shape == "floor":
-        square = np.array([[-0.355, -0.38, 0], [0.355, -0.38, 0], [0.355, 0.38, 0], [-0.355, 0.38, 0]])
-        return np.stack([square[:3], square[[0, 2, 3]]])
-    if shape == "wall":
-        angle = np.linspace(0, 2 * np.pi, 49)
-        ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], -1)
-        inner, outer, up = ring * WALL_RADIUS, ring * (WALL_RADIUS + 0.003), np.array([0, 0, WALL_HEIGHT])
-        inside = _quads(inner[1:], inner[:-1], inner[:-1] + up, inner[1:] + up)
-        rim = _quads(inner[1:] + up, inner[:-1] + up, outer[:-1] + up, outer[1:] + up)
-        return np.concatenate([inside, rim, _quads(outer[:-1], outer[1:], outer[1:] + up, outer[:-1] + up)])
-    corners, faces = np.unique(read_stl(Path(shape)).astype("f4").reshape(-1, 3), axis=0, return_inverse=True)
-    faces = faces.reshape(-1, 3)
-    if len(faces) > _TRIANGLES:
-        corners, faces = fast_simplification.simplify(corners, faces.astype("i4"), target_count=_TRIANGLES)
-    return corners[faces].astype(float)
+def _wall() -> np.ndarray:
+    angle = np.linspace(0, 2 * np.pi, 49)
+    ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], -1)
+    inner, outer, up = ring * WALL_RADIUS, ring * (WALL_RADIUS + 0.003), np.array([0, 0, WALL_HEIGHT])
+    inside = quads(inner[1:], inner[:-1], inner[:-1] + up, inner[1:] + up)
+    rim = quads(inner[1:] + up, inner[:-1] + up, outer[:-1] + up, outer[1:] + up)
+    return np.concatenate([inside, rim, quads(outer[:-1], outer[1:], outer[1:] + up, outer[:-1] + up)])
 
 
-def _quads(a, b, c, d) -> np.ndarray:
-    return np.stack([np.stack([a, b, c], -2), np.stack([a, c, d], -2)]).reshape(-1, 3, 3)
+MESHES = {"floor": _floor(), "wall": _wall()}  # triangles (n, 3, 3) of the arena, as renderers are handed them
 
 
 @lru_cache

@@ -1,12 +1,14 @@
-"""Bullet's own renderer (TinyRenderer, on the CPU): slow, and there wherever the simulation runs. As `render_gl`."""
+"""Bullet's own renderer (TinyRenderer, on the CPU): slow, and there wherever the simulation runs. As `opengl`."""
+
+from collections.abc import Mapping
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from envs.trifinger.bullet import new_client
-from envs.trifinger.cameras import Camera
-from envs.trifinger.drawing import Part, triangles
-from envs.trifinger.render_gl import LIGHT
+from envs.bullet import new_client
+from envs.rendering.cameras import Camera
+from envs.rendering.opengl import LIGHT
+from envs.rendering.parts import Part, triangles
 
 
 class BulletRenderer:
@@ -14,13 +16,13 @@ class BulletRenderer:
 
     name = "bullet"
 
-    def __init__(self) -> None:
-        self._bullet = new_client()
+    def __init__(self, meshes: Mapping[str, np.ndarray]) -> None:
+        self._bullet, self._meshes = new_client(), meshes
         self._bodies: list[int] = []
         self._built: list[tuple] = []
 
     def _body(self, shape: str, size: np.ndarray) -> int:
-        faces = triangles(shape) * size
+        faces = triangles(shape, self._meshes) * size
         normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
         normals = np.repeat(normals / np.linalg.norm(normals, axis=1, keepdims=True), 3, axis=0)
         visual = self._bullet.createVisualShape(
@@ -57,7 +59,7 @@ class BulletRenderer:
 
 
 class Pictures:
-    """As those of `render_gl`."""
+    """As those of `opengl`."""
 
     def __init__(self, raw: list, cameras: tuple[Camera, ...], segments: np.ndarray) -> None:
         self._raw, self._cameras, self._segments = raw, cameras, segments

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from envs.problem import Problem
-from envs.trifinger.robot import JOINTS_HIGH, JOINTS_LOW, TIPS_HIGH, TIPS_LOW
-from envs.trifinger.state import State
+from envs.trifinger.robot.robot import JOINTS_HIGH, JOINTS_LOW, TIPS_HIGH, TIPS_LOW
+from envs.trifinger.scene.state import State
 
 _ROBOT = {  # feature -> length, low, high
     "joint_positions": (9, JOINTS_LOW, JOINTS_HIGH),

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger.robot import JOINTS_HIGH, JOINTS_LOW, LINKS
-from envs.trifinger.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, of_type
+from envs.trifinger.robot.robot import JOINTS_HIGH, JOINTS_LOW, LINKS
+from envs.trifinger.scene.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, of_type
 
 SOURCES = ("code", "paper")
 SPACES = ("a", "b", "ab")

@@ -6,8 +6,8 @@ import gymnasium as gym
 import numpy as np
 
 from envs.problem import Problem
-from envs.trifinger.actors import Actor
-from envs.trifinger.interventions import merged
+from envs.trifinger.interventions.actors import Actor
+from envs.trifinger.interventions.interventions import merged
 
 TRIES = 5  # wishes drawn before an episode goes on without one
 

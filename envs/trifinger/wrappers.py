@@ -1,4 +1,6 @@
-"""GoalDict: observations for goal-conditioned algorithms such as HER, with a reward that can be computed anew."""
+"""Wrappers: goals as a dict for goal-conditioned algorithms such as HER, and actions smoothed as in CausalWorld."""
+
+from collections import deque
 
 import gymnasium as gym
 import numpy as np
@@ -7,7 +9,9 @@ from envs.problem import Problem
 
 
 class GoalDict(gym.Wrapper):
-    """observation: {"observation": as before, "achieved_goal": (10 B,), "desired_goal": (10 G,)}; a row of ten is a box as
+    """Goals beside what is observed, and a reward that can be computed anew.
+
+    observation: {"observation": as before, "achieved_goal": (10 B,), "desired_goal": (10 G,)}; a row of ten is a box as
     `overlap` reads it, reaching has nine numbers, the tips. The env's reward must be fractional or sparse, since dense terms
     need the step before.
     """
@@ -42,3 +46,26 @@ class GoalDict(gym.Wrapper):
         width = base.goals()[0].shape[1]
         fraction = base.task.measure(achieved_goal.reshape(-1, width), desired_goal.reshape(-1, width), base.score)
         return base.dt * base.rewards.of_fraction(fraction)
+
+
+class MovingAverage(gym.ActionWrapper):
+    """What the robot is told is the mean of the last few actions (CausalWorld's moving average).
+
+    window: how many actions are averaged; at the start of an episode, as many as there were.
+    """
+
+    def __init__(self, env: gym.Env, window: int = 8) -> None:
+        if not (isinstance(window, int) and window > 0):
+            raise Problem(f"the window of a moving average must be a whole number from 1 on, got {window!r}")
+        super().__init__(env)
+        self._last: deque[np.ndarray] = deque(maxlen=window)
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None):
+        self._last.clear()
+        return self.env.reset(seed=seed, options=options)
+
+    def action(self, action: np.ndarray) -> np.ndarray:
+        if np.shape(action) != self.action_space.shape or not np.isfinite(action).all():
+            return action  # the environment refuses it with the reason
+        self._last.append(np.asarray(action, float))
+        return np.mean(self._last, axis=0)

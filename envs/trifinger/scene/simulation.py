@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from envs.bullet import new_client
 from envs.problem import Problem, nearest
-from envs.trifinger.bullet import new_client
-from envs.trifinger.robot import FLOOR, LINKS, REST, Robot
-from envs.trifinger.state import CUBE, STATIC, State, copied, of_type
+from envs.trifinger.robot.robot import FLOOR, LINKS, REST, Robot
+from envs.trifinger.scene.state import CUBE, STATIC, State, copied, of_type
 
 TIME_STEP = 1 / 250  # seconds
 WALL_RADIUS, WALL_HEIGHT = 0.242, 0.25  # metres, inner radius of the round wall

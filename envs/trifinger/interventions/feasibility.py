@@ -5,11 +5,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger.box_overlap import box_intersection, rotation
-from envs.trifinger.state import CUBE, GOAL, STATIC, State, boxes, of_type
+from envs.rotations import rotation
+from envs.trifinger.scene.overlap import box_intersection
+from envs.trifinger.scene.simulation import WALL_RADIUS, World
+from envs.trifinger.scene.state import CUBE, GOAL, STATIC, State, boxes, of_type
+from envs.trifinger.scene.variables import ARENA_HIGH, ARENA_LOW
 from envs.trifinger.tasks.task import Changes
-from envs.trifinger.variables import ARENA_HIGH, ARENA_LOW
-from envs.trifinger.world import WALL_RADIUS, World
 
 RULES = ("strict", "legacy")
 DEPTH = 0.002  # metres: deeper contacts are refused

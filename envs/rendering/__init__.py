@@ -1,0 +1,1 @@
+"""Pictures of three-dimensional worlds: cameras, shapes, and two renderers."""

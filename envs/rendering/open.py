@@ -1,0 +1,33 @@
+"""Opening a renderer: OpenGL where it is to be had, Bullet's elsewhere."""
+
+import sys
+from collections.abc import Mapping
+
+import numpy as np
+
+from envs.problem import Problem, nearest
+from envs.rendering.opengl import GLRenderer
+from envs.rendering.tiny import BulletRenderer
+
+RENDERERS = ("auto", "moderngl", "bullet")
+_said: set[str] = set()
+
+
+def open_renderer(meshes: Mapping[str, np.ndarray], kind: str = "auto") -> GLRenderer | BulletRenderer:
+    """auto: OpenGL, or Bullet with one sentence about it on stderr, once for each process.
+
+    meshes: as `triangles` reads them.
+    """
+    if kind not in RENDERERS:
+        raise Problem(f"there is no renderer '{kind}': {nearest(str(kind), RENDERERS)}")
+    if kind != "bullet":
+        try:
+            return GLRenderer(meshes)
+        except Exception as error:  # moderngl and the GL loader raise what they like
+            why = " ".join(str(error).split()) or type(error).__name__
+            if kind == "moderngl":
+                raise Problem(f"OpenGL cannot be had: {why}; install libegl1 and libgl1-mesa-dri, or use bullet") from error
+            if why not in _said:
+                _said.add(why)
+                print(f"OpenGL cannot be had ({why}): drawing with Bullet's renderer, which is slower", file=sys.stderr)
+    return BulletRenderer(meshes)

@@ -1,0 +1,1 @@
+"""Who changes variables, with what, and whether it is possible."""

@@ -1,0 +1,1 @@
+"""The robot: its description, its joints and tips, and what actions mean to it."""

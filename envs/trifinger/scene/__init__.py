@@ -1,0 +1,1 @@
+"""The arena: its state as plain data, its variables, its simulation and its pictures."""
