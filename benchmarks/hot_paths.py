@@ -165,7 +165,8 @@ def training() -> dict:
 
 def planning() -> dict:
     """1000 episodes of 10 steps, 25 actions weighed at each: closed loop, learned distance. Any weights will do."""
-    from eval.planning import LatentSearch, draw_tasks, reach
+    from eval.planning.latent_search import LatentSearch
+    from eval.planning.tasks import draw_tasks, reach
     from models.encoders import SlotEncoder
     from models.goal_distance import SiameseDistance
     from models.transitions.edge import EdgeTransition

@@ -25,7 +25,7 @@ from envs.trifinger import make
 from envs.trifinger.interventions.actors import RandomActor
 from envs.trifinger.robot.robot import REST
 from envs.trifinger.tasks import TASKS
-from eval.protocol_book import protocols_of
+from eval.manipulation.protocols import protocols_of
 from eval.protocols import play
 
 FLOORS = {

@@ -101,7 +101,7 @@ LIMITS = {
     "plan.episodes": ("a whole number >= 1", whole(1)),
     "plan.goal_may_equal_start": ("true or false", lambda v: isinstance(v, bool)),
     "plan.seed": ("a whole number >= 0", whole(0)),
-    "algo.boards": ("a whole number from 1 to 4096", whole(1, 4096)),  # train/agents/board_envs.py draws as many tasks at a time
+    "algo.boards": ("a whole number from 1 to 4096", whole(1, 4096)),  # tasks that train/agents/board_envs.py draws at a time
     "algo.channels": ("a whole number >= 1", whole(1)),
     "algo.width": ("a whole number >= 1", whole(1)),
     "algo.hidden": ("a whole number >= 1", whole(1)),

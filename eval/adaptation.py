@@ -30,8 +30,9 @@ from envs.collect import collect
 from envs.observe import recorded, show
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.belief import if_heavier, push_belief
-from eval.page import line_chart, page, table
+from eval.figures.curves import line_chart
+from eval.pages.html import page, table
+from eval.probes.weight_posterior import if_heavier, push_belief
 from eval.rollouts import actions_of, encode_frames
 from eval.runs import config_hash, folders_of, load_run
 from eval.terminal import Steps, print_table

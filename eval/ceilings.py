@@ -1,7 +1,7 @@
 """Ceilings: what can be scored at most where chance decides, under the very pool and tie rule.
 
 Outcomes are samples, so even the true model is wrong about many of them: 0.5 may be all that can be had. In small worlds
-the best guess is known exactly (eval/bayes.py): `bayes/...`. Elsewhere stands what the true model scores when it speaks
+the best guess is known exactly (eval/probes/bayes.py): `bayes/...`. Elsewhere stands what the true model scores when it speaks
 in one-hot colours: `one_hot/...`; another geometry of latents may score more, so that it is no ceiling. For the same
 reason counterfactual scores have none: they depend on the metric of the latents that are asked. Computed once for a data
 set and stored beside it.
@@ -16,11 +16,12 @@ import torch
 from envs.frames import frame_ids
 from envs.streams import Stream
 from envs.whole_files import write_whole
-from eval.bayes import bayes_scores, enumerable
-from eval.planning import LowestWrong, Random, Replay, Tasks, TrueGreedy, reach
+from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
+from eval.planning.tasks import Tasks, reach
+from eval.probes.bayes import bayes_scores, enumerable
+from eval.probes.same_board import alternatives, score_alternatives
 from eval.ranking import hits_at_k, mrr, ranks
-from eval.results import numbers
-from eval.same_board import alternatives, score_alternatives
+from eval.run_files.results import numbers
 
 VERSION = 3  # of what is measured
 SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation

@@ -26,9 +26,9 @@ import wandb
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.metrics_csv import losses
-from eval.panels import book, run_name
-from eval.paper_panels import declared
+from eval.pages.paper_section import declared
+from eval.paper.panels import book, run_name
+from eval.run_files.metrics_csv import losses
 from eval.runs import read_results, run_folders
 
 PANELS = {  # title -> metric of results.json; a section has those that one of its runs has

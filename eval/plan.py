@@ -34,24 +34,15 @@ from omegaconf import OmegaConf
 from envs.collect import collect
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
-from eval.causes_first import ordered_distance
 from eval.ceilings import has_ceiling
-from eval.distances import HEADS, Pairs, fit_distance, load_distance, save_distance
-from eval.planning import (
-    CausesFirst,
-    LatentSearch,
-    LowestWrong,
-    Policy,
-    Random,
-    Replay,
-    Simulator,
-    Tasks,
-    TrueGreedy,
-    draw_tasks,
-    reach,
-)  # fmt: skip
-from eval.results import holds_plan
-from eval.runs import digest, folders_of, load_run, read_results
+from eval.checkpoints import digest
+from eval.planning.causes_first import ordered_distance
+from eval.planning.goal_distance import HEADS, Pairs, fit_distance, load_distance, save_distance
+from eval.planning.latent_search import CausesFirst, LatentSearch, Simulator
+from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
+from eval.planning.tasks import Policy, Tasks, draw_tasks, reach
+from eval.run_files.results import holds_plan
+from eval.runs import folders_of, load_run, read_results
 from eval.terminal import Steps, print_table
 from models.goal_distance import LatentDistance
 

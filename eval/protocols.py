@@ -36,11 +36,11 @@ from envs.problem import Problem
 from envs.trifinger import make
 from envs.whole_files import write_whole
 from envs.workers import die_with_parent
-from eval.charts import write_chart
-from eval.metrics_csv import whole_rows
-from eval.protocol_book import PROTOCOLS, actor, made_with, protocols_for_agent, protocols_of
-from eval.protocol_plots import bar_plot, radar_plot
-from eval.table_text import markdown
+from eval.figures.charts import write_chart
+from eval.manipulation.plots import bar_plot, radar_plot
+from eval.manipulation.protocols import PROTOCOLS, actor, made_with, protocols_for_agent, protocols_of
+from eval.paper.table_text import markdown
+from eval.run_files.metrics_csv import whole_rows
 from eval.terminal import print_table
 
 METRICS = {"last": "last step", "integrated": "mean over the episode", "last20": "mean over the last 20 steps"}
@@ -77,7 +77,7 @@ def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
     """Some episodes of a protocol, a row each. Fractional success in [0, 1]; none where no start was accepted."""
     env = make(cfg["task"], reward="none", space=None, **made_with(cfg))  # or says which extra is missing
     from envs.trifinger.interventions.curriculum import intervene
-    from eval.policies import load_policy
+    from eval.manipulation.policies import load_policy
 
     drawn, rows = actor(protocol, cfg["task"]), []
     for episode in episodes:

@@ -27,12 +27,13 @@ from omegaconf import OmegaConf
 from envs.collect import collect
 from envs.observe import recorded
 from envs.whole_files import write_whole
-from eval.graph_pictures import graph_section
-from eval.page import loss_curves, page, table
+from eval.figures.curves import loss_curves
+from eval.pages.graphs import graph_section
+from eval.pages.html import page, table
+from eval.pages.site import write_site
+from eval.pages.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
 from eval.runs import folders_of, load_run, read_results
 from eval.score_table import caption, table_rows
-from eval.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
-from eval.website import write_site
 
 
 def write_report(folder: str | Path) -> Path:

@@ -1,24 +1,21 @@
 """A run folder: `runs/<name>/` with config.yaml, checkpoints/, metrics.csv, results.json, report.html."""
 
-import errno
 import hashlib
 import inspect
-import io
 import json
 import re
 import shlex
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from envs.problem import Problem
-from eval.results import fault
-from eval.trusted import check_frozen, check_needed, check_targets, find_class, with_moved_names
+from eval.checkpoints import load_weights
+from eval.run_files.results import fault
+from eval.run_files.trusted import check_frozen, check_needed, check_targets, find_class, with_moved_names
 from models.world_model import WorldModel
 
 MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
@@ -178,81 +175,6 @@ def read_results(folder: Path) -> dict:
     if why:
         raise Problem(f"{path} {why}; make it anew with: {score}")
     return results
-
-
-def digest(state: dict) -> str:
-    """Of names and bytes of all weights: a flipped bit would otherwise be scored without complaint."""
-    sha = hashlib.sha256()
-    for name, weights in state.items():
-        sha.update(name.encode() + weights.detach().cpu().contiguous().numpy().tobytes())
-    return sha.hexdigest()
-
-
-def write_checkpoint(content: dict, path: Path) -> None:
-    """torch.save, whole or not at all: beside its final name first, so that no other disk takes part in it.
-
-    The archive holds a CRC-32 of every record, the pickled structure included; `read_checkpoint` compares them.
-    """
-    part, buffer = path.with_name(f"{path.name}.part"), io.BytesIO()
-    torch.save(content, buffer)  # into memory: on a full disk torch would fail in its own words, which name no file
-    try:
-        part.write_bytes(buffer.getbuffer())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def save_weights(model: WorldModel, path: Path) -> None:
-    """Weights and their digest, written whole or not at all."""
-    state = model.state_dict()
-    write_checkpoint({"state_dict": state, "digest": digest(state)}, path)
-
-
-def read_checkpoint(path: Path) -> dict:
-    """What a checkpoint holds, ours or Lightning's; a missing or damaged one is told in a sentence. Runs nothing of it.
-
-    Raises Problem where the file is at fault, and OSError or MemoryError where reading failed and the file may be whole.
-    """
-    run = next((p.parent for p in path.parents if p.name == "checkpoints"), path.parent)
-    again = f"finish the run with: python train/fit.py resume={run}"
-    if not path.exists():
-        raise Problem(f"{path} does not exist; {again}")
-    damaged = Problem(f"{path} is damaged: its weights do not match their digest; remove it and {again}")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.testzip() is not None:  # torch itself would read most flipped bits without a word
-                raise damaged
-        found = torch.load(path, map_location="cpu", weights_only=True)
-        if found.get("digest", None) not in (None, digest(found["state_dict"])):
-            raise damaged
-    except Problem:
-        raise
-    except Exception as error:  # a damaged archive can raise nearly anything
-        passing = isinstance(error, OSError) and error.errno != errno.EINVAL  # EINVAL: an archive that points before its start
-        if passing or isinstance(error, MemoryError):
-            if passing and error.filename is None:
-                error.filename = str(path)  # a failed read does not say of what
-            raise  # the disk, the memory or a limit, not the file: a checkpoint of weeks may be whole
-        kind = type(error).__name__
-        raise Problem(f"{path} is not a readable checkpoint ({kind}); remove it and {again}") from error
-    return found
-
-
-def load_weights(model: WorldModel, path: Path) -> None:
-    """Put the weights of a checkpoint into a model; a checkpoint of another architecture is refused."""
-    state = read_checkpoint(path)["state_dict"]
-    own = model.state_dict()
-    differing = sorted(k for k in own.keys() | state.keys() if k not in own or k not in state or own[k].shape != state[k].shape)
-    if differing:
-        def shape(weights):
-            return tuple(weights[differing[0]].shape) if differing[0] in weights else "nothing"
-
-        raise Problem(
-            f"{path} holds another architecture: {len(differing)} weights differ, first {differing[0]} "
-            f"(config expects {shape(own)}, checkpoint has {shape(state)}); use the config.yaml it was trained with"
-        )
-    model.load_state_dict(state)
 
 
 def _check_world(folder: str | Path, config: DictConfig) -> None:

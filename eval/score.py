@@ -40,14 +40,14 @@ from envs.problem import Problem
 from envs.streams import Stream
 from envs.whole_files import write_whole
 from eval.ceilings import ceilings, has_ceiling
-from eval.gaps import one_object_gaps
+from eval.probes.same_board import painted, same_board_scores
+from eval.probes.sensitivity import one_object_gaps
+from eval.probes.structure import measure_structure
 from eval.ranking import hits_at_k, mrr, ranks
-from eval.results import holds_plan, numbers
 from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, true_frames, what_if_ranks
+from eval.run_files.results import holds_plan, numbers
 from eval.runs import config_hash, folders_of, load_run
-from eval.same_board import painted, same_board_scores
 from eval.score_table import print_scores
-from eval.structure import measure_structure
 from eval.terminal import Steps
 
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"

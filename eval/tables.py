@@ -34,12 +34,24 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
-from eval.charts import write_chart
-from eval.claims import check_claims, claims_markdown, print_claims
-from eval.panel_charts import panel_chart
-from eval.panels import HORIZONS, Column, Panel, book, fill, is_agent_row, metrics_of, overrides_of, panels, read, run_name
-from eval.sweep import Job, missing, run_jobs
-from eval.table_text import caption, latex, lines, long_csv, markdown
+from eval.figures.charts import write_chart
+from eval.paper.claims import check_claims, claims_markdown, print_claims
+from eval.paper.panel_charts import panel_chart
+from eval.paper.panels import (
+    HORIZONS,
+    Column,
+    Panel,
+    book,
+    fill,
+    is_agent_row,
+    metrics_of,
+    overrides_of,
+    panels,
+    read,
+    run_name,
+)
+from eval.paper.sweep import Job, missing, run_jobs
+from eval.paper.table_text import caption, latex, lines, long_csv, markdown
 from eval.terminal import print_table
 
 SCORE_S, PLAN_S = 75, 90  # seconds for scores and for plans of one run on one thread, to tell beforehand

@@ -46,7 +46,7 @@ def _check(cfg) -> None:
 def measure(cfg, world, agent, folder: Path) -> dict:
     """What results.json holds: success on the tasks of eval/plan.py, with its floors and bounds."""
     from eval.plan import reached
-    from eval.planning import draw_tasks
+    from eval.planning.tasks import draw_tasks
     from train.agents.policy import AgentPolicy
     from train.agents.training import write_results
 
@@ -83,7 +83,7 @@ def run(cfg) -> dict:
     from hydra.utils import instantiate
 
     from eval.plan import print_plans
-    from eval.planning import draw_tasks
+    from eval.planning.tasks import draw_tasks
     from eval.runs import AGENT
     from train.malloc import keep_freed_memory
     from train.run_folder import check_world, check_writable, choose_folder, open_folder

@@ -7,8 +7,8 @@ from pathlib import Path
 from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from eval.gaps import SMALL, one_object_gaps
-from eval.metrics_csv import COLUMNS, whole_rows
+from eval.probes.sensitivity import SMALL, one_object_gaps
+from eval.run_files.metrics_csv import COLUMNS, whole_rows
 from models.processes import rank
 from train.metrics_csv import add_rows
 
@@ -74,7 +74,7 @@ class BestWeights(ModelCheckpoint):
 
 
 class Gaps(Callback):
-    """Logs val/smallest_gap every epoch and says once when it is too small: eval/gaps.py tells what that means."""
+    """Logs val/smallest_gap every epoch and says once when it is too small, as eval/probes/sensitivity.py explains."""
 
     def __init__(self, world) -> None:
         self.world, self.warned = world, False

@@ -62,7 +62,7 @@ def measure(cfg, asked: list[str], agent, folder: Path) -> dict:
 
 def run(cfg) -> dict:
     """The command; returns what results.json holds."""
-    from eval.protocol_book import PROTOCOLS, protocols_for_agent
+    from eval.manipulation.protocols import PROTOCOLS, protocols_for_agent
     from eval.runs import AGENT
     from eval.terminal import print_table
     from train.agent import check_learner

@@ -76,7 +76,7 @@ def code(root, tmp_path_factory):
     folder = tmp_path_factory.mktemp("code")
     for package in PACKAGES:
         shutil.copytree(root / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    book = folder / "eval" / "paper_tables.yaml"
+    book = folder / "eval" / "paper" / "paper_tables.yaml"
     tiny = ", ".join([*TINY, "loss.epochs.smoke=6"])
     text, found = re.subn(rf"(  2min:.*?{re.escape(ROW)}: )\[[^\]]*\]", rf"\1[{tiny}]", book.read_text(), count=1, flags=re.S)
     assert found == 1

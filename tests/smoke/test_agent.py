@@ -6,7 +6,7 @@ import json
 import pytest
 from omegaconf import OmegaConf
 
-from eval.website import write_site
+from eval.pages.site import write_site
 
 pytest.importorskip("stable_baselines3")
 

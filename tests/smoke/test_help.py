@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from configs.help import keys_of
+from eval.manipulation.protocols import PROTOCOLS, ROLES
 from eval.plan import PLANNERS
-from eval.protocol_book import PROTOCOLS, ROLES
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = {p.stem: p for folder in ("envs", "train", "eval") for p in (ROOT / folder).glob("*.py")

@@ -8,8 +8,8 @@ from omegaconf import OmegaConf
 
 from envs.collect import collect
 from envs.physics import PhysicsWorld
-from eval.distances import Pairs, fit_distance
 from eval.plan import _keep
+from eval.planning.goal_distance import Pairs, fit_distance
 
 EVERY = "planners=[model_closed,model_open,simulator,beam,untrained]"
 FEW = ["episodes=20", "horizons=[1,2]", "reward_steps=20", "beam.width=2", "beam.depth=2"]

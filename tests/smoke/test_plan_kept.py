@@ -9,9 +9,10 @@ import torch
 from omegaconf import OmegaConf
 
 import eval.plan
-import eval.planning
+import eval.planning.latent_search
+from eval.checkpoints import save_weights
 from eval.plan import plan_run, usual_protocol
-from eval.runs import config_hash, differences, load_run, save_weights
+from eval.runs import config_hash, differences, load_run
 from train.fit import goals_asked, run
 
 FEW = {"episodes": 20, "horizons": [1, 2], "reward_steps": 20}
@@ -130,14 +131,16 @@ def test_goals_are_no_science(compose):
 def test_parts_of_the_batch_change_no_action(folder):
     """On a CPU latents are stepped in parts that fit its caches, twice as fast: the same plans, bit for bit."""
     from envs.physics import PhysicsWorld
+    from eval.planning.latent_search import LatentSearch
+    from eval.planning.tasks import draw_tasks, reach
     from models.goal_distance import LatentDistance
 
     model, world = load_run(folder).model, PhysicsWorld(3)
     found = []
-    tasks = eval.planning.draw_tasks(world, 150, 3, 0)
+    tasks = draw_tasks(world, 150, 3, 0)
     for rows in (16384, 1024, 100):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(eval.planning, "ROWS_OF_CPU", rows)
-            search = eval.planning.LatentSearch(model, world, LatentDistance(), width=2, depth=2)
-            found.append(eval.planning.reach(world, tasks, search, 0))
+            patch.setattr(eval.planning.latent_search, "ROWS_OF_CPU", rows)
+            search = LatentSearch(model, world, LatentDistance(), width=2, depth=2)
+            found.append(reach(world, tasks, search, 0))
     assert (found[0] == found[1]).all() and (found[0] == found[2]).all()

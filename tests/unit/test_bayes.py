@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from envs.chemistry import ChemistryWorld
-from eval.bayes import bayes_scores, beliefs, enumerable, number
+from eval.probes.bayes import bayes_scores, beliefs, enumerable, number
+from eval.probes.same_board import alternatives, score_alternatives
 from eval.ranking import hits_at_k, ranks
-from eval.same_board import alternatives, score_alternatives
 
 RNG = np.random.default_rng
 

@@ -10,9 +10,9 @@ from envs.chemistry import ChemistryWorld
 from envs.collect import collect
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
-from eval.bayes import enumerable
 from eval.ceilings import ceilings, has_ceiling, measure
-from eval.planning import greedy
+from eval.planning.oracles import greedy
+from eval.probes.bayes import enumerable
 from eval.ranking import hits_at_k, ranks
 
 HORIZONS = [1, 3]

@@ -5,12 +5,18 @@ import itertools
 import pytest
 from matplotlib.colors import to_hex
 
-from eval.charts import (
-    Point, bar_chart, correlation_text, model_and_loss, rank_correlation, scatter_chart, write_chart,
-)  # fmt: skip
-from eval.page import inline_svg
-from eval.panel_charts import panel_chart, scatter_points
-from eval.panels import HORIZONS, Cell, book, panels
+from eval.figures.charts import (
+    Point,
+    bar_chart,
+    correlation_text,
+    model_and_loss,
+    rank_correlation,
+    scatter_chart,
+    write_chart,
+)
+from eval.figures.svg import inline_svg
+from eval.paper.panel_charts import panel_chart, scatter_points
+from eval.paper.panels import HORIZONS, Cell, book, panels
 
 
 def points(x, y):

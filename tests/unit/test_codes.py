@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from envs.chemistry import ChemistryWorld
-from eval.gaps import SMALL, one_object_gaps
+from eval.probes.sensitivity import SMALL, one_object_gaps
 from losses.inverse_action import CodeLikelihood, InverseAction, commands
 from models.encoders import SlotEncoder
 from models.encoders.categorical import CodeEncoder

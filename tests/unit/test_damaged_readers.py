@@ -12,9 +12,9 @@ import torch
 import eval.ceilings
 from envs.problem import Problem
 from envs.scm import StructuralCausalModel
-from eval.distances import load_distance, save_distance
-from eval.page import loss_curves
-from eval.policies import _archive
+from eval.figures.curves import loss_curves
+from eval.manipulation.policies import _archive
+from eval.planning.goal_distance import load_distance, save_distance
 from models.goal_distance import SiameseDistance
 from train.callbacks import COLUMNS, seconds_of
 from train.metrics_csv import add_rows, whole_rows

@@ -7,7 +7,7 @@ import pytest
 from hydra.utils import instantiate
 from PIL import Image
 
-from eval.films import BORDER, RIGHT, WRONG, Film, chosen, film, films_section, gif, pictures, travel
+from eval.pages.films import BORDER, RIGHT, WRONG, Film, chosen, film, films_section, gif, pictures, travel
 
 
 def made(reached, right=(True, True)) -> Film:

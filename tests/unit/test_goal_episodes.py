@@ -6,7 +6,8 @@ import pytest
 pytest.importorskip("stable_baselines3")
 from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
-from eval.planning import Replay, TrueGreedy, draw_tasks, reach
+from eval.planning.oracles import Replay, TrueGreedy
+from eval.planning.tasks import draw_tasks, reach
 from train.agents.board_envs import STOCK, GoalEpisodes, glimpse, observation
 
 WORLDS = {"physics": PhysicsWorld(3), "chemistry": ChemistryWorld(5), "delayed": ChemistryWorld(5, delay=1)}

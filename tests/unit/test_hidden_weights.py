@@ -6,7 +6,7 @@ import torch
 
 from envs.physics import PhysicsWorld
 from eval.adaptation import buckets, push_hits, table_rows, write_page
-from eval.belief import if_heavier, push_belief
+from eval.probes.weight_posterior import if_heavier, push_belief
 
 WORLD = PhysicsWorld(2, hidden_weights=True)
 STAY, EAST, SOUTH, WEST = 0, 2, 3, 4

@@ -11,8 +11,9 @@ from omegaconf import OmegaConf
 from envs.chemistry import ChemistryWorld
 from envs.observe import show
 from envs.problem import Problem
+from eval.checkpoints import save_weights
 from eval.noisy import add_noise, draw_noisy, measure, noisy_run, tells_color, undisturbed
-from eval.runs import freeze, save_weights
+from eval.runs import freeze
 
 WORLD = ChemistryWorld(5, 3, graph="chain5", observation="state")
 

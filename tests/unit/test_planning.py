@@ -7,21 +7,11 @@ import torch
 from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
-from eval.causes_first import ordered_distance
 from eval.plan import BASELINES, reached
-from eval.planning import (
-    CausesFirst,
-    LatentSearch,
-    LowestWrong,
-    Random,
-    Replay,
-    Simulator,
-    Tasks,
-    TrueGreedy,
-    after_every_action,
-    draw_tasks,
-    reach,
-)  # fmt: skip
+from eval.planning.causes_first import ordered_distance
+from eval.planning.latent_search import CausesFirst, LatentSearch, Simulator
+from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
+from eval.planning.tasks import Tasks, after_every_action, draw_tasks, reach
 from models.goal_distance import FlatDistance, LatentDistance, OrderedDistance, SiameseDistance
 from models.transitions.lstm import LSTM
 from models.transitions.recurrent import RecurrentTransition

@@ -18,8 +18,8 @@ from envs.trifinger import make  # noqa: E402
 from envs.trifinger.interventions import curriculum  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 from eval import protocols  # noqa: E402
-from eval.policies import load_policy  # noqa: E402
-from eval.protocol_book import PROTOCOLS, ROLES, actor, keeps_length, protocols_of  # noqa: E402
+from eval.manipulation.policies import load_policy  # noqa: E402
+from eval.manipulation.protocols import PROTOCOLS, ROLES, actor, keeps_length, protocols_of  # noqa: E402
 
 HANG = 600  # seconds
 

@@ -7,13 +7,13 @@ import pytest
 from omegaconf import OmegaConf
 
 from envs.problem import Problem
-from eval.panels import read
+from eval.pages.site import write_site
+from eval.paper.panels import read
 from eval.plan import _plans_of_before
 from eval.report import _facts, _settings
 from eval.runs import read_results
 from eval.score import _before
 from eval.score_table import caption, table_rows
-from eval.website import write_site
 
 GRAPH = {"why": "frames", "true": [[0, 0], [1, 0]], "edges": {"score": [[0, 0.1], [0.9, 0]], "threshold": 0.5}}
 WHOLE = {

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from envs.chemistry import ChemistryWorld
-from eval.same_board import OTHERS, STATES, alternatives, score_alternatives
+from eval.probes.same_board import OTHERS, STATES, alternatives, score_alternatives
 
 RNG = np.random.default_rng
 COUNT, LENGTH = 120, 3

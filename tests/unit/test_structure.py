@@ -7,10 +7,10 @@ import torch
 from envs.chemistry import ChemistryWorld
 from envs.frames import frame_ids
 from envs.graphs import ancestors, preset
-from eval.cuts import MOVES, NEEDED, SEEN, VACUOUS
-from eval.direct_edges import changes, leave_one_out, strengths
-from eval.graph_pictures import graph_gallery, graph_section
-from eval.structure import answers, compare, measure_structure, true_answers
+from eval.pages.graphs import graph_gallery, graph_section
+from eval.probes.cuts import MOVES, NEEDED, SEEN, VACUOUS
+from eval.probes.direct_edges import changes, leave_one_out, strengths
+from eval.probes.structure import answers, compare, measure_structure, true_answers
 
 TRUE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], bool)
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-import eval.sweep
+import eval.paper.sweep
 import eval.tables
 from envs.problem import Problem
-from eval.panels import Cell, book, fill, is_agent_row, panels, run_name
+from eval.paper.panels import Cell, book, fill, is_agent_row, panels, run_name
+from eval.paper.sweep import Job, missing, run_jobs
+from eval.paper.table_text import caption, latex, lines, long_csv
 from eval.plan import _file_name
-from eval.sweep import Job, missing, run_jobs
-from eval.table_text import caption, latex, lines, long_csv
 from eval.tables import _workers, expected_minutes, jobs_of
 
 PAGES = book()
@@ -57,7 +57,7 @@ def scripts(tmp_path, monkeypatch):
             f"open(folder / 'starts', 'a').write(sys.argv[0][-7:] + '\\n'); time.sleep(.2)\n{body}\n"
             "path.write_text(json.dumps(out))\n"
         )
-    monkeypatch.setattr(eval.sweep, "ROOT", tmp_path)
+    monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
 
 
 def test_every_declared_run_composes(compose, root):
@@ -185,7 +185,7 @@ def test_two_sweeps_share_the_work(cfg, scripts, tmp_path):
 
 def test_failures_are_told_and_do_not_stop_the_rest(tmp_path, monkeypatch):
     """The last line of a failed job comes back; the others are done."""
-    monkeypatch.setattr(eval.sweep, "ROOT", tmp_path)
+    monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
     (tmp_path / "bad.py").write_text("import sys; print('so far'); sys.exit('error: no such thing')")
     (tmp_path / "good.py").write_text("import pathlib, sys; pathlib.Path(sys.argv[1]).touch()")
     target = tmp_path / "done"
@@ -209,9 +209,9 @@ def test_a_killed_sweep(ending, tmp_path, request):
         f"(here / 'through').touch()"
     )
     code = (
-        "import eval.sweep, pathlib, signal; from eval.sweep import *\n"
+        "import eval.paper.sweep, pathlib, signal; from eval.paper.sweep import *\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a suite started in the background ignores it
-        f"eval.sweep.ROOT = pathlib.Path({str(tmp_path)!r})\n"
+        f"eval.paper.sweep.ROOT = pathlib.Path({str(tmp_path)!r})\n"
         f"run_jobs([Job('one', lambda: [('slow.py',)])], 2, pathlib.Path({str(tmp_path / 'logs')!r}))"
     )
     sweep = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)

@@ -14,13 +14,14 @@ import torch
 from omegaconf import OmegaConf, open_dict
 
 from envs.problem import Problem
-from eval.runs import freeze, load_config, load_run, read_checkpoint
-from eval.trusted import check_targets, find_class
+from eval.checkpoints import read_checkpoint
+from eval.run_files.trusted import check_targets, find_class
+from eval.runs import freeze, load_config, load_run
 from train.fit import _check_pair
 
 REFUSED = [
     "os.system", "posix.system", "builtins.eval", "torch.load", "webbrowser.open", "subprocess.run", "json.dumps",
-    "eval.runs.read_checkpoint", "train.fit.run", "configs.command.main",
+    "eval.checkpoints.read_checkpoint", "train.fit.run", "configs.command.main",
     "models.world_model.torch.load",  # what a module of ours has imported is not ours
     "envs.collect.Path", "envs.collect.collect", "models", "models.", ".models.encoders.SlotEncoder", "models.encoders.nn",
     "stable_baselines3.common.save_util.load_from_zip_file", "torch.nn.Linear", 7, ["os.system"], None,
@@ -95,7 +96,7 @@ def test_a_model_that_a_user_adds_is_a_class_like_ours(tmp_path, monkeypatch, co
     monkeypatch.delitem(sys.modules, "models.mine")
 
 
-@pytest.mark.parametrize("target", ["os.mkdir", "eval.runs.read_checkpoint", "models.world_model.torch.load"])
+@pytest.mark.parametrize("target", ["os.mkdir", "eval.checkpoints.read_checkpoint", "models.world_model.torch.load"])
 def test_a_strangers_config_calls_nothing(target, frozen, tmp_path):
     """Seen: `_target_: torch.load` of a pickle ran on load_run, and os.system under an older Hydra."""
     bad = tmp_path / "bad.ckpt"
@@ -178,7 +179,7 @@ def test_the_config_of_an_agent_passes_frozen_as_well(compose):
 @pytest.mark.parametrize("activation", [None, torch.nn.ReLU])
 def test_a_strangers_agent_plays_and_runs_nothing(activation, tmp_path):
     """Its actions are those of the library, its pickles are never opened."""
-    from eval.policies import _archive
+    from eval.manipulation.policies import _archive
 
     made = agent(tmp_path / "a.zip", activation=activation)
     with_pickle(tmp_path / "a.zip", Runs(tmp_path / "ran"))
@@ -198,7 +199,7 @@ def test_an_agent_that_is_taken_up_runs_nothing_of_its_archive(tmp_path):
 
 
 def test_weights_of_an_agent_that_are_a_pickle_are_refused(tmp_path):
-    from eval.policies import _archive
+    from eval.manipulation.policies import _archive
 
     raw = io.BytesIO()
     torch.save(Runs(tmp_path / "ran"), raw)

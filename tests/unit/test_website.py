@@ -6,10 +6,10 @@ import re
 import pytest
 
 from envs.problem import Problem
-from eval.overview import overview_section, seeds_section
-from eval.paper_panels import panel_sections
+from eval.pages.overview import overview_section, seeds_section
+from eval.pages.paper_section import panel_sections
+from eval.pages.site import write_site
 from eval.runs import read_results, run_folders
-from eval.website import write_site
 
 
 @pytest.fixture

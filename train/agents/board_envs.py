@@ -25,7 +25,7 @@ def observation(now: np.ndarray, goal: np.ndarray, remaining: np.ndarray, longes
 class GoalEpisodes(VecEnv):
     """`num_envs` boards (at most STOCK), each with a goal 1..longest random actions away and as many actions to get there.
 
-    Tasks are drawn as eval/planning.py draws them (goals differ from the start), from random numbers of their own. An
+    Tasks are drawn as eval/planning/tasks.py draws them (goals differ from the start), from random numbers of their own. An
     episode ends after its actions and never before, so that a goal that stands must be kept; the next begins in the same step.
     Reward: how many cells or colours of objects the goal has come nearer, and 1 more where it stands at the end.
     `steps`, `reward`, `episodes`, `reached`: sums since the start.

@@ -1,9 +1,9 @@
-"""A trained agent as eval/planning.py asks a policy: the same tasks, the same rule of success."""
+"""A trained agent as eval/planning/tasks.py asks a policy: the same tasks, the same rule of success."""
 
 import numpy as np
 
 from envs.boards import Boards
-from eval.planning import Tasks
+from eval.planning.tasks import Tasks
 from train.agents.board_envs import glimpse, observation
 
 AT_ONCE = 1024  # boards looked at together

@@ -19,7 +19,7 @@ from stable_baselines3.common.save_util import load_from_zip_file
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.metrics_csv import whole_rows
+from eval.run_files.metrics_csv import whole_rows
 from eval.runs import config_hash
 from eval.score import versions
 from train.metrics_csv import add_rows

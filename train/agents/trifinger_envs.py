@@ -8,7 +8,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnvWrapper
 from envs.trifinger import make
 from envs.trifinger.interventions.curriculum import Curriculum
 from envs.workers import die_with_parent
-from eval.protocol_book import made_with
+from eval.manipulation.protocols import made_with
 
 
 def arena(cfg: DictConfig, before: int = 0) -> Curriculum:

@@ -1,4 +1,4 @@
-"""Pictures of a state, by three cameras around the arena as in CausalWorld (reference section 4); views of the goal drawn once."""
+"""Pictures of a state, by CausalWorld's three cameras (reference section 4) and others; views of the goal drawn once."""
 
 from dataclasses import replace
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.charts import Point, scatter_chart
-from eval.films import films_section
-from eval.graph_pictures import graph_gallery
-from eval.overview import agents_section, family, in_order, overview_section, runs_section, seeds_section
-from eval.page import page
-from eval.paper_panels import panel_sections
+from eval.figures.charts import Point, scatter_chart
+from eval.pages.films import films_section
+from eval.pages.graphs import graph_gallery
+from eval.pages.html import page
+from eval.pages.overview import agents_section, family, in_order, overview_section, runs_section, seeds_section
+from eval.pages.paper_section import panel_sections
 from eval.runs import is_agent, read_results, run_folders
 
 STYLE = """<style>

@@ -1,17 +1,11 @@
-"""A calm, self-contained HTML page: its frame and style, tables, pictures and loss curves; nothing comes from a network."""
+"""A calm, self-contained HTML page: its frame and style, tables and pictures; nothing comes from a network."""
 
 import base64
-import re
 from html import escape
-from io import BytesIO, StringIO
-from pathlib import Path
+from io import BytesIO
 
 import numpy as np
 
-from eval.metrics_csv import losses
-
-# Inks of drawings that follow the reader's light or dark scheme, where they stand in a page.
-INKS = {"#23303b": "var(--ink)", "#6b7a87": "var(--soft)", "#c9d2d9": "var(--line)", "#fbfcfc": "var(--paper)"}
 STYLE = """
 :root { color-scheme: light dark; --ink: #23303b; --soft: #6b7a87; --line: #e3e8ec; --wrong: #d6603f; --right: #4a9b7f;
   --paper: #fbfcfc; --link: #2f6f9f; }
@@ -90,83 +84,3 @@ def strip(columns: list[str], rows: list[tuple[str, list[str]]]) -> str:
     size = f"grid-template-columns: 4.6rem repeat({len(columns)}, 1fr); min-width: {4.6 + 2.9 * len(columns):.0f}rem; " \
            f"max-width: {4.6 + 5 * len(columns):.0f}rem"  # fmt: skip
     return f'<div class="scroll"><div class="strip" style="{size}">{head}{body}</div></div>'
-
-
-def loss_curves(metrics: Path) -> str:
-    """Training and validation loss of every stage of a metrics.csv, as inline SVG."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
-
-    stages: dict[str, dict[str, dict[int, float]]] = {}
-    for (stage, loss), curve in losses(metrics).items():
-        stages.setdefault(stage, {})[loss.removesuffix("/loss")] = {epoch + 1: value for epoch, value in curve.items()}
-    drawings = []
-    for name, curves in stages.items():
-        figure = Figure(figsize=(4.4, 2.9), layout="constrained")
-        axes = figure.subplots()
-        for label, color in (("train", "#2f6f9f"), ("val", "#d6903f")):
-            points = sorted(curves.get(label, {}).items())
-            axes.plot(*zip(*points), color=color, label=label, marker="o" if len(points) < 3 else None, lw=1.8)
-        values = [v for curve in curves.values() for v in curve.values()]
-        if min(values) > 0 and max(values) > 20 * min(values):
-            axes.set_yscale("log")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        last = max(max(curve, default=1) for curve in curves.values())
-        axes.set_xlim(1 - 0.04 * last - 0.4 * (last < 3), last + 0.04 * last + 0.4 * (last < 3))
-        axes.set_title(name.replace("$", r"\$"), fontsize=11, loc="left", color="#23303b")
-        axes.set_xlabel("epoch", color="#6b7a87")
-        axes.set_ylabel("loss", color="#6b7a87")
-        drawings.append(_calm_svg(figure, axes, name))
-    return f'<div class="curves">{"".join(drawings)}</div>'
-
-
-def line_chart(x: list[float], lines: dict, bounds: dict, x_label: str, y_label: str) -> str:
-    """Lines over common points x, named in a legend, and dashed bounds, as inline SVG."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
-    axes = figure.subplots()
-    colors = ("#2f6f9f", "#d6903f", "#4a9b7f", "#8a5a9c", "#d6603f", "#7d6b4f", "#b0487a", "#5f9ea8")
-    for (label, y), color in zip(lines.items(), colors * len(lines)):
-        axes.plot(x, y, color=color, label=label, marker="o", ms=4, lw=1.8)
-    for (label, y), dashes in zip(bounds.items(), ("--", ":") * len(bounds)):
-        axes.plot(x, y, color="#6b7a87", label=label, ls=dashes, lw=1.4)
-    axes.set_xlabel(x_label, color="#6b7a87")
-    axes.set_ylabel(y_label, color="#6b7a87")
-    return f'<div class="scroll">{_calm_svg(figure, axes, "".join(lines))}</div>'
-
-
-def _calm_svg(figure, axes, salt: str) -> str:
-    """The house's axes, a legend off the lines, and the figure as inline SVG."""
-    calm(axes)
-    axes.legend(frameon=False, labelcolor="#23303b", fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return inline_svg(figure, salt)
-
-
-def calm(axes) -> None:
-    """The house's axes: no box, soft lines."""
-    axes.tick_params(colors="#6b7a87", labelsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color("#c9d2d9")
-
-
-def svg_text(figure, salt: str) -> str:
-    """A figure as an SVG file; equal figures give equal text. Letters stay letters: short, and they can be searched."""
-    from matplotlib import rc_context
-
-    text = StringIO()
-    with rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(text, format="svg", transparent=True, metadata=nothing)
-    return text.getvalue()
-
-
-def inline_svg(figure, salt: str, titles: dict[str, str] | None = None) -> str:
-    """A figure for a page: its inks follow the page's. titles: gid of an artist -> what is told when one points at it."""
-    text = svg_text(figure, salt)
-    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text[text.index("<svg") :])  # a page needs no names of name spaces
-    for ink, variable in INKS.items():
-        text = text.replace(ink, variable)
-    for gid, title in (titles or {}).items():
-        text = text.replace(f'<g id="{gid}">', f'<g id="{gid}"><title>{escape(title)}</title>', 1)
-    return text

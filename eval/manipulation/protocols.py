@@ -63,7 +63,7 @@ def made_with(cfg: Mapping) -> dict:
 
 
 def actor(protocol: str, task: str):
-    """Who intervenes at the start of an episode of this protocol, an `envs.trifinger.interventions.actors.Actor`; None = nobody."""
+    """Who intervenes at the start of an episode of this protocol, an `Actor` of envs/trifinger/interventions; None = nobody."""
     from envs.trifinger.interventions.actors import RandomActor, VariablesActor  # needs the extra, which --help does not
 
     asked = PROTOCOLS[protocol]

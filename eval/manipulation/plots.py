@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from eval.charts import INK
-from eval.page import calm
+from eval.figures.charts import INK
+from eval.figures.svg import calm
 
 _COLORS = ("#2f6f9f", "#d6903f", "#3d8f83", "#b0487a", "#8a5a9c", "#9a7b4f")
 

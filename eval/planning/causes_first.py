@@ -6,16 +6,16 @@ import torch
 from envs.observe import show
 from envs.problem import Problem
 from envs.streams import Stream
-from eval.cuts import MOVES
+from eval.probes.cuts import MOVES
+from eval.probes.structure import STATES, answers
 from eval.rollouts import encode_frames
-from eval.structure import STATES, answers
 from models.goal_distance import OrderedDistance
 
 
 def ordered_distance(model, world, seed: int) -> OrderedDistance:
     """A distance that weighs a slot by how many objects answer to commands on its object.
 
-    The graph is the one that the model answers by (eval/structure.py), never the true one. Raises Problem where nothing
+    The graph is the one that the model answers by (eval/probes/structure.py), never the true one. Raises Problem where nothing
     answers to commands, or where latents have no slot for each object.
     """
     if not hasattr(world, "parents"):

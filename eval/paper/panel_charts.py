@@ -2,8 +2,8 @@
 
 from statistics import mean
 
-from eval.charts import Point, bar_chart, model_and_loss, scatter_figure
-from eval.panels import HORIZONS, Panel
+from eval.figures.charts import Point, bar_chart, model_and_loss, scatter_figure
+from eval.paper.panels import HORIZONS, Panel
 
 
 def panel_chart(panel: Panel, title: str, cells: dict):

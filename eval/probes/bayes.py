@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from envs.scm import reached
+from eval.probes.same_board import Alternatives, alternatives
 from eval.ranking import hits_at_k, mrr
-from eval.same_board import Alternatives, alternatives
 
 MOST_STATES = 1 << 14  # six objects of five colours have 15,625
 NUMBERS = 1 << 21  # beliefs that are held at a time

@@ -1,8 +1,8 @@
 """Did the model find the graph? Its own answer to interventions, against the graph that made the data.
 
 Any model is asked what an action on one object moves: by slots, matched to objects by how they answer to commands, or,
-where the latent has no slots, through decoded frames. Codes are also asked which edges are direct (eval/direct_edges.py),
-and learned edges are read off.
+where the latent has no slots, through decoded frames. Codes are also asked which edges are direct (direct_edges.py), and learned
+edges are read off.
 
 Every graph is scored twice: whole, and without the edges that hardly show in the true model itself (`shown`). Which those
 are is estimated from the true tables on the test split, by drawing.
@@ -17,8 +17,8 @@ from scipy.optimize import linear_sum_assignment
 from envs.graphs import ancestors as closure
 from envs.observe import show
 from envs.streams import Stream
-from eval.cuts import FAINT, LEARNED, MOVES, NEEDED, SEEN, VACUOUS
-from eval.direct_edges import changes, leave_one_out, strengths
+from eval.probes.cuts import FAINT, LEARNED, MOVES, NEEDED, SEEN, VACUOUS
+from eval.probes.direct_edges import changes, leave_one_out, strengths
 from eval.rollouts import decode_frames, encode_frames, rollout
 
 STATES = 256  # boards on which every action is tried

@@ -18,11 +18,12 @@ from envs.frames import frame_ids
 from envs.observe import show
 from envs.problem import Problem
 from envs.streams import Stream
-from eval.overview import family
-from eval.planning import LatentSearch, after_every_action, draw_tasks
+from eval.pages.overview import family
+from eval.pages.strips import decodes_pictures, nearest
+from eval.planning.latent_search import LatentSearch
+from eval.planning.tasks import after_every_action, draw_tasks
 from eval.rollouts import actions_of, decode_frames, encode_frames
 from eval.runs import load_run
-from eval.strips import decodes_pictures, nearest
 from eval.terminal import Steps
 from models.goal_distance import LatentDistance
 

@@ -1,89 +1,17 @@
-"""Reaching goals: policies that choose one action for every board at once, from the true world or from a learned one.
-
-A policy is told the goals once (`begin`), then at every step the boards and the steps that remain (`act`).
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+"""Planners that ask a learned model: its encoder alone, or a search with its transition."""
 
 import numpy as np
 import torch
 
-from envs.boards import Boards, walk_to_goal
+from envs.boards import Boards
 from envs.observe import show
 from envs.problem import Problem
 from envs.streams import Stream
+from eval.planning.tasks import Tasks, after_every_action
 from eval.rollouts import actions_of, encode_frames
 
 ROWS = 16384  # latents that are searched at a time
 ROWS_OF_CPU = 1024  # of them stepped at a time on a CPU: as many as its caches hold
-SAMPLES = 16  # of chance, where the true world plans
-
-
-@dataclass(frozen=True)
-class Tasks:
-    """start and goal, E boards each, and the actions (E, T) that made the goals."""
-
-    start: Boards
-    goal: Boards
-    actions: np.ndarray
-
-    @property
-    def horizon(self) -> int:
-        return self.actions.shape[1]
-
-
-def draw_tasks(world, episodes: int, horizon: int, seed: int, mode: str = "train", may_equal_start: bool = False) -> Tasks:
-    """Fresh boards with goals `horizon` random actions away; the same for every model."""
-    rng = Stream.TASKS.rng(seed, horizon)
-    start = world.reset(episodes, rng, mode)
-    return Tasks(start, *walk_to_goal(world, start, rng, horizon, may_equal_start))
-
-
-def has_goals(world) -> bool:
-    """Whether a world tells how far its boards are from a goal, and has actions that can be tried one by one."""
-    return hasattr(world, "distance") and world.spec.action_kind == "object"
-
-
-class Policy(Protocol):
-    """Chooses an action for every board."""
-
-    def begin(self, tasks: Tasks) -> None: ...
-    def act(self, boards: Boards, remaining: int) -> np.ndarray: ...
-
-
-def reach(world, tasks: Tasks, policy: Policy, seed: int, after_step: Callable[[], None] = lambda: None) -> np.ndarray:
-    """Which goals stand after exactly as many steps as made them, (E,) bool. Chance is the same for every policy.
-
-    after_step: called after every step of all episodes.
-    """
-    rng, boards = Stream.CHANCE.rng(seed, tasks.horizon), tasks.start
-    policy.begin(tasks)
-    for t in range(tasks.horizon):
-        noise = world.noise(len(boards), rng)
-        boards, _ = world.step(boards, policy.act(boards, tasks.horizon - t), noise)
-        after_step()
-    return world.distance(boards, tasks.goal) == 0
-
-
-def after_every_action(world, boards: Boards, noise) -> Boards:
-    """The boards after every action in turn, E * A of them; chance (E, ...) is shared by the actions of a board."""
-    count, choices = len(boards), world.spec.action_size
-    noise = None if noise is None else np.repeat(noise, choices, 0)
-    return world.step(boards.take(np.repeat(np.arange(count), choices)), np.tile(np.arange(choices), count), noise)[0]
-
-
-def greedy(world, boards: Boards, goal: Boards, rng: np.random.Generator, samples: int = SAMPLES) -> np.ndarray:
-    """The action after which the true world expects the smallest distance to the goal, (E,)."""
-    count, choices = len(boards), world.spec.action_size
-    aim, expected = goal.take(np.repeat(np.arange(count), choices)), np.zeros(count * choices)
-    for _ in range(samples):
-        noise = world.noise(count, rng)
-        expected += world.distance(after_every_action(world, boards, noise), aim)
-        if noise is None:
-            break
-    return expected.reshape(count, choices).argmin(1)
 
 
 def _finite(far: torch.Tensor) -> torch.Tensor:
@@ -91,59 +19,6 @@ def _finite(far: torch.Tensor) -> torch.Tensor:
     if not far.isfinite().all():
         raise Problem("distances to the goal hold NaN or infinity: the model or its reward diverged; train it again")
     return far
-
-
-class Random:
-    """Floor."""
-
-    def __init__(self, world, seed: int) -> None:
-        self.choices, self.rng = world.spec.action_size, Stream.RANDOM.rng(seed)
-
-    def begin(self, tasks: Tasks) -> None: ...
-
-    def act(self, boards: Boards, remaining: int) -> np.ndarray:
-        return self.rng.integers(0, self.choices, len(boards))
-
-
-class LowestWrong:
-    """Floor: the lowest-numbered object of a wrong colour is painted; where none is wrong, the last one.
-
-    It knows no causes. Where objects are numbered in causal order it puts causes before effects all the same.
-    """
-
-    def __init__(self, world) -> None:
-        self.num_colors = world.num_colors
-
-    def begin(self, tasks: Tasks) -> None:
-        self.goal = tasks.goal
-
-    def act(self, boards: Boards, remaining: int) -> np.ndarray:
-        wrong = boards.colors != self.goal.colors
-        first = np.where(wrong.any(1), wrong.argmax(1), wrong.shape[1] - 1)
-        return first * self.num_colors + self.goal.colors[np.arange(len(first)), first].astype(np.int64)
-
-
-class Replay:
-    """The actions that made the goal: certain where there is no chance; where there is, often far below the best plan."""
-
-    def begin(self, tasks: Tasks) -> None:
-        self.actions = tasks.actions
-
-    def act(self, boards: Boards, remaining: int) -> np.ndarray:
-        return self.actions[:, -remaining]
-
-
-class TrueGreedy:
-    """One step ahead with the true world and the true distance."""
-
-    def __init__(self, world, seed: int) -> None:
-        self.world, self.rng = world, Stream.GREEDY.rng(seed)
-
-    def begin(self, tasks: Tasks) -> None:
-        self.goal = tasks.goal
-
-    def act(self, boards: Boards, remaining: int) -> np.ndarray:
-        return greedy(self.world, boards, self.goal, self.rng)
 
 
 class Simulator:

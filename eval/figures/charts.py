@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from envs.whole_files import write_whole
-from eval.page import calm, inline_svg, svg_text
+from eval.figures.svg import calm, inline_svg, svg_text
 
 INK, SOFT, GREEN = "#23303b", "#6b7a87", "#4a9b7f"
 MODELS = {"ae": "#9a7b4f", "vae": "#b0487a", "gnn": "#d6903f", "modular": "#2f6f9f", "edge": "#3d8f83", "codes": "#8a5a9c",

@@ -8,7 +8,7 @@ import torch
 from envs.frames import frame_ids
 from envs.observe import show
 from envs.streams import Stream
-from eval.page import picture, strip
+from eval.pages.html import picture, strip
 from eval.ranking import ranks
 from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, what_if, what_if_ranks
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import mean
 
-from eval.charts import Point, rank_correlation
-from eval.panels import book, metrics_of
+from eval.figures.charts import Point, rank_correlation
+from eval.paper.panels import book, metrics_of
 from eval.terminal import print_table
 
 STRUCTURED, MONOLITHIC = ("GNN", "Modular"), "AE"

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from eval.panels import HORIZONS, Cell, Panel, is_agent_row
+from eval.paper.panels import HORIZONS, Cell, Panel, is_agent_row
 
 
 def lines(panel: Panel, book: dict, cells: dict) -> tuple[list[str], list[list[str]]]:

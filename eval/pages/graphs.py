@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.cuts import VACUOUS
-from eval.page import inline_svg, table
+from eval.figures.svg import inline_svg
+from eval.pages.html import table
+from eval.probes.cuts import VACUOUS
 
 INK, SOFT, PAPER, RIGHT, WRONG = "#23303b", "#9aa7b2", "#fbfcfc", "#4a9b7f", "#d6603f"
 KEY = "Green: found and true; red: found and not true; dashed: true and not found."

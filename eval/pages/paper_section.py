@@ -6,11 +6,12 @@ Every folder of runs and every budget stands for itself: numbers of different bu
 from html import escape
 from pathlib import Path
 
-from eval.charts import scatter_chart
-from eval.page import inline_svg, table
-from eval.panel_charts import axis_names, panel_chart, scatter_points
-from eval.panels import Panel, book, fill, panels, run_name
-from eval.table_text import caption, lines
+from eval.figures.charts import scatter_chart
+from eval.figures.svg import inline_svg
+from eval.pages.html import table
+from eval.paper.panel_charts import axis_names, panel_chart, scatter_points
+from eval.paper.panels import Panel, book, fill, panels, run_name
+from eval.paper.table_text import caption, lines
 
 
 def declared(pages: dict) -> list[Panel]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from urllib.parse import quote
 
-from eval.page import table
-from eval.panels import HORIZONS, book, read
+from eval.pages.html import table
+from eval.paper.panels import HORIZONS, book, read
 
 MEANING = """<p><b>H@1</b> is how often, in percent, the outcome nearest to the model's prediction is the true one, out of a
 pool of held-out outcomes; after 5 or 10 steps the model is fed its own predictions. <b>What-if H@1</b> asks the same of

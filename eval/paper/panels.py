@@ -9,7 +9,7 @@ from statistics import mean, stdev
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
-from eval.results import numbers
+from eval.run_files.results import numbers
 
 HORIZONS = (1, 5, 10)
 

@@ -1,0 +1,1 @@
+"""Drawing: charts and curves."""

@@ -1,0 +1,1 @@
+"""TriFinger: the protocols, the policies that they run, and their pictures."""

@@ -1,0 +1,1 @@
+"""Reaching goals: tasks, policies and what tells them how far a goal is."""

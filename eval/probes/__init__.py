@@ -1,0 +1,1 @@
+"""Measurements: what a model knows, and what could be known."""
