@@ -31,8 +31,11 @@ def distinct_frames(obs: Tensor, frame: Tensor) -> tuple[Tensor, Tensor]:
     """
     new = torch.ones_like(frame, dtype=torch.bool)
     new[:, 1:] = frame[:, 1:] != frame[:, :-1]
-    new = new.flatten()
-    return obs.flatten(0, 1).index_select(0, new.nonzero().squeeze(1)), new.cumsum(0) - 1
+    new, obs = new.flatten(), obs.flatten(0, 1)
+    rows, places = new.nonzero().squeeze(1), new.cumsum(0) - 1
+    if obs.ndim != 4:
+        return obs.index_select(0, rows), places
+    return obs.permute(0, 2, 3, 1).index_select(0, rows).permute(0, 3, 1, 2), places  # in the order of memory
 
 
 def encode_windows(model, batch: Batch) -> Tensor:
