@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from envs.graphs import ancestors as closure
-from models.transitions.modular import StackedLinear
+from models.layers.stacked import StackedLinear
 
 HIDDEN = 64
 STEPS, BATCH = 600, 1024

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.transitions.modular import LatentStackedLinear, StackedLayerNorm, StackedLinear
+from models.layers.stacked import LatentStackedLinear, StackedLayerNorm, StackedLinear
 
 GRAPHS = ("learned", "given", "full", "none")
 RESPONDS = 0.01  # a slot that moves less than this share of a random pair's distance did not respond

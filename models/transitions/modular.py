@@ -6,42 +6,8 @@ count as K separate modules, a fraction of the calls.
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from models.layers.precision import exact_product
-
-
-class StackedLinear(nn.Module):
-    """K linear layers side by side, each with torch's own start.  (K, B, inputs) -> (K, B, outputs)."""
-
-    def __init__(self, stack: int, inputs: int, outputs: int) -> None:
-        super().__init__()
-        bound = inputs**-0.5
-        self.weight = nn.Parameter(torch.empty(stack, inputs, outputs).uniform_(-bound, bound))
-        self.bias = nn.Parameter(torch.empty(stack, 1, outputs).uniform_(-bound, bound))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.baddbmm(self.bias, x, self.weight)
-
-
-class LatentStackedLinear(StackedLinear):
-    """The same for latents: its output is computed in single precision."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return exact_product(x, self.weight, self.bias)
-
-
-class StackedLayerNorm(nn.Module):
-    """K layer norms side by side.  (K, B, width) -> (K, B, width)."""
-
-    def __init__(self, stack: int, width: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(stack, 1, width))
-        self.bias = nn.Parameter(torch.zeros(stack, 1, width))
-
-    def forward(self, x: Tensor) -> Tensor:
-        # In the precision of x: single-precision weights would drag everything behind them out of bfloat16.
-        return torch.addcmul(self.bias.to(x.dtype), F.layer_norm(x, x.shape[-1:]), self.weight.to(x.dtype))
+from models.layers.stacked import LatentStackedLinear, StackedLayerNorm, StackedLinear
 
 
 class ModularTransition(nn.Module):

@@ -4,8 +4,8 @@ from functools import partial
 
 from torch import Tensor
 
+from models.layers.stacked import StackedLinear
 from models.transitions.blocks import Blocks, Communication, InputAttention, gru
-from models.transitions.modular import StackedLinear
 
 
 class RIM(Blocks):

@@ -6,7 +6,7 @@ from hydra.utils import instantiate
 from test_model_promises import HOME, LOSSES, MODELS, batch_of, pair
 from torch import nn
 
-from models.transitions.modular import StackedLinear
+from models.layers.stacked import StackedLinear
 
 LARGE = 30.0  # root mean square of the latents; the hinge loss lets them grow to 5
 
