@@ -8,11 +8,11 @@ from models.layers.precision import exact_product
 
 
 class StackedLinear(nn.Module):
-    """K linear layers side by side, each with torch's own start.  (K, B, inputs) -> (K, B, outputs)."""
+    """K linear layers side by side, each with torch's own start.  (K, B, inputs) -> (K, B, outputs); inputs may be 0."""
 
     def __init__(self, stack: int, inputs: int, outputs: int) -> None:
         super().__init__()
-        bound = inputs**-0.5
+        bound = inputs**-0.5 if inputs else 0.0
         self.weight = nn.Parameter(torch.empty(stack, inputs, outputs).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.empty(stack, 1, outputs).uniform_(-bound, bound))
 

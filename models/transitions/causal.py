@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.actions import acted, block_size, per_slot
 from models.layers.stacked import LatentStackedLinear, StackedLayerNorm, StackedLinear
 
 GRAPHS = ("learned", "given", "full", "none")
@@ -18,7 +19,7 @@ SHARPNESS = 10.0  # structural parameters are few and their gradients small: the
 
 
 class CausalTransition(nn.Module):
-    """latent (B, K, D), action (B, A) with one block of A / K for each slot  ->  the next latent (B, K, D).
+    """latent (B, K, D), action (B, A)  ->  the next latent (B, K, D).
 
     Mechanism v reads: slot v as it was, the block of the action that belongs to v, which object is acted on (K), and its
     parents as they were and as they have become.
@@ -32,6 +33,8 @@ class CausalTransition(nn.Module):
     probabilities, given the likeliest codes of the parents and averaged over the slot's own belief. The rest of the slot is
     carried along, and no mechanism reads it. 0: the whole slot is continuous and predicted as a residual.
     sparsity: weight of the expected number of edges in the loss, in units of the loss for each edge.
+    owners: how many objects have a block of the action; none: one for each slot. 1: it belongs to no object in particular, so
+    every mechanism reads all of it, no response tells who caused it, and no edge is learned.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class CausalTransition(nn.Module):
         parents: list | None = None,
         codes: int = 0,
         sparsity: float = 3e-3,
+        owners: int | None = None,
     ) -> None:
         super().__init__()
         k = num_objects
@@ -54,6 +58,8 @@ class CausalTransition(nn.Module):
         if graph == "given" and parents is None:
             raise ValueError("graph=given needs the graph, parents=[[0,0],[1,0]] for 0 -> 1; this env names none")
         self.num_slots, self.graph, self.codes, self.sparsity = k, graph, codes, sparsity
+        self.owners = k if owners is None else owners
+        self.readers = 1 if graph == "full" else self.owners  # whose blocks mechanisms read; of one they read the whole
         fixed = {
             "full": torch.ones(k, k).tril(-1),
             "given": torch.tensor(parents if parents is not None else 0).float(),
@@ -67,8 +73,8 @@ class CausalTransition(nn.Module):
         self.register_buffer("times", torch.zeros(k))  # updates that saw an action on o, discounted alike
         self.register_buffer("apart", torch.zeros(k))  # squared distance of two random values of slot v
 
-        block, reads = action_size // k, codes or width
-        self.own = StackedLinear(k, reads + k + (action_size if graph == "full" else block), hidden)
+        reads = codes or width
+        self.own = StackedLinear(k, reads + k + block_size(action_size, self.readers, k), hidden)
         self.was = StackedLinear(k, k * reads, hidden)
         self.became = StackedLinear(k, k * reads, hidden)
         self.net = nn.Sequential(
@@ -119,11 +125,11 @@ class CausalTransition(nn.Module):
         old, new = read[:, :-1].flatten(0, 1), read[:, 1:].flatten(0, 1)
         if len(new) < 2:
             return  # nothing to compare it with
-        acted = action.flatten(0, 1).view(len(new), self.num_slots, -1).sum(-1).float()
-        change, count = (new - old).pow(2).sum(-1), acted.sum(0)
+        on = acted(action.flatten(0, 1), self.owners, self.num_slots).float()
+        change, count = (new - old).pow(2).sum(-1), on.sum(0)
         present = (count > 0).float()
         keep = 1 - (1 - MEMORY) * present
-        self.moved.mul_(keep).add_((1 - MEMORY) * present * (change.T @ acted / count.clamp(min=1)))
+        self.moved.mul_(keep).add_((1 - MEMORY) * present * (change.T @ on / count.clamp(min=1)))
         self.times.mul_(keep).add_((1 - MEMORY) * present)
         self.apart.lerp_(2 * new.var(0).sum(-1), 1.0 if not self.apart.any() else 1 - MEMORY)
 
@@ -131,10 +137,9 @@ class CausalTransition(nn.Module):
 
     def _own(self, slots: Tensor, action: Tensor) -> Tensor:
         """What every mechanism reads of its own slot and of the action.  (B, K, codes or D), (B, A)  ->  (K, B, hidden)."""
-        blocks = action.view(len(slots), self.num_slots, -1)
-        acted = blocks.sum(-1)  # one-hot over objects
-        seen = action.expand(self.num_slots, -1, -1) if self.graph == "full" else blocks.transpose(0, 1)
-        return self.own(torch.cat([slots.transpose(0, 1), acted.expand(self.num_slots, -1, -1), seen], -1))
+        seen = per_slot(action, self.readers, self.num_slots).transpose(0, 1)
+        on = acted(action, self.owners, self.num_slots).expand(self.num_slots, -1, -1)
+        return self.own(torch.cat([slots.transpose(0, 1), on, seen], -1))
 
     def _past(self, mask: Tensor) -> Tensor:
         """Whose past a mechanism sees: its parents', or everybody's where it makes no claim about causes."""

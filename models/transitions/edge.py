@@ -7,6 +7,7 @@ ties the order of slots to that of actions.
 import torch
 from torch import Tensor, nn
 
+from models.actions import ActionLinear
 from models.layers.precision import LatentLinear
 from models.transitions.gnn import senders
 
@@ -20,9 +21,9 @@ class EdgeTransition(nn.Module):
         self.register_buffer("senders", senders(k), persistent=False)
         self.own = nn.Linear(width, hidden)
         self.other = nn.Linear(width, hidden, bias=False)
-        self.pair_action = nn.Linear(action_size, k * (k - 1) * hidden)
+        self.pair_action = ActionLinear(action_size, k * (k - 1) * hidden)
         self.edge = nn.Sequential(nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
-        self.slot_action = nn.Linear(action_size, k * hidden)
+        self.slot_action = ActionLinear(action_size, k * hidden)
         self.node_in = nn.Linear(width + hidden, hidden)
         self.node = nn.Sequential(
             nn.ReLU(), nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.ReLU(), LatentLinear(hidden, width)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.actions import block_size, distinct, per_slot
 from models.layers.precision import LatentLinear
 
 
@@ -16,16 +17,19 @@ class GNNTransition(nn.Module):
     """latent (B, K, D), action (B, A)  ->  the next latent, as a residual.
 
     Slot k receives the block of the action that belongs to object k, which ties the order of slots to that of actions.
+    owners: how many objects have a block, 1 if the action belongs to none in particular; none: one for each slot.
     """
 
-    def __init__(self, num_objects: int, action_size: int, width: int = 128, hidden: int = 512) -> None:
+    def __init__(
+        self, num_objects: int, action_size: int, width: int = 128, hidden: int = 512, owners: int | None = None
+    ) -> None:
         super().__init__()
-        self.num_slots = num_objects
+        self.num_slots, self.owners = num_objects, num_objects if owners is None else owners
         self.edge_in = nn.Linear(2 * width, hidden)
         self.edge = nn.Sequential(nn.ReLU(), nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.ReLU())
         self.edge_out = nn.Linear(hidden, hidden)
         self.node = nn.Sequential(
-            nn.Linear(width + action_size // num_objects + hidden, hidden),
+            nn.Linear(width + block_size(action_size, self.owners, num_objects) + hidden, hidden),
             nn.ReLU(),
             nn.Linear(hidden, hidden),
             nn.LayerNorm(hidden),
@@ -35,7 +39,7 @@ class GNNTransition(nn.Module):
         self.register_buffer("senders", senders(num_objects), persistent=False)
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
-        blocks = action.view(len(action), self.num_slots, -1)
+        blocks = per_slot(action, self.owners, self.num_slots)
         return latent + self.node(torch.cat([latent, blocks, self._incoming(latent)], -1))
 
     def every(self, latent: Tensor, actions: Tensor) -> Tensor:
@@ -44,12 +48,12 @@ class GNNTransition(nn.Module):
         Messages do not see the action and are sent once; nodes that are told the same block move alike and are asked once.
         """
         k = self.num_slots
-        blocks, told = actions.view(len(actions) * k, -1).unique(dim=0, return_inverse=True)
+        blocks, told = distinct(per_slot(actions, self.owners, k))
         count = len(blocks)
         own, incoming = (part[:, :, None].expand(-1, -1, count, -1) for part in (latent, self._incoming(latent)))
         moves = self.node(torch.cat([own, blocks.expand(len(latent), k, -1, -1), incoming], -1))  # (B, K, count, D)
         slot = torch.arange(k, device=latent.device)
-        return latent[:, None] + moves[:, slot, told.view(-1, k)]
+        return latent[:, None] + moves[:, slot, told]
 
     def _incoming(self, latent: Tensor) -> Tensor:
         """The sum of the messages to every slot, (B, K, hidden)."""

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from models.actions import ActionLinear
 from models.layers.precision import LatentLinear
 
 
@@ -12,7 +13,7 @@ class MLPTransition(nn.Module):
     def __init__(self, num_objects: int, action_size: int, width: int = 128, hidden: int = 512) -> None:
         super().__init__()
         size = num_objects * width
-        self.action = nn.Linear(action_size, hidden)
+        self.action = ActionLinear(action_size, hidden)
         self.state = nn.Linear(size, hidden)
         self.net = nn.Sequential(
             nn.ReLU(),

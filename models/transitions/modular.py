@@ -7,6 +7,7 @@ count as K separate modules, a fraction of the calls.
 import torch
 from torch import Tensor, nn
 
+from models.actions import per_slot
 from models.layers.stacked import LatentStackedLinear, StackedLayerNorm, StackedLinear
 
 
@@ -35,6 +36,6 @@ class ModularTransition(nn.Module):
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         everyone = latent.flatten(1).expand(self.num_slots, -1, -1)  # (K, B, K * D)
-        action = action.expand(self.num_slots, -1, -1)
-        change = self.net(torch.cat([self.action(action), self.state(everyone)], -1))
+        told = per_slot(action, 1, self.num_slots).transpose(0, 1)  # all of it to everyone
+        change = self.net(torch.cat([self.action(told), self.state(everyone)], -1))
         return latent + change.transpose(0, 1)

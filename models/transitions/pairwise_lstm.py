@@ -9,6 +9,7 @@ predicted ("here one meets the other"), times what came of it: a mechanism need 
 import torch
 from torch import Tensor, nn
 
+from models.actions import ActionLinear
 from models.layers.precision import LatentLinear
 from models.transitions.gnn import senders
 from models.transitions.lstm import LSTM
@@ -42,12 +43,12 @@ class WitnessTransition(WithMemory):
         self.memory_size = sum(self.sizes)
         self.own = nn.Linear(width, hidden)
         self.other = nn.Linear(width, hidden, bias=False)
-        self.pair_action = nn.Linear(action_size, pairs * hidden)
+        self.pair_action = ActionLinear(action_size, pairs * hidden)
         self.edge = nn.Sequential(nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
         self.own_change = nn.Linear(width, hidden)
         self.other_change = nn.Linear(width, hidden, bias=False)
         self.recall = nn.Sequential(nn.Linear(hidden + units, hidden), nn.ReLU())
-        self.slot_action = nn.Linear(action_size, k * hidden)
+        self.slot_action = ActionLinear(action_size, k * hidden)
         self.node_in = nn.Linear(width + hidden, hidden)
         self.node = nn.Sequential(
             nn.ReLU(), nn.Linear(hidden, hidden), nn.LayerNorm(hidden), nn.ReLU(), LatentLinear(hidden, width)

@@ -7,6 +7,7 @@ latents are, and no world sees another's. Differs from the authors' code: the tw
 import torch
 from torch import Tensor, nn
 
+from models.actions import ActionLinear
 from models.layers.precision import LatentLinear
 
 
@@ -45,7 +46,7 @@ class RecurrentTransition(WithMemory):
         size = num_objects * width
         self.memory_size = core.memory_size
         self.state = nn.Linear(size, core.inputs // 2)
-        self.action = nn.Linear(action_size, core.inputs // 2)
+        self.action = ActionLinear(action_size, core.inputs // 2)
         self.core = core
         self.change = LatentLinear(core.units, size)
 
