@@ -6,18 +6,11 @@ as any other. It uses that an action names an object and a choice, which the oth
 """
 
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from losses.objective import LossTerms, encode_windows, step_windows
+from models.actions import commands
 from models.interfaces import Batch
-
-
-def commands(action: Tensor, num_slots: int) -> tuple[Tensor, Tensor]:
-    """One-hot actions (..., A)  ->  the object acted on (...,) and the choice commanded (...,), both long."""
-    index = action.argmax(-1)
-    choices = action.shape[-1] // num_slots
-    return index // choices, index % choices
 
 
 class InverseAction:

@@ -10,7 +10,7 @@ OURS = {"envs", "models", "losses", "eval", "train", "configs", "benchmarks"}
 MAY = {
     "envs": {"envs"},
     "models": {"models"},
-    "losses": {"losses", "models.interfaces", "models.processes"},
+    "losses": {"losses", "models.actions", "models.interfaces", "models.processes"},
     "eval": {"eval", "envs", "models"},
     "train": OURS,
     "configs": {"configs", "envs.problem", "envs.graphs", "envs.grid"},
