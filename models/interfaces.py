@@ -36,8 +36,8 @@ class Latent:
 class Batch:
     """B windows of T steps.
 
-    obs (B, T+1, C, H, W) uint8, or factors (B, T+1, N, F) float; action (B, T, A) one-hot or vector, action[:, t] leads
-    from obs[:, t] to obs[:, t+1];
+    obs (B, T+1, C, H, W) uint8, or factors (B, T+1, N, F) float; action (B, T, A) as `models.actions.vector`
+    makes it, A = 0 for a video; action[:, t] leads from obs[:, t] to obs[:, t+1];
     frame (B, T+1) int64, equal exactly where two observations are equal.
     latent (B, T+1, K, D): codes computed beforehand, when the encoder is frozen.
     weight: of this process's mean in the mean over all processes that share the batch; 1 where all shares are equal.

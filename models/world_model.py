@@ -13,7 +13,7 @@ from models.layers.pixels import to_float
 class WorldModel(LightningModule):
     """A world in latent space.
 
-    obs (B, 3, H, W) uint8, or float in [0, 1], or factors (B, N, F) float; latent (B, K, D); action (B, A).
+    obs (B, 3, H, W) uint8, or float in [0, 1], or factors (B, N, F) float; latent (B, K, D); action (B, A), A = 0 for a video.
     `transition` is one step; `rollout` is the open loop in which the model is fed its own predictions.
     The objective and the optimiser belong to a stage of training and are set by `begin`.
     """
@@ -65,7 +65,7 @@ class WorldModel(LightningModule):
         memory (B, M): what `remember` made of the frames before `latent`; none: nothing came before.
         """
         if actions.ndim != 3 or not actions.is_floating_point():
-            raise ValueError(f"actions must be one-hot floats (B, T, A), got {actions.dtype} of shape {tuple(actions.shape)}; "
+            raise ValueError(f"actions must be floats (B, T, A), got {actions.dtype} of shape {tuple(actions.shape)}; "
                              f"use eval.rollouts.actions_of")  # fmt: skip
         steps = []
         for action in actions.unbind(1):
