@@ -1,6 +1,6 @@
 """The promises between parts: Encoder, Decoder, Transition, and what flows between them.
 
-Letters: B batch, T time, K slots, D slot width, A action width, C H W image.
+Letters: B batch, T time, K slots, D slot width, A action width (0: a video; `models.actions`), C H W image.
 A latent is always (B, K, D). Monolithic models are K = 1 with D = per-object width x objects; slots are K = objects.
 """
 
