@@ -5,8 +5,8 @@
     python benchmarks/paired_training.py ../before edge-infonce         only some of them
 
 Each recipe runs in two processes that wait for one another, one thread each: three steps here, three steps there, so that
-what else the machine does falls on both. CPU seconds of a step, drawing and loading its windows included; a ratio of 1.05
-is five percent slower than the other checkout. Stages that prefer hard windows prefer those in which frames change.
+what else the machine does falls on both. CPU time of a transition, drawing and loading its windows included; a ratio of
+1.05 is five percent slower than the other checkout. Stages that prefer hard windows prefer those in which frames change.
 """
 
 import sys
@@ -38,7 +38,7 @@ ROUNDS, WARM_UP, STEPS, EPISODES = 16, 2, 3, 60
 
 
 def worker(recipe: str) -> None:
-    """For every line it reads: a few steps of each stage of the recipe, and the CPU seconds of the fastest."""
+    """For every line it reads: a few steps of each stage of the recipe, and the CPU seconds of a transition in the fastest."""
     import hydra
     import torch
     from hydra.utils import instantiate
@@ -65,7 +65,7 @@ def worker(recipe: str) -> None:
 
 
 def _steps(cfg, stage, windows):
-    """CPU seconds of each training step."""
+    """CPU seconds of a transition in each training step."""
     import torch
     from hydra.utils import instantiate
 
@@ -94,11 +94,11 @@ def _steps(cfg, stage, windows):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            yield time.process_time() - start
+            yield (time.process_time() - start) / (len(batch.action) * stage.window)
 
 
 def pair(recipe: str, other: Path) -> dict:
-    """Stage -> milliseconds of a step there and here, and their ratio: the median of the rounds' own ratios."""
+    """Stage -> microseconds of a transition there and here, and their ratio: the median of the rounds' own ratios."""
     pair = [subprocess.Popen([sys.executable, __file__, "--worker", str(root), recipe], text=True, stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)})
             for root in (other, ROOT)]  # fmt: skip
@@ -119,8 +119,8 @@ def pair(recipe: str, other: Path) -> dict:
     there, here = (rounds[WARM_UP:] for rounds in times)
     return {
         stage: {
-            "there_ms": 1000 * statistics.median(t[stage] for t in there),
-            "here_ms": 1000 * statistics.median(t[stage] for t in here),
+            "there_us": 1e6 * statistics.median(t[stage] for t in there),
+            "here_us": 1e6 * statistics.median(t[stage] for t in here),
             "ratio": statistics.median(h[stage] / t[stage] for t, h in zip(there, here)),
         }
         for stage in there[0]
