@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from envs.boards import draw_goal
 from envs.observe import show
 from envs.problem import Problem
 from envs.streams import Stream
@@ -10,6 +11,8 @@ from eval.probes.cuts import MOVES
 from eval.probes.structure import STATES, answers
 from eval.rollouts import encode_frames
 from models.goal_distance import OrderedDistance
+
+WALK = 20  # random commands, after which every object was painted but for one in a hundred
 
 
 def ordered_distance(model, world, seed: int) -> OrderedDistance:
@@ -20,12 +23,15 @@ def ordered_distance(model, world, seed: int) -> OrderedDistance:
     """
     if not hasattr(world, "parents"):
         raise Problem("planner 'causes_first' goes by what answers to commands, and no colour is commanded here; leave it out")
-    boards = world.reset(STATES, Stream.ORDER.rng(seed), "train")
+    rng = Stream.ORDER.rng(seed)
+    boards = world.reset(STATES, rng, "train")
     latent = encode_frames(model, show(world, boards))
     if latent.shape[1] == 1:
         raise Problem("planner 'causes_first' needs a slot for each object, and this model has one latent; leave it out")
     found = answers(model, world, world.pack(boards))
     answering = ((found.moved > MOVES) & ~np.eye(len(found.moved), dtype=bool)).sum(0)  # to commands on each object
     order = found.slots[np.argsort(-answering, kind="stable")]
-    scale = (latent - latent.roll(1, 0)).pow(2).sum(-1).mean(0)
+    # Goals have been painted. Left alone, a root may have one colour nearly always, and nothing would be near on such a scale.
+    painted = encode_frames(model, show(world, draw_goal(world, boards, rng, WALK, may_equal_start=True)))
+    scale = (painted - painted.roll(1, 0)).pow(2).sum(-1).mean(0)
     return OrderedDistance(torch.from_numpy(order), scale)
