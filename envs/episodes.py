@@ -2,14 +2,15 @@
 
 An episode of T actions has T+1 rows; `action[t]` leads from row t to row t+1 and `reward[t]` is its consequence; both
 are padding in the last row. Rows of all episodes follow one another; `ep_len` and `ep_offset` (both in rows) say where
-each begins, the layout that `stable_worldmodel.data` reads.
+each begins, the layout that `stable_worldmodel.data` reads. Episodes may differ in length. The header of collected data
+holds the spec of the columns (`envs/spec.py`) and the bytes of a row on the disk.
 """
 
 import errno
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ import numpy as np
 from filelock import FileLock
 
 from envs.problem import Problem
+from envs.spec import EnvSpec
 
 FORMAT = 2
 _DAMAGED = (OSError, KeyError, ValueError, TypeError, RuntimeError)  # what h5py and json raise over a file of another make
@@ -37,7 +39,7 @@ def _checksum(header: str, blocks: list[dict]) -> str:
 class Column(NamedTuple):
     """What a column may hold: numbers of one kind, of one shape in each row, whole ones below a limit (none: any).
 
-    kind: of numpy's dtype, u, i or f. Numbers of kind f are finite.
+    kind: of numpy's dtype, u, i, f or b. Numbers of kind f are finite.
     """
 
     shape: tuple[int, ...]
@@ -127,7 +129,7 @@ class EpisodeWriter:
         try:
             for name, values in {**columns, **index}.items():
                 if name not in self._file:
-                    chunk = 256 if name in INDEX else int(lengths[0])
+                    chunk = 256 if name in INDEX else int(lengths.max())
                     self._file.create_dataset(
                         name, (0, *values.shape[1:]), values.dtype, maxshape=(None, *values.shape[1:]),
                         chunks=(chunk, *values.shape[1:]), **_CODEC,
@@ -213,14 +215,17 @@ class EpisodeFile:
     """A finished episode file. Columns are read whole, checked against their digests, and kept by the caller.
 
     remedy: how the file is made anew; it ends every complaint.  allowed: what columns may hold, where more than their
-    digests is to be asked; a file with other numbers would end a reader far from here.
+    digests is to be asked; a file with other numbers would end a reader far from here.  spec: of the columns, where the
+    header says none: a file of before, or of another make.  made_from: columns that the file lacks and that follow from one
+    it has, name -> (that column, function of it).
     """
 
     def __init__(
         self, path: str | Path, header: Mapping | None = None, remedy: str = "collect it again",
-        allowed: Mapping[str, Column] | None = None,
+        allowed: Mapping[str, Column] | None = None, spec: EnvSpec | None = None,
     ) -> None:  # fmt: skip
-        self.path, self._remedy, self._allowed = Path(path), remedy, allowed or {}
+        self.path, self._remedy, self._allowed, self.spec = Path(path), remedy, allowed or {}, spec
+        self.made_from: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {}
         if self.path.exists() and not self.path.is_file():
             raise self._broken("it is not a regular file")  # a pipe would be waited for
         try:
@@ -248,8 +253,14 @@ class EpisodeFile:
         if header is not None and self.header != json.loads(json.dumps(dict(header))):
             expected = json.loads(json.dumps(dict(header)))
             keys = [k for k in sorted(set(expected) | set(self.header)) if expected.get(k) != self.header.get(k)]
+            keys = [k for k in keys if k != "spec"] or keys  # which follows from the others
             sides = "; ".join(f"{k}: expected {expected.get(k)}, file has {self.header.get(k)}" for k in keys)
             raise self._broken(f"it was recorded under another configuration ({sides})")
+        if "spec" in self.header:
+            try:
+                self.spec = EnvSpec.from_dict(self.header["spec"])
+            except Problem as problem:
+                raise self._broken(f"the spec in its header is none ({problem})") from problem
 
     def _broken(self, why: str) -> Problem:
         return Problem(f"{self.path} cannot be used: {why}; {self._remedy}")
@@ -258,14 +269,33 @@ class EpisodeFile:
         return len(self.ep_len)
 
     def read(self, *names: str) -> dict[str, np.ndarray]:
-        """The named columns, whole and verified: name -> (rows, ...)."""
+        """The named columns, whole and verified: name -> (rows, ...). None named: all that the file holds."""
+        made = {name: self.made_from[name] for name in names if name not in self.columns and name in self.made_from}
+        known = (*self.columns, *INDEX)
+        for name in names:
+            if name not in known and name not in made:
+                raise self._broken(f"it has no column '{name}', it holds {', '.join(self.columns)}")
+        stored = tuple(dict.fromkeys(made[name][0] if name in made else name for name in names)) or self.columns
         try:
             with h5py.File(self.path, "r") as file:
-                columns = _verify(file, self._blocks, names or self.columns)
+                columns = _verify(file, self._blocks, stored)
         except _DAMAGED as error:
             raise self._broken(f"its data are damaged ({error})") from error
         for name, values in columns.items():
             fault = self._allowed[name].fault(values) if name in self._allowed else None
             if fault:
                 raise self._broken(f"its column '{name}' holds {fault}")
-        return columns
+        return {name: made[name][1](columns[made[name][0]]) if name in made else columns[name] for name in names or stored}
+
+    def episodes(self, *names: str, steps: int = 1, count: int | None = None) -> list[np.ndarray]:
+        """The named columns by episodes, (E, T + 1, ...) each: the first `count` episodes (None: all) of `steps` actions or
+        more, cut to the shortest of them."""
+        columns = self.read(*names)
+        keep = np.flatnonzero(self.ep_len > steps)[:count]
+        if not len(keep):
+            raise self._broken(f"no episode of it is {steps} actions long, the longest has {int(self.ep_len.max()) - 1}")
+        rows = int(self.ep_len[keep].min())
+        if (self.ep_len == rows).all():
+            return [columns[name].reshape(len(self), rows, *columns[name].shape[1:])[: len(keep)] for name in names]
+        index = self.ep_offset[keep][:, None] + np.arange(rows)
+        return [columns[name][index] for name in names]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from pytorch_lightning import LightningDataModule
 from torch import Tensor
@@ -9,8 +10,8 @@ from torch.nn import functional as F
 
 from envs.episodes import EpisodeFile
 from envs.frames import frame_ids
-from envs.observe import recorded
 from envs.problem import Problem
+from envs.spec import EnvSpec
 from models.interfaces import Batch
 from models.layers.pixels import as_obs
 from models.processes import count, gather, mine
@@ -26,22 +27,34 @@ class Windows:
     one fixed mixed order, so that a batch of validation mixes episodes as a batch of training does.
     Processes that share the batches each take their part of every batch; a last batch with fewer windows than processes
     joins the one before it, and that alone differs from the batches of one process.
+
+    spec: of the run, which the file must have as well.  observation: the name in it of what models are shown. Episodes
+    shorter than a window give none.
     """
 
-    def __init__(self, file: EpisodeFile, world, window: int, batch_size: int, seed: int, shuffle: bool):
+    def __init__(
+        self, file: EpisodeFile, spec: EnvSpec, window: int, batch_size: int, seed: int, shuffle: bool,
+        observation: str = "pixels",
+    ) -> None:  # fmt: skip
+        if file.spec is not None and (differs := spec.difference(file.spec)):
+            raise Problem(f"{file.path} was recorded under another spec than the run has ({differs}); collect it again under "
+                          f"the run's env, or choose another data_dir=")  # fmt: skip
         longest = int(file.ep_len.max()) - 1
         if window > longest:
             raise Problem(f"window={window} is longer than the episodes of {file.path} ({longest} actions); "
                           f"set loss.stages.0.window={longest} or less")  # fmt: skip
-        obs, action = recorded(world, file, "action")
-        self.obs, self.action, self.spec = torch.from_numpy(obs), torch.from_numpy(action), world.spec
+        shown, acts = spec.shown(observation).column, spec.action.size > 0
+        columns = file.read(shown, *(["action"] if acts else []))
+        obs = columns[shown]
+        action = columns["action"] if acts else np.empty((len(obs), 0), np.float32)  # a video
+        self.obs, self.action, self.spec = torch.from_numpy(obs), torch.from_numpy(action), spec
         self.frame = torch.from_numpy(frame_ids(obs))
         self.latent: Tensor | None = None
         self.chances: Tensor | None = None
         lengths, offsets = torch.from_numpy(file.ep_len).long(), torch.from_numpy(file.ep_offset)
         self.transitions = int((lengths - 1).sum())
         stride = 1 if shuffle else window
-        starts = [o + torch.arange(0, n - window, stride) for n, o in zip(lengths.tolist(), offsets.tolist())]
+        starts = [o + torch.arange(0, max(0, n - window), stride) for n, o in zip(lengths.tolist(), offsets.tolist())]
         self.starts = torch.cat(starts)
         self.steps = torch.arange(window + 1)
         self.windows_per_batch = max(1, batch_size // window)
@@ -90,15 +103,17 @@ class Windows:
     def actions(self, rows: Tensor) -> Tensor:
         """Rows of any shape -> (..., A) as the transition reads them."""
         action = self.action[rows]
-        return F.one_hot(action, self.spec.action_size).float() if self.spec.action_kind == "object" else action
+        return F.one_hot(action, self.spec.action.size).float() if self.spec.action.discrete else action.float()
 
 
 class EpisodeData(LightningDataModule):
     """Training and validation windows of two episode files; re-cut for every stage by `cut`."""
 
-    def __init__(self, train: EpisodeFile, valid: EpisodeFile, world, seed: int) -> None:
+    def __init__(
+        self, train: EpisodeFile, valid: EpisodeFile, spec: EnvSpec, seed: int, observation: str = "pixels"
+    ) -> None:
         super().__init__()
-        self.files, self.world, self.seed = (train, valid), world, seed
+        self.files, self.spec, self.seed, self.observation = (train, valid), spec, seed, observation
         self._cut: tuple | None = None
 
     def cut(self, window: int, batch_size: int) -> None:
@@ -106,7 +121,7 @@ class EpisodeData(LightningDataModule):
         if self._cut != (window, batch_size):
             self._cut = (window, batch_size)
             self.train, self.valid = (
-                Windows(file, self.world, window, batch_size, self.seed, shuffle)
+                Windows(file, self.spec, window, batch_size, self.seed, shuffle, self.observation)
                 for file, shuffle in zip(self.files, (True, False))
             )
         self.train.latent = self.valid.latent = None

@@ -3,7 +3,6 @@
 import numpy as np
 import torch
 
-from envs.observe import show
 from envs.problem import Problem
 from envs.streams import Stream
 from eval.probes.cuts import MOVES
@@ -21,7 +20,7 @@ def ordered_distance(model, world, seed: int) -> OrderedDistance:
     if not hasattr(world, "parents"):
         raise Problem("planner 'causes_first' goes by what answers to commands, and no colour is commanded here; leave it out")
     boards = world.reset(STATES, Stream.ORDER.rng(seed), "train")
-    latent = encode_frames(model, show(world, boards))
+    latent = encode_frames(model, world.observe(boards))
     if latent.shape[1] == 1:
         raise Problem("planner 'causes_first' needs a slot for each object, and this model has one latent; leave it out")
     found = answers(model, world, world.pack(boards))
