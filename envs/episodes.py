@@ -10,7 +10,7 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -200,15 +200,23 @@ def _verify(file: h5py.File, blocks: list[dict], only: tuple[str, ...] | None = 
     columns = {}
     for name in only or tuple(file):
         _check_column(file, name)
-        values, start, per_block = file[name][:], 0, "episodes" if name in INDEX else "rows"
-        for number, block in enumerate(blocks):
-            if _digest(values[start : start + block[per_block]]) != block["digests"][name]:
-                raise ValueError(f"column '{name}', block {number}")
-            start += block[per_block]
-        if start != len(values):
-            raise ValueError(f"column '{name}' has {len(values)} rows, its blocks {start}")
-        columns[name] = values
+        columns[name] = file[name][:]
+        for _ in _blocks(columns[name], name, blocks):
+            pass
     return columns
+
+
+def _blocks(values, name: str, blocks: list[dict]) -> Iterator[np.ndarray]:
+    """The blocks of a column, a dataset or what was read of it, each compared with its digest."""
+    start, per_block = 0, "episodes" if name in INDEX else "rows"
+    for number, block in enumerate(blocks):
+        part = values[start : start + block[per_block]]
+        if _digest(part) != block["digests"][name]:
+            raise ValueError(f"column '{name}', block {number}")
+        start += block[per_block]
+        yield part
+    if start != len(values):
+        raise ValueError(f"column '{name}' has {len(values)} rows, its blocks {start}")
 
 
 class EpisodeFile:
@@ -270,22 +278,43 @@ class EpisodeFile:
 
     def read(self, *names: str) -> dict[str, np.ndarray]:
         """The named columns, whole and verified: name -> (rows, ...). None named: all that the file holds."""
-        made = {name: self.made_from[name] for name in names if name not in self.columns and name in self.made_from}
-        known = (*self.columns, *INDEX)
-        for name in names:
-            if name not in known and name not in made:
-                raise self._broken(f"it has no column '{name}', it holds {', '.join(self.columns)}")
-        stored = tuple(dict.fromkeys(made[name][0] if name in made else name for name in names)) or self.columns
+        sources = {name: self.source(name) for name in names or self.columns}
         try:
             with h5py.File(self.path, "r") as file:
-                columns = _verify(file, self._blocks, stored)
+                columns = _verify(file, self._blocks, tuple(dict.fromkeys(stored for stored, _ in sources.values())))
         except _DAMAGED as error:
-            raise self._broken(f"its data are damaged ({error})") from error
+            raise self.damaged(error) from error
         for name, values in columns.items():
-            fault = self._allowed[name].fault(values) if name in self._allowed else None
-            if fault:
-                raise self._broken(f"its column '{name}' holds {fault}")
-        return {name: made[name][1](columns[made[name][0]]) if name in made else columns[name] for name in names or stored}
+            self._check_allowed(name, values)
+        return {name: make(columns[stored]) for name, (stored, make) in sources.items()}
+
+    def blocks(self, name: str) -> Iterator[np.ndarray]:
+        """A column that the file holds, verified and read in parts: (rows, ...) of some episodes at a time."""
+        try:
+            with h5py.File(self.path, "r") as file:
+                _check_column(file, name)
+                for values in _blocks(file[name], name, self._blocks):
+                    self._check_allowed(name, values)
+                    yield values
+        except _DAMAGED as error:
+            raise self.damaged(error) from error
+
+    def source(self, name: str) -> tuple[str, Callable[[np.ndarray], np.ndarray]]:
+        """Where a column comes from: the column that the file holds, and what is made of it."""
+        if name in self.columns or name in INDEX:
+            return name, lambda values: values
+        if name not in self.made_from:
+            raise self._broken(f"it has no column '{name}', it holds {', '.join(self.columns)}")
+        return self.made_from[name]
+
+    def damaged(self, error: Exception) -> Problem:
+        """What to say of data that cannot be read."""
+        return self._broken(f"its data are damaged ({error})")
+
+    def _check_allowed(self, name: str, values: np.ndarray) -> None:
+        fault = self._allowed[name].fault(values) if name in self._allowed else None
+        if fault:
+            raise self._broken(f"its column '{name}' holds {fault}")
 
     def episodes(self, *names: str, steps: int = 1, count: int | None = None) -> list[np.ndarray]:
         """The named columns by episodes, (E, T + 1, ...) each: the first `count` episodes (None: all) of `steps` actions or

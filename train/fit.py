@@ -144,7 +144,7 @@ def run(cfg) -> dict:
     files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
-        data = EpisodeData(files["train"], files["valid"], world.spec, cfg.seed, world.observation)
+        data = EpisodeData.of(cfg, files["train"], files["valid"], world)
         return _train_and_score(cfg, folder, node, model, world, data, timing, goals)
 
 
