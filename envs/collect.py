@@ -27,14 +27,14 @@ import numpy as np
 from rich.progress import track
 
 from envs.boards import World
-from envs.episodes import Column, EpisodeFile, EpisodeWriter
+from envs.episodes import DESCRIBES, Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem, nearest
 
 BLOCK_ROWS = 10_000
 
 
 def header(world: World, split: dict, name: str, drop_invalid: bool) -> dict:
-    """What decides the bytes of a file, and so what a reader must find in it."""
+    """What decides the bytes of a file, and so what a reader must find in it; and what tells of it (`DESCRIBES`)."""
     parameters = {f.name: getattr(world, f.name) for f in fields(world) if f.init and f.metadata.get("identity", True)}
     return {
         "world": type(world).__name__,
@@ -47,6 +47,7 @@ def header(world: World, split: dict, name: str, drop_invalid: bool) -> dict:
         "seed": split["seed"],
         "drop_invalid": drop_invalid,
         "renderer": "grid-1",
+        "columns": sorted(_columns(world, {**split, "drop_invalid": drop_invalid})),
         "spec": world.spec.to_dict(),
         "row_bytes": world.row_bytes,
     }
@@ -78,7 +79,7 @@ def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bo
                           f"set env.splits.{split}.{key}=")  # fmt: skip
     plan = {**plan, "drop_invalid": env["drop_invalid"]}
     about = header(world, plan, split, env["drop_invalid"])
-    path, before = (Path(data_dir) / f"{env['name']}-{split}-{_digest(one)}.h5" for one in (about, _of_before(about)))
+    path, before = (Path(data_dir) / f"{env['name']}-{split}-{_mark(one)}.h5" for one in (about, _of_before(about)))
     allowed = _columns(world, plan)
     if hasattr(world, "save_beside"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,13 +109,15 @@ def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bo
     return EpisodeFile(path, about, remedy, allowed)
 
 
-def _digest(about: dict) -> str:
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
+def _mark(about: dict) -> str:
+    """Names the bytes of a file."""
+    decides = {key: value for key, value in about.items() if key not in DESCRIBES}
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def _of_before(about: dict) -> dict:
     """The header of the same data before files said what their columns are, and held `objects` and events."""
-    return {key: value for key, value in about.items() if key not in ("spec", "row_bytes")}
+    return {key: value for key, value in about.items() if key not in ("columns", *DESCRIBES)}
 
 
 def _remedy(path: Path) -> str:

@@ -25,6 +25,7 @@ from envs.spec import EnvSpec
 FORMAT = 2
 _DAMAGED = (OSError, KeyError, ValueError, TypeError, RuntimeError)  # what h5py and json raise over a file of another make
 INDEX = ("ep_len", "ep_offset")
+DESCRIBES = ("spec", "row_bytes")  # keys of a header that tell of the data and decide no byte of them
 _CODEC = dict(hdf5plugin.Blosc(cname="zstd", clevel=1, shuffle=hdf5plugin.Blosc.NOSHUFFLE))
 
 
@@ -258,17 +259,22 @@ class EpisodeFile:
             raise self._broken(f"it has format version {version}, this code reads {FORMAT}")
         if not whole:
             raise self._broken("its checksum does not match its contents")
-        if header is not None and self.header != json.loads(json.dumps(dict(header))):
+        if header is not None:
             expected = json.loads(json.dumps(dict(header)))
-            keys = [k for k in sorted(set(expected) | set(self.header)) if expected.get(k) != self.header.get(k)]
-            keys = [k for k in keys if k != "spec"] or keys  # which follows from the others
-            sides = "; ".join(f"{k}: expected {expected.get(k)}, file has {self.header.get(k)}" for k in keys)
-            raise self._broken(f"it was recorded under another configuration ({sides})")
+            keys = (set(expected) | set(self.header)).difference(DESCRIBES)
+            differ = [key for key in sorted(keys) if expected.get(key) != self.header.get(key)]
+            sides = "; ".join(f"{key}: expected {expected.get(key)}, file has {self.header.get(key)}" for key in differ)
+            if differ:
+                raise self._broken(f"it was recorded under another configuration ({sides})")
         if "spec" in self.header:
             try:
                 self.spec = EnvSpec.from_dict(self.header["spec"])
             except Problem as problem:
                 raise self._broken(f"the spec in its header is none ({problem})") from problem
+        if header is not None and "spec" in header and self.spec is not None:
+            differs = EnvSpec.from_dict(header["spec"]).difference(self.spec)
+            if differs:
+                raise self._broken(f"it was recorded under another spec ({differs})")
 
     def _broken(self, why: str) -> Problem:
         return Problem(f"{self.path} cannot be used: {why}; {self._remedy}")

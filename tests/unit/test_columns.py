@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from envs.chemistry import ChemistryWorld
-from envs.collect import _digest, _of_before, collect, header
+from envs.collect import _mark, _of_before, collect, header
 from envs.episodes import EpisodeFile, EpisodeWriter
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
@@ -75,7 +75,7 @@ def test_events_are_what_the_world_says_of_each_step(tmp_path):
 def of_before(file, about):
     """The same data as they were collected before: another header and name, no `objects`, no events. -> its path"""
     columns = file.read("pixels", "action", "reward", "state", "goal")
-    path = file.path.with_name(f"toy-test-{_digest(about)}.h5")
+    path = file.path.with_name(f"toy-test-{_mark(about)}.h5")
     with EpisodeWriter(path, about) as writer:
         writer.append(columns, file.ep_len)
         writer.finish()
@@ -98,6 +98,19 @@ def test_a_file_of_before_is_read_with_the_spec_of_its_world(tmp_path):
     assert np.array_equal(part.obs.numpy(), wanted["objects"])
     with pytest.raises(Problem, match="has no column 'event_push', it holds action, goal, pixels, reward, state; remove it"):
         again.read("event_push")
+
+
+def test_a_header_that_tells_more_is_the_same_file(tmp_path):
+    """What only describes the data may be said otherwise: the name is the same, and so is the file."""
+    world = PhysicsWorld(3)
+    file = gathered(world, tmp_path)
+    about = {**file.header, "row_bytes": 1}
+    del about["spec"]["action"]["low"]
+    assert _mark(about) == _mark(file.header) and _mark(_of_before(about)) != _mark(about)
+    assert EpisodeFile(file.path, about).spec == world.spec
+    about["spec"]["objects"] = 4
+    with pytest.raises(Problem, match=r"another spec \(objects: expected 4, got 3\); collect it again"):
+        EpisodeFile(file.path, about)
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
