@@ -7,7 +7,6 @@ holds the spec of the columns (`envs/spec.py`) and the bytes of a row on the dis
 """
 
 import errno
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -19,22 +18,13 @@ import hdf5plugin
 import numpy as np
 from filelock import FileLock
 
+from envs.file_blocks import DAMAGED, INDEX, blocks_of, check_column, checksum, digest, verified_blocks, verify
 from envs.problem import Problem
 from envs.spec import EnvSpec
 
 FORMAT = 2
-_DAMAGED = (OSError, KeyError, ValueError, TypeError, RuntimeError)  # what h5py and json raise over a file of another make
-INDEX = ("ep_len", "ep_offset")
 DESCRIBES = ("spec", "row_bytes")  # keys of a header that tell of the data and decide no byte of them
 _CODEC = dict(hdf5plugin.Blosc(cname="zstd", clevel=1, shuffle=hdf5plugin.Blosc.NOSHUFFLE))
-
-
-def _digest(array: np.ndarray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array)).hexdigest()[:32]
-
-
-def _checksum(header: str, blocks: list[dict]) -> str:
-    return hashlib.sha256((header + json.dumps(blocks, sort_keys=True)).encode()).hexdigest()
 
 
 class Column(NamedTuple):
@@ -103,16 +93,16 @@ class EpisodeWriter:
             self._file = h5py.File(self._part, "r+")
             if self._file.attrs["header"] != self.header:
                 raise ValueError("header")
-            self._blocks = _blocks_of(self._file)
+            self._blocks = blocks_of(self._file)
             rows = sum(block["rows"] for block in self._blocks)
             episodes = sum(block["episodes"] for block in self._blocks)
             for name in self._file:
-                _check_column(self._file, name)  # all, before the first is changed
+                check_column(self._file, name)  # all, before the first is changed
             for name, column in self._file.items():
                 column.resize(episodes if name in INDEX else rows, axis=0)
-            _verify(self._file, self._blocks)
+            verify(self._file, self._blocks)
             return True
-        except _DAMAGED:
+        except DAMAGED:
             if self._file is not None:
                 self._file.close()
             self._file, self._blocks = None, []
@@ -139,7 +129,7 @@ class EpisodeWriter:
                 start = len(column)
                 column.resize(start + len(values), axis=0)
                 column[start:] = values
-            digests = {name: _digest(values) for name, values in {**columns, **index}.items()}
+            digests = {name: digest(values) for name, values in {**columns, **index}.items()}
             self._blocks.append({"rows": int(lengths.sum()), "episodes": len(lengths), "digests": digests})
             self._file.attrs["blocks"] = json.dumps(self._blocks)
             self._file.flush()
@@ -155,7 +145,7 @@ class EpisodeWriter:
         """Seal the file with its checksum and give it its name."""
         self._file.attrs["format"] = FORMAT
         self._file.attrs["versions"] = json.dumps({"numpy": np.__version__, "h5py": h5py.__version__})
-        self._file.attrs["checksum"] = _checksum(self.header, self._blocks)
+        self._file.attrs["checksum"] = checksum(self.header, self._blocks)
         self._file.close()
         self._file = None
         os.replace(self._part, self.path)
@@ -171,53 +161,6 @@ class EpisodeWriter:
         finally:
             self._file = None
             self._lock.release()
-
-
-def _blocks_of(file: h5py.File) -> list[dict]:
-    """What a file says of its blocks."""
-    blocks = json.loads(file.attrs["blocks"])
-    for block in blocks if isinstance(blocks, list) else [blocks]:
-        sizes = [block[key] for key in ("rows", "episodes")] if isinstance(block, dict) else [None]
-        if not all(isinstance(size, int) and size > 0 for size in sizes) or not isinstance(block.get("digests"), dict):
-            raise ValueError("blocks that are none")
-    if not isinstance(blocks, list):
-        raise ValueError("no list of blocks")
-    return blocks
-
-
-def _check_column(file: h5py.File, name: str) -> None:
-    """A column lies in the file itself: a link, or storage of its own elsewhere, would let a writer change another file."""
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-        raise ValueError(f"'{name}' is a link to elsewhere")
-    column = file[name]
-    if not isinstance(column, h5py.Dataset):
-        raise ValueError(f"'{name}' is not a column")
-    if column.external is not None or column.is_virtual:
-        raise ValueError(f"'{name}' is kept in another file")
-
-
-def _verify(file: h5py.File, blocks: list[dict], only: tuple[str, ...] | None = None) -> dict[str, np.ndarray]:
-    """Read the columns and compare every block with its digest; returns what was read."""
-    columns = {}
-    for name in only or tuple(file):
-        _check_column(file, name)
-        columns[name] = file[name][:]
-        for _ in _blocks(columns[name], name, blocks):
-            pass
-    return columns
-
-
-def _blocks(values, name: str, blocks: list[dict]) -> Iterator[np.ndarray]:
-    """The blocks of a column, a dataset or what was read of it, each compared with its digest."""
-    start, per_block = 0, "episodes" if name in INDEX else "rows"
-    for number, block in enumerate(blocks):
-        part = values[start : start + block[per_block]]
-        if _digest(part) != block["digests"][name]:
-            raise ValueError(f"column '{name}', block {number}")
-        start += block[per_block]
-        yield part
-    if start != len(values):
-        raise ValueError(f"column '{name}' has {len(values)} rows, its blocks {start}")
 
 
 class EpisodeFile:
@@ -239,13 +182,13 @@ class EpisodeFile:
             raise self._broken("it is not a regular file")  # a pipe would be waited for
         try:
             with h5py.File(self.path, "r") as file:
-                version, checksum, text = file.attrs["format"], file.attrs["checksum"], file.attrs["header"]
-                self.header, self._blocks = json.loads(text), _blocks_of(file)
+                version, sealed, text = file.attrs["format"], file.attrs["checksum"], file.attrs["header"]
+                self.header, self._blocks = json.loads(text), blocks_of(file)
                 if not isinstance(self.header, dict):
                     raise ValueError("no header")
-                whole = checksum == _checksum(text, self._blocks)
+                whole = sealed == checksum(text, self._blocks)
                 if version == FORMAT and whole:
-                    self.ep_len, self.ep_offset = _verify(file, self._blocks, INDEX).values()
+                    self.ep_len, self.ep_offset = verify(file, self._blocks, INDEX).values()
                     rows = sum(block["rows"] for block in self._blocks)
                     begins = np.cumsum(self.ep_len) - self.ep_len
                     if (self.ep_len < 1).any() or self.ep_len.sum() != rows or not np.array_equal(begins, self.ep_offset):
@@ -253,7 +196,7 @@ class EpisodeFile:
                 self.columns = tuple(name for name in file if name not in INDEX)
         except FileNotFoundError as error:
             raise Problem(f"{self.path} does not exist; make it with: {remedy}") from error
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise self._broken("it is truncated or not an episode file") from error
         if version != FORMAT:
             raise self._broken(f"it has format version {version}, this code reads {FORMAT}")
@@ -287,8 +230,8 @@ class EpisodeFile:
         sources = {name: self.source(name) for name in names or self.columns}
         try:
             with h5py.File(self.path, "r") as file:
-                columns = _verify(file, self._blocks, tuple(dict.fromkeys(stored for stored, _ in sources.values())))
-        except _DAMAGED as error:
+                columns = verify(file, self._blocks, tuple(dict.fromkeys(stored for stored, _ in sources.values())))
+        except DAMAGED as error:
             raise self.damaged(error) from error
         for name, values in columns.items():
             self._check_allowed(name, values)
@@ -298,11 +241,11 @@ class EpisodeFile:
         """A column that the file holds, verified and read in parts: (rows, ...) of some episodes at a time."""
         try:
             with h5py.File(self.path, "r") as file:
-                _check_column(file, name)
-                for values in _blocks(file[name], name, self._blocks):
+                check_column(file, name)
+                for values in verified_blocks(file[name], name, self._blocks):
                     self._check_allowed(name, values)
                     yield values
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise self.damaged(error) from error
 
     def source(self, name: str) -> tuple[str, Callable[[np.ndarray], np.ndarray]]:
