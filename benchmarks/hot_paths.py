@@ -47,7 +47,7 @@ def worlds() -> dict:
     """State transitions and rendered frames per second, in one process without threads."""
     world, rng = PhysicsWorld(), np.random.default_rng(0)
     boards = world.reset(10_000, rng)
-    action = rng.integers(0, world.spec.action_size, len(boards))
+    action = rng.integers(0, world.spec.action.size, len(boards))
     found = {
         "transitions_per_s": len(boards) / seconds(lambda: push(boards.positions, boards.weights, action), 10),
         "frames_per_s": len(boards) / seconds(lambda: world.render(boards), 5),
@@ -61,7 +61,7 @@ def _interventions_per_s(graph: str) -> float:
     """Batched do() with its effects, chance drawn anew each time."""
     world, rng = ChemistryWorld(num_objects=10 if graph.endswith("10") else 5, graph=graph), np.random.default_rng(0)
     boards = world.reset(10_000, rng)
-    target, color = np.divmod(rng.integers(0, world.spec.action_size, len(boards)), world.num_colors)
+    target, color = np.divmod(rng.integers(0, world.spec.action.size, len(boards)), world.num_colors)
     return len(boards) / seconds(lambda: world.model.intervene(boards.colors, target, color, rng), 10)
 
 
@@ -155,7 +155,7 @@ def training() -> dict:
                 encoder = SlotEncoder(5, width, size, hidden=256 if size == "cells" else 512)
                 multiplier = 4 if size == "cells" else 1  # our default; the paper's
                 model = WorldModel(encoder, ModularTransition(5, 25, width, multiplier=multiplier))
-                windows = Windows(file, world, window, batch_size, seed=0, shuffle=True)
+                windows = Windows(file, world.spec, window, batch_size, seed=0, shuffle=True)
                 loss = type(objective).__name__.lower()
                 name = f"{size} width {width} batch {batch_size} window {window} {loss} {'bf16' if bf16 else 'float32'}"
                 found[name] = _samples_per_s(model, objective, windows, bf16)

@@ -115,7 +115,7 @@ def our_steps(file, world, size: str, window: int, bf16: bool) -> Iterator[float
     model.begin(objective, ["encoder", "transition"], 5e-4)
     model.train()
     optimizer = torch.optim.Adam(model.parameters(), 5e-4, fused=True)
-    windows = Windows(file, world, window, BATCH, seed=0, shuffle=True)
+    windows = Windows(file, world.spec, window, BATCH, seed=0, shuffle=True)
     while True:
         batches = iter(windows)
         for _ in range(len(windows) - 1):  # the last batch is smaller

@@ -72,11 +72,11 @@ def measure(name: str, file, world) -> dict:
         cfg = hydra.compose("fit", [f"model={name}", "loss=memory"])
     torch.manual_seed(0)
     model, window = instantiate(cfg.model.module), cfg.loss.memory_window
-    data = EpisodeData(file, file, world, 0)
+    data = EpisodeData(file, file, world.spec, 0)
     both, found = ["encoder", "transition"], {}
-    theirs = Windows(file, world, LENGTH, 5 * LENGTH, 0, True)
+    theirs = Windows(file, world.spec, LENGTH, 5 * LENGTH, 0, True)
     found["authors, batches of 5 episodes"] = transitions_per_s(model, both, one_episode_at_a_time, theirs, 2, False)
-    joint = Windows(file, world, window, cfg.loss.stages[1].batch_size, 0, True)
+    joint = Windows(file, world.spec, window, cfg.loss.stages[1].batch_size, 0, True)
     for bf16 in (False, True):
         found[f"joint, {'bf16' if bf16 else 'float32'}"] = transitions_per_s(model, both, Contrastive(), joint, 3, bf16)
     data.cut(window, cfg.loss.stages[1].batch_size)

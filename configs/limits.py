@@ -43,6 +43,8 @@ STATES = ("a whole number >= 0", whole(0))
 LIMITS = {
     "data_dir": ("a folder", lambda v: isinstance(v, str)),
     "runs_dir": ("a folder", lambda v: isinstance(v, str)),
+    "data.stream": ("true, false or auto", lambda v: v == "auto" or isinstance(v, bool)),
+    "data.memory_gb": ("a number > 0", number(above=0)),
     "seed": ("a whole number from 0 to 4294967295", whole(0, 2**32 - 1)),
     "name": ("one name without slashes", lambda v: v is not None and str(v) not in ("", ".", "..") and "/" not in str(v)),
     "overwrite": ("true or false", lambda v: isinstance(v, bool)),

@@ -33,8 +33,8 @@ class BoardVectorEnv(gym.vector.VectorEnv):
             raise Problem(f"there is no grid world '{world}': {nearest(world, WORLDS)}")
         self.num_envs, self.render_mode, self.max_steps = num_envs, render_mode, max_steps
         self.world = WORLDS[world](**rules)
-        self.single_observation_space = gym.spaces.Box(0, 255, self.world.spec.obs_shape, np.uint8)
-        self.single_action_space = gym.spaces.Discrete(self.world.spec.action_size)
+        self.single_observation_space = gym.spaces.Box(0, 255, self.world.spec.shown("pixels").shape, np.uint8)
+        self.single_action_space = gym.spaces.Discrete(self.world.spec.action.size)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._boards = None

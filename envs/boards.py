@@ -1,13 +1,17 @@
-"""Batches of boards as values, the promises of a grid world, and the goals both grid worlds draw."""
+"""Batches of boards as values, the promises of a grid world, what grid worlds show and record, and the goals they draw."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Protocol, Self
 
 import numpy as np
 
 from envs.grid import GRID
-from envs.problem import Problem
-from envs.spec import EnvSpec
+from envs.problem import Problem, nearest
+from envs.spec import EnvSpec, Observation
+
+OBSERVATIONS = ("pixels", "state")  # what `env.observation` may name
+GOAL_STEPS = 10  # the recorded reward is minus the distance to a goal this many random actions from the start
 
 
 @dataclass
@@ -39,8 +43,9 @@ class World(Protocol):
 
     spec: EnvSpec
     fault: str | None  # what the flag of `step` means
-    observation: str  # pixels | state: what models are shown (envs/observe.py); data files hold both
-    factor_width: int  # numbers of each object in `factors`
+    observation: str  # pixels | state: what models are shown; data files hold both
+    shown: Observation  # the same in the spec
+    row_bytes: int  # what a row of an episode file takes on the disk at most
     choice_names: tuple[str, ...]  # of the actions of one object
 
     def reset(self, batch: int, rng: np.random.Generator, mode: str) -> Boards: ...
@@ -50,11 +55,76 @@ class World(Protocol):
     def alter(self, boards: Boards, index: int, rng: np.random.Generator) -> Boards: ...
     def render(self, boards: Boards) -> np.ndarray: ...
     def factors(self, boards: Boards) -> np.ndarray: ...
+    def observe(self, boards: Boards, column: str | None = None) -> np.ndarray: ...
+    def record(self, split: Mapping, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]: ...
     def distance(self, boards: Boards, goal: Boards) -> np.ndarray: ...
     def reward(self, boards: Boards, goal: Boards) -> np.ndarray: ...
     def pack(self, boards: Boards) -> np.ndarray: ...
     def unpack(self, state: np.ndarray) -> Boards: ...
     def target(self, goal: Boards) -> np.ndarray: ...
+
+
+class GridWorld:
+    """What both grid worlds do alike, in the terms of `World`: observations of boards, and recorded episodes."""
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row of an episode file takes on the disk at most: about 40 bytes an object, and half as many again."""
+        return 100 + 60 * self.spec.objects
+
+    @property
+    def shown(self) -> Observation:
+        """What models are shown."""
+        return self.spec.shown(self.observation)
+
+    def observe(self, boards: Boards, column: str | None = None) -> np.ndarray:
+        """What a column of an episode file holds of B boards, None: the one that models are shown.
+
+        pixels: frames (B, H, W, 3) uint8.  objects: one-hot factors of every object (B, N, F) uint8.
+        """
+        columns = {"pixels": self.render, "objects": self.factors}
+        column = self.shown.column if column is None else column
+        if column not in columns:
+            raise Problem(f"boards are observed as a column, got '{column}': {nearest(column, columns)}")
+        return columns[column](boards)
+
+    def record(self, split: Mapping, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Columns (rows, ...) of `episodes` episodes of random actions, one after the other, and their lengths in rows.
+
+        split: mode, length in actions, drop_invalid.  pixels and objects, as `observe` gives them; action; reward; state, as
+        `pack` gives it; goal; and event_<name> bool, what happens in the step that leads to the next row.
+        """
+        length = split["length"]
+        boards = self.reset(episodes, rng, split["mode"])
+        goal = draw_goal(self, boards, rng, GOAL_STEPS, may_equal_start=True)
+        state = np.empty((episodes, length + 1, *self.pack(boards).shape[1:]), np.float32)
+        action = np.zeros((episodes, length + 1), np.int64)
+        reward = np.zeros((episodes, length + 1), np.float32)
+        invalid = np.zeros((episodes, length + 1), bool)
+        for t in range(length):
+            state[:, t] = self.pack(boards)
+            choice = rng.integers(0, self.spec.action.size, episodes)
+            noise = self.noise(episodes, rng)
+            after, fault = self.step(boards, choice, noise)
+            while split["drop_invalid"] and fault.any():  # as published: a push that needs a second push is never recorded
+                choice[fault] = rng.integers(0, self.spec.action.size, fault.sum())
+                after, fault = self.step(boards, choice, noise)
+            boards = after
+            action[:, t], invalid[:, t] = choice, fault
+            reward[:, t] = self.reward(boards, goal)
+        state[:, length] = self.pack(boards)
+        rows = self.unpack(state.reshape(-1, *state.shape[2:]))
+        events = {name: seen.reshape(action.shape) for name, seen in self.events(rows, action.ravel()).items()}
+        for seen in events.values():
+            seen[:, length] = False  # padding, as its action is
+        if self.fault is not None:
+            events[self.fault] = invalid
+        goals = np.repeat(self.target(goal)[:, None], length + 1, 1)
+        columns = {"action": action, "reward": reward, "state": state, "goal": goals}
+        columns |= {f"event_{name}": seen for name, seen in events.items()}
+        flat = {name: values.reshape(-1, *values.shape[2:]) for name, values in columns.items()}
+        observed = {one.column: self.observe(rows, one.column) for one in self.spec.observations.values()}
+        return {**observed, **flat}, np.full(episodes, length + 1)
 
 
 def random_cells(batch: int, count: int, rng: np.random.Generator, board: int = GRID) -> np.ndarray:
@@ -74,7 +144,7 @@ def walk_to_goal(world: World, boards: Boards, rng: np.random.Generator, num_ste
     while len(open_):
         walk = boards.take(open_)
         for t in range(num_steps):
-            actions[open_, t] = action = rng.integers(0, world.spec.action_size, len(walk))
+            actions[open_, t] = action = rng.integers(0, world.spec.action.size, len(walk))
             walk, _ = world.step(walk, action, world.noise(len(walk), rng))
         goal.put(open_, walk)
         if may_equal_start:

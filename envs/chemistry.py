@@ -6,15 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from envs.boards import Boards, random_cells
+from envs.boards import OBSERVATIONS, Boards, GridWorld, random_cells
 from envs.graphs import NUMBERING, describe, numbered, resolve
 from envs.grid import (
     CROSS, DIAMOND, DISK, FRAME, GRID, HOURGLASS, PARALLELOGRAM, PENTAGON, RING, SCALENE, SQUARE, TRIANGLE, render,
 )  # fmt: skip
-from envs.observe import OBSERVATIONS
 from envs.problem import Problem, nearest
 from envs.scm import REDRAW, StructuralCausalModel, reached
-from envs.spec import EnvSpec
+from envs.spec import Action, EnvSpec, Observation
 from envs.streams import Stream
 
 __all__ = ["ChemistryBoards", "ChemistryWorld", "PALETTE", "StructuralCausalModel", "reached"]
@@ -41,7 +40,7 @@ class ChemistryBoards(Boards):
 
 
 @dataclass(frozen=True)
-class ChemistryWorld:
+class ChemistryWorld(GridWorld):
     """The rules for drawing and stepping boards. Action = object * num_colors + colour: do(object := colour).
 
     num_objects 1..10, num_colors 2..10.  graph: a preset (chain5), a text of the graph language (0->{1-3}), or an
@@ -51,7 +50,7 @@ class ChemistryWorld:
     skewness, redraw: envs/scm.py.  scm_seed: names the causal model.  scm: a saved model to use in place of a drawn one.
     numbering: permuted, the objects of `graph` get other numbers, so that no number tells what causes what; causal, they
     keep theirs, as published. Shape, cell and index follow the new number.
-    observation: pixels | state, what models are shown; envs/observe.py.
+    observation: pixels | state, what models are shown: frames, or the table of objects.
     """
 
     num_objects: int = 5
@@ -94,7 +93,9 @@ class ChemistryWorld:
         if self.observation not in OBSERVATIONS:
             raise Problem(f"chemistry has no observation '{self.observation}': {nearest(str(self.observation), OBSERVATIONS)}")
         object.__setattr__(self, "model", self._read_model() if self.scm else self._draw_model())
-        object.__setattr__(self, "spec", EnvSpec((FRAME, FRAME, 3), "object", n * c, n))
+        width = c + GRID**2 * (self.movement == "dynamic")
+        shown = {"pixels": Observation("pixels", (FRAME, FRAME, 3)), "state": Observation("objects", (n, width))}
+        object.__setattr__(self, "spec", EnvSpec(shown, Action(n * c, discrete=True, owners=n), n))
 
     def _draw_model(self) -> StructuralCausalModel:
         rng = Stream.TABLES.rng(self.scm_seed)
@@ -171,8 +172,8 @@ class ChemistryWorld:
         noise (B, N); None: every effect takes its likeliest colour.
         """
         action = np.asarray(action)
-        if action.size and not (action.min() >= 0 and action.max() < self.spec.action_size):
-            raise Problem(f"actions go from 0 to {self.spec.action_size - 1}, got {action.min()} to {action.max()}")
+        if action.size and not (action.min() >= 0 and action.max() < self.spec.action.size):
+            raise Problem(f"actions go from 0 to {self.spec.action.size - 1}, got {action.min()} to {action.max()}")
         target, color = np.divmod(action, self.num_colors)
         if self.model.delays is None:
             colors, waiting = self.model.respond(boards.colors, target, color, noise), boards.waiting
@@ -201,10 +202,6 @@ class ChemistryWorld:
         """-> frames (B, 50, 50, 3) uint8."""
         shapes = np.tile(np.array(SHAPES[: self.num_objects]), (len(boards), 1))
         return render(boards.positions, shapes, PALETTE[boards.colors] / np.float32(255))
-
-    @property
-    def factor_width(self) -> int:
-        return self.num_colors + GRID**2 * (self.movement == "dynamic")
 
     def factors(self, boards: ChemistryBoards) -> np.ndarray:
         """One-hot factors of every object, (B, N, C) uint8, and (B, N, C + 25) where cells change: colour, then cell."""

@@ -1,4 +1,4 @@
-"""Collect the episodes of one split: random policy + world -> episode file.
+"""Collect the episodes of one split: what a world records -> episode file.
 
     python envs/collect.py env=physics5 split=train
     python envs/collect.py env=physics5_shuffled split=test
@@ -26,16 +26,15 @@ import json
 import numpy as np
 from rich.progress import track
 
-from envs.boards import World, draw_goal
-from envs.episodes import Column, EpisodeFile, EpisodeWriter
+from envs.boards import World
+from envs.episodes import DESCRIBES, Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem, nearest
 
-GOAL_STEPS = 10  # the recorded reward is minus the distance to a goal this many random actions from the start
 BLOCK_ROWS = 10_000
 
 
 def header(world: World, split: dict, name: str, drop_invalid: bool) -> dict:
-    """What decides the bytes of a file, and so what a reader must find in it."""
+    """What decides the bytes of a file, and so what a reader must find in it; and what tells of it (`DESCRIBES`)."""
     parameters = {f.name: getattr(world, f.name) for f in fields(world) if f.init and f.metadata.get("identity", True)}
     return {
         "world": type(world).__name__,
@@ -48,32 +47,21 @@ def header(world: World, split: dict, name: str, drop_invalid: bool) -> dict:
         "seed": split["seed"],
         "drop_invalid": drop_invalid,
         "renderer": "grid-1",
+        "columns": sorted(_columns(world, {**split, "drop_invalid": drop_invalid})),
+        "spec": world.spec.to_dict(),
+        "row_bytes": world.row_bytes,
     }
 
 
-def _block(world, mode, episodes, length, rng, drop_invalid) -> dict[str, np.ndarray]:
-    """Columns of `episodes` random episodes, (episodes, length + 1, ...)."""
-    boards = world.reset(episodes, rng, mode)
-    goal = draw_goal(world, boards, rng, GOAL_STEPS, may_equal_start=True)
-    state = np.empty((episodes, length + 1, *world.pack(boards).shape[1:]), np.float32)
-    action = np.zeros((episodes, length + 1), np.int64)
-    reward = np.zeros((episodes, length + 1), np.float32)
-    for t in range(length):
-        state[:, t] = world.pack(boards)
-        choice = rng.integers(0, world.spec.action_size, episodes)
-        noise = world.noise(episodes, rng)
-        after, invalid = world.step(boards, choice, noise)
-        while drop_invalid and invalid.any():  # as published: a push that needs a second push is never recorded
-            choice[invalid] = rng.integers(0, world.spec.action_size, invalid.sum())
-            after, invalid = world.step(boards, choice, noise)
-        boards = after
-        action[:, t] = choice
-        reward[:, t] = world.reward(boards, goal)
-    state[:, length] = world.pack(boards)
-    flat = state.reshape(-1, *state.shape[2:])
-    pixels = world.render(world.unpack(flat)).reshape(episodes, length + 1, *world.spec.obs_shape)
-    goals = np.repeat(world.target(goal)[:, None], length + 1, 1)
-    return {"pixels": pixels, "action": action, "reward": reward, "state": state, "goal": goals}
+def _block(world: World, plan: dict, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """What a world records of some episodes: columns (rows, ...) and lengths in rows, which belong together."""
+    columns, lengths = world.record(plan, rng, episodes)
+    lengths = np.asarray(lengths)
+    for name, values in columns.items():
+        if len(values) != lengths.sum():
+            raise Problem(f"{type(world).__name__} recorded {len(values)} rows of column '{name}' for episodes of "
+                          f"{lengths.sum()} rows in all; mend its record()")  # fmt: skip
+    return columns, lengths
 
 
 def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bool = False) -> EpisodeFile:
@@ -89,19 +77,23 @@ def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bo
         if plan[key] < 1:
             raise Problem(f"split '{split}' of env '{env['name']}' needs {key} >= 1, got {plan[key]}; "
                           f"set env.splits.{split}.{key}=")  # fmt: skip
+    plan = {**plan, "drop_invalid": env["drop_invalid"]}
     about = header(world, plan, split, env["drop_invalid"])
-    mark = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
-    path = Path(data_dir) / f"{env['name']}-{split}-{mark}.h5"
-    remedy = f"remove it and give the same command again: rm {shlex.quote(str(path))}"
-    allowed = _columns(world, plan["mode"])
+    path, before = (Path(data_dir) / f"{env['name']}-{split}-{_mark(one)}.h5" for one in (about, _of_before(about)))
+    allowed = _columns(world, plan)
     if hasattr(world, "save_beside"):
         path.parent.mkdir(parents=True, exist_ok=True)
         world.save_beside(path)
+    if not path.exists() and before.exists():
+        file = EpisodeFile(before, _of_before(about), _remedy(before), allowed, world.spec)
+        file.made_from["objects"] = "state", lambda state: world.observe(world.unpack(state), "objects")
+        return file
+    remedy = _remedy(path)
     if path.exists():
         return EpisodeFile(path, about, remedy, allowed)
 
-    length, per_block = plan["length"], max(1, BLOCK_ROWS // (plan["length"] + 1))
-    _check_space(path, plan["episodes"] * (length + 1))
+    per_block = max(1, BLOCK_ROWS // (plan["length"] + 1))
+    _check_space(path, plan["episodes"] * (plan["length"] + 1), about["row_bytes"])
     starts = range(0, plan["episodes"], per_block)
     with EpisodeWriter(path, about) as writer:
         if path.exists():  # somebody else finished it while we waited for the lock
@@ -112,29 +104,49 @@ def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bo
         for number, start in track(todo, f"collecting {env['name']} {split}", disable=quiet):
             episodes = min(per_block, plan["episodes"] - start)
             rng = np.random.default_rng([plan["seed"], number])  # per block, so that a resumed file has the same bytes
-            columns = _block(world, plan["mode"], episodes, length, rng, env["drop_invalid"])
-            columns = {name: values.reshape(-1, *values.shape[2:]) for name, values in columns.items()}
-            writer.append(columns, np.full(episodes, length + 1))
+            writer.append(*_block(world, plan, rng, episodes))
         writer.finish()
     return EpisodeFile(path, about, remedy, allowed)
 
 
-def _columns(world: World, mode: str) -> dict[str, Column]:
-    """What the columns that are read again may hold."""
-    state = world.pack(world.reset(1, np.random.default_rng(0), mode)).shape[1:]
-    return {"pixels": Column(world.spec.obs_shape, "u"), "action": Column((), "i", world.spec.action_size),
-            "reward": Column((), "f"), "state": Column(state, "f")}  # fmt: skip
+def _mark(about: dict) -> str:
+    """Names the bytes of a file."""
+    decides = {key: value for key, value in about.items() if key not in DESCRIBES}
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def _check_space(path: Path, rows: int) -> None:
-    """Refuse before the first row if the disk cannot hold the compressed file (about 150 bytes a row, doubled)."""
+def _of_before(about: dict) -> dict:
+    """The header of the same data before files said what their columns are, and held `objects` and events."""
+    return {key: value for key, value in about.items() if key not in ("columns", *DESCRIBES)}
+
+
+def _remedy(path: Path) -> str:
+    return f"remove it and give the same command again: rm {shlex.quote(str(path))}"
+
+
+def _columns(world: World, plan: dict) -> dict[str, Column]:
+    """What the columns that are read again may hold: numbers like those of a short episode, actions below their size."""
+    sample, _ = world.record({**plan, "length": 1}, np.random.default_rng(0), 1)
+    action = world.spec.action
+    limits = {"action": action.size} if action.discrete else {}
+    return {name: Column(v.shape[1:], v.dtype.kind, limits.get(name)) for name, v in sample.items()}
+
+
+def _check_space(path: Path, rows: int, row_bytes: int) -> None:
+    """Refuse before the first row if the disk cannot hold the compressed file."""
     folder = path.parent
     while not folder.exists():
         folder = folder.parent
-    need, disk = rows * 300, shutil.disk_usage(folder)
+    need, disk = rows * row_bytes, shutil.disk_usage(folder)
     if disk.total and disk.free < need:  # a disk of no size, as /proc, is no disk: it says itself why it cannot be written
         raise Problem(f"the disk of {path.parent} is full: {path.name} needs about {need / 1e6:.1f} MB, "
                       f"{disk.free / 1e6:.1f} MB are free; free some space or choose another data_dir=")  # fmt: skip
+
+
+def _span(file: EpisodeFile) -> str:
+    """10, or 3 to 50 where episodes differ."""
+    short, long = int(file.ep_len.min()) - 1, int(file.ep_len.max()) - 1
+    return str(long) if short == long else f"{short} to {long}"
 
 
 def run(cfg) -> None:
@@ -145,4 +157,4 @@ def run(cfg) -> None:
     env = OmegaConf.to_container(cfg.env, resolve=True)
     file = collect(env, instantiate(cfg.env.world), cfg.split, cfg.data_dir)
     size, columns = file.path.stat().st_size / 1e6, ", ".join(file.columns)
-    print(f"{file.path}: {len(file)} episodes of {file.ep_len[0] - 1} actions, {size:.1f} MB, columns {columns}")
+    print(f"{file.path}: {len(file)} episodes of {_span(file)} actions, {size:.1f} MB, columns {columns}")

@@ -2,14 +2,14 @@
 
 An episode of T actions has T+1 rows; `action[t]` leads from row t to row t+1 and `reward[t]` is its consequence; both
 are padding in the last row. Rows of all episodes follow one another; `ep_len` and `ep_offset` (both in rows) say where
-each begins, the layout that `stable_worldmodel.data` reads.
+each begins, the layout that `stable_worldmodel.data` reads. Episodes may differ in length. The header of collected data
+holds the spec of the columns (`envs/spec.py`) and the bytes of a row on the disk.
 """
 
 import errno
-import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,26 +18,19 @@ import hdf5plugin
 import numpy as np
 from filelock import FileLock
 
+from envs.file_blocks import DAMAGED, INDEX, blocks_of, check_column, checksum, digest, verified_blocks, verify
 from envs.problem import Problem
+from envs.spec import EnvSpec
 
 FORMAT = 2
-_DAMAGED = (OSError, KeyError, ValueError, TypeError, RuntimeError)  # what h5py and json raise over a file of another make
-INDEX = ("ep_len", "ep_offset")
+DESCRIBES = ("spec", "row_bytes")  # keys of a header that tell of the data and decide no byte of them
 _CODEC = dict(hdf5plugin.Blosc(cname="zstd", clevel=1, shuffle=hdf5plugin.Blosc.NOSHUFFLE))
-
-
-def _digest(array: np.ndarray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array)).hexdigest()[:32]
-
-
-def _checksum(header: str, blocks: list[dict]) -> str:
-    return hashlib.sha256((header + json.dumps(blocks, sort_keys=True)).encode()).hexdigest()
 
 
 class Column(NamedTuple):
     """What a column may hold: numbers of one kind, of one shape in each row, whole ones below a limit (none: any).
 
-    kind: of numpy's dtype, u, i or f. Numbers of kind f are finite.
+    kind: of numpy's dtype, u, i, f or b. Numbers of kind f are finite.
     """
 
     shape: tuple[int, ...]
@@ -100,16 +93,16 @@ class EpisodeWriter:
             self._file = h5py.File(self._part, "r+")
             if self._file.attrs["header"] != self.header:
                 raise ValueError("header")
-            self._blocks = _blocks_of(self._file)
+            self._blocks = blocks_of(self._file)
             rows = sum(block["rows"] for block in self._blocks)
             episodes = sum(block["episodes"] for block in self._blocks)
             for name in self._file:
-                _check_column(self._file, name)  # all, before the first is changed
+                check_column(self._file, name)  # all, before the first is changed
             for name, column in self._file.items():
                 column.resize(episodes if name in INDEX else rows, axis=0)
-            _verify(self._file, self._blocks)
+            verify(self._file, self._blocks)
             return True
-        except _DAMAGED:
+        except DAMAGED:
             if self._file is not None:
                 self._file.close()
             self._file, self._blocks = None, []
@@ -127,7 +120,7 @@ class EpisodeWriter:
         try:
             for name, values in {**columns, **index}.items():
                 if name not in self._file:
-                    chunk = 256 if name in INDEX else int(lengths[0])
+                    chunk = 256 if name in INDEX else int(lengths.max())
                     self._file.create_dataset(
                         name, (0, *values.shape[1:]), values.dtype, maxshape=(None, *values.shape[1:]),
                         chunks=(chunk, *values.shape[1:]), **_CODEC,
@@ -136,7 +129,7 @@ class EpisodeWriter:
                 start = len(column)
                 column.resize(start + len(values), axis=0)
                 column[start:] = values
-            digests = {name: _digest(values) for name, values in {**columns, **index}.items()}
+            digests = {name: digest(values) for name, values in {**columns, **index}.items()}
             self._blocks.append({"rows": int(lengths.sum()), "episodes": len(lengths), "digests": digests})
             self._file.attrs["blocks"] = json.dumps(self._blocks)
             self._file.flush()
@@ -152,7 +145,7 @@ class EpisodeWriter:
         """Seal the file with its checksum and give it its name."""
         self._file.attrs["format"] = FORMAT
         self._file.attrs["versions"] = json.dumps({"numpy": np.__version__, "h5py": h5py.__version__})
-        self._file.attrs["checksum"] = _checksum(self.header, self._blocks)
+        self._file.attrs["checksum"] = checksum(self.header, self._blocks)
         self._file.close()
         self._file = None
         os.replace(self._part, self.path)
@@ -170,68 +163,32 @@ class EpisodeWriter:
             self._lock.release()
 
 
-def _blocks_of(file: h5py.File) -> list[dict]:
-    """What a file says of its blocks."""
-    blocks = json.loads(file.attrs["blocks"])
-    for block in blocks if isinstance(blocks, list) else [blocks]:
-        sizes = [block[key] for key in ("rows", "episodes")] if isinstance(block, dict) else [None]
-        if not all(isinstance(size, int) and size > 0 for size in sizes) or not isinstance(block.get("digests"), dict):
-            raise ValueError("blocks that are none")
-    if not isinstance(blocks, list):
-        raise ValueError("no list of blocks")
-    return blocks
-
-
-def _check_column(file: h5py.File, name: str) -> None:
-    """A column lies in the file itself: a link, or storage of its own elsewhere, would let a writer change another file."""
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-        raise ValueError(f"'{name}' is a link to elsewhere")
-    column = file[name]
-    if not isinstance(column, h5py.Dataset):
-        raise ValueError(f"'{name}' is not a column")
-    if column.external is not None or column.is_virtual:
-        raise ValueError(f"'{name}' is kept in another file")
-
-
-def _verify(file: h5py.File, blocks: list[dict], only: tuple[str, ...] | None = None) -> dict[str, np.ndarray]:
-    """Read the columns and compare every block with its digest; returns what was read."""
-    columns = {}
-    for name in only or tuple(file):
-        _check_column(file, name)
-        values, start, per_block = file[name][:], 0, "episodes" if name in INDEX else "rows"
-        for number, block in enumerate(blocks):
-            if _digest(values[start : start + block[per_block]]) != block["digests"][name]:
-                raise ValueError(f"column '{name}', block {number}")
-            start += block[per_block]
-        if start != len(values):
-            raise ValueError(f"column '{name}' has {len(values)} rows, its blocks {start}")
-        columns[name] = values
-    return columns
-
-
 class EpisodeFile:
     """A finished episode file. Columns are read whole, checked against their digests, and kept by the caller.
 
     remedy: how the file is made anew; it ends every complaint.  allowed: what columns may hold, where more than their
-    digests is to be asked; a file with other numbers would end a reader far from here.
+    digests is to be asked; a file with other numbers would end a reader far from here.  spec: of the columns, where the
+    header says none: a file of before, or of another make.  made_from: columns that the file lacks and that follow from one
+    it has, name -> (that column, function of it).
     """
 
     def __init__(
         self, path: str | Path, header: Mapping | None = None, remedy: str = "collect it again",
-        allowed: Mapping[str, Column] | None = None,
+        allowed: Mapping[str, Column] | None = None, spec: EnvSpec | None = None,
     ) -> None:  # fmt: skip
-        self.path, self._remedy, self._allowed = Path(path), remedy, allowed or {}
+        self.path, self._remedy, self._allowed, self.spec = Path(path), remedy, allowed or {}, spec
+        self.made_from: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {}
         if self.path.exists() and not self.path.is_file():
             raise self._broken("it is not a regular file")  # a pipe would be waited for
         try:
             with h5py.File(self.path, "r") as file:
-                version, checksum, text = file.attrs["format"], file.attrs["checksum"], file.attrs["header"]
-                self.header, self._blocks = json.loads(text), _blocks_of(file)
+                version, sealed, text = file.attrs["format"], file.attrs["checksum"], file.attrs["header"]
+                self.header, self._blocks = json.loads(text), blocks_of(file)
                 if not isinstance(self.header, dict):
                     raise ValueError("no header")
-                whole = checksum == _checksum(text, self._blocks)
+                whole = sealed == checksum(text, self._blocks)
                 if version == FORMAT and whole:
-                    self.ep_len, self.ep_offset = _verify(file, self._blocks, INDEX).values()
+                    self.ep_len, self.ep_offset = verify(file, self._blocks, INDEX).values()
                     rows = sum(block["rows"] for block in self._blocks)
                     begins = np.cumsum(self.ep_len) - self.ep_len
                     if (self.ep_len < 1).any() or self.ep_len.sum() != rows or not np.array_equal(begins, self.ep_offset):
@@ -239,17 +196,28 @@ class EpisodeFile:
                 self.columns = tuple(name for name in file if name not in INDEX)
         except FileNotFoundError as error:
             raise Problem(f"{self.path} does not exist; make it with: {remedy}") from error
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise self._broken("it is truncated or not an episode file") from error
         if version != FORMAT:
             raise self._broken(f"it has format version {version}, this code reads {FORMAT}")
         if not whole:
             raise self._broken("its checksum does not match its contents")
-        if header is not None and self.header != json.loads(json.dumps(dict(header))):
+        if header is not None:
             expected = json.loads(json.dumps(dict(header)))
-            keys = [k for k in sorted(set(expected) | set(self.header)) if expected.get(k) != self.header.get(k)]
-            sides = "; ".join(f"{k}: expected {expected.get(k)}, file has {self.header.get(k)}" for k in keys)
-            raise self._broken(f"it was recorded under another configuration ({sides})")
+            keys = (set(expected) | set(self.header)).difference(DESCRIBES)
+            differ = [key for key in sorted(keys) if expected.get(key) != self.header.get(key)]
+            sides = "; ".join(f"{key}: expected {expected.get(key)}, file has {self.header.get(key)}" for key in differ)
+            if differ:
+                raise self._broken(f"it was recorded under another configuration ({sides})")
+        if "spec" in self.header:
+            try:
+                self.spec = EnvSpec.from_dict(self.header["spec"])
+            except Problem as problem:
+                raise self._broken(f"the spec in its header is none ({problem})") from problem
+        if header is not None and "spec" in header and self.spec is not None:
+            differs = EnvSpec.from_dict(header["spec"]).difference(self.spec)
+            if differs:
+                raise self._broken(f"it was recorded under another spec ({differs})")
 
     def _broken(self, why: str) -> Problem:
         return Problem(f"{self.path} cannot be used: {why}; {self._remedy}")
@@ -258,14 +226,54 @@ class EpisodeFile:
         return len(self.ep_len)
 
     def read(self, *names: str) -> dict[str, np.ndarray]:
-        """The named columns, whole and verified: name -> (rows, ...)."""
+        """The named columns, whole and verified: name -> (rows, ...). None named: all that the file holds."""
+        sources = {name: self.source(name) for name in names or self.columns}
         try:
             with h5py.File(self.path, "r") as file:
-                columns = _verify(file, self._blocks, names or self.columns)
-        except _DAMAGED as error:
-            raise self._broken(f"its data are damaged ({error})") from error
+                columns = verify(file, self._blocks, tuple(dict.fromkeys(stored for stored, _ in sources.values())))
+        except DAMAGED as error:
+            raise self.damaged(error) from error
         for name, values in columns.items():
-            fault = self._allowed[name].fault(values) if name in self._allowed else None
-            if fault:
-                raise self._broken(f"its column '{name}' holds {fault}")
-        return columns
+            self._check_allowed(name, values)
+        return {name: make(columns[stored]) for name, (stored, make) in sources.items()}
+
+    def blocks(self, name: str) -> Iterator[np.ndarray]:
+        """A column that the file holds, verified and read in parts: (rows, ...) of some episodes at a time."""
+        try:
+            with h5py.File(self.path, "r") as file:
+                check_column(file, name)
+                for values in verified_blocks(file[name], name, self._blocks):
+                    self._check_allowed(name, values)
+                    yield values
+        except DAMAGED as error:
+            raise self.damaged(error) from error
+
+    def source(self, name: str) -> tuple[str, Callable[[np.ndarray], np.ndarray]]:
+        """Where a column comes from: the column that the file holds, and what is made of it."""
+        if name in self.columns or name in INDEX:
+            return name, lambda values: values
+        if name not in self.made_from:
+            raise self._broken(f"it has no column '{name}', it holds {', '.join(self.columns)}")
+        return self.made_from[name]
+
+    def damaged(self, error: Exception) -> Problem:
+        """What to say of data that cannot be read."""
+        return self._broken(f"its data are damaged ({error})")
+
+    def _check_allowed(self, name: str, values: np.ndarray) -> None:
+        fault = self._allowed[name].fault(values) if name in self._allowed else None
+        if fault:
+            raise self._broken(f"its column '{name}' holds {fault}")
+
+    def episodes(self, *names: str, steps: int = 1, count: int | None = None) -> list[np.ndarray]:
+        """The named columns by episodes, (E, T + 1, ...) each: the first `count` episodes (None: all) of `steps` actions or
+        more, cut to the shortest of them."""
+        columns = self.read(*names)
+        keep = np.flatnonzero(self.ep_len > steps)[:count]
+        if not len(keep):
+            raise self._broken(f"no episode of it is {steps} actions long, the longest has {int(self.ep_len.max()) - 1}")
+        rows = int(self.ep_len[keep].min())
+        if (self.ep_len == rows).all():
+            return [columns[name].reshape(len(self), rows, *columns[name].shape[1:])[: len(keep)] for name in names]
+        index = self.ep_offset[keep][:, None] + np.arange(rows)
+        return [columns[name][index] for name in names]

@@ -8,11 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from envs.boards import Boards, random_cells
+from envs.boards import OBSERVATIONS, Boards, GridWorld, random_cells
 from envs.grid import CELL, GRID, color_table, render
-from envs.observe import OBSERVATIONS
 from envs.problem import Problem, nearest
-from envs.spec import EnvSpec
+from envs.spec import Action, EnvSpec, Observation
 
 DIRECTIONS = np.array([(0, 0), (-1, 0), (0, 1), (1, 0), (0, -1)], np.int8)  # stay, north, east, south, west
 NUM_DIRECTIONS = len(DIRECTIONS)
@@ -90,7 +89,7 @@ class PhysicsBoards(Boards):
 
 
 @dataclass(frozen=True)
-class PhysicsWorld:
+class PhysicsWorld(GridWorld):
     """The rules for drawing and stepping boards.
 
     num_objects: 2..9.  setting: observed (darker = heavier) | unobserved (weight named by a palette colour) |
@@ -101,7 +100,7 @@ class PhysicsWorld:
     hidden_weights: weights are drawn independent of colour, shape and index in every episode.
     palette_seed: picks the extra colours of the few-shot modes, once per world.
     board: cells along a side, 5..9.
-    observation: pixels | state, what models are shown; envs/observe.py.
+    observation: pixels | state, what models are shown: frames, or the table of objects.
     """
 
     num_objects: int = 5
@@ -131,7 +130,9 @@ class PhysicsWorld:
         if not GRID <= self.board <= 9:
             raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.board=")
         n, side = self.num_objects, self.board * CELL
-        object.__setattr__(self, "spec", EnvSpec((side, side, 3), "object", n * NUM_DIRECTIONS, n))
+        width = self.board**2 + (0 if self.hidden_weights else n)
+        shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, width))}
+        object.__setattr__(self, "spec", EnvSpec(shown, Action(n * NUM_DIRECTIONS, discrete=True, owners=n), n))
 
     @property
     def _shape_is_index(self) -> bool:
@@ -216,10 +217,6 @@ class PhysicsWorld:
     def render(self, boards: PhysicsBoards) -> np.ndarray:
         """-> frames (B, 10 board, 10 board, 3) uint8."""
         return render(boards.positions, boards.shapes, boards.colors / np.float32(255), self.board)
-
-    @property
-    def factor_width(self) -> int:
-        return self.board**2 + (0 if self.hidden_weights else self.num_objects)
 
     def factors(self, boards: PhysicsBoards) -> np.ndarray:
         """One-hot factors of every object, uint8: its cell (board squared) and its weight rank (N), unless hidden."""

@@ -27,7 +27,6 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from envs.collect import collect
-from envs.observe import recorded, show
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.figures.curves import line_chart
@@ -64,7 +63,7 @@ def push_hits(model, world, obs, state, action):
     after, _, _ = if_heavier(world, boards.take(rows), moves[rows])
     query = predicted.flatten(0, 1)[rows].flatten(1).double()
     still = latent[:, :-1].flatten(0, 1)[rows].flatten(1).double()
-    yielding = encode_frames(model, show(world, after)).flatten(1).double()
+    yielding = encode_frames(model, world.observe(after)).flatten(1).double()
     to_still, to_yielding = (query - still).pow(2).sum(1).numpy(), (query - yielding).pow(2).sum(1).numpy()
     pushed = events["push"][rows]
     return np.where(pushed, to_yielding < to_still, to_still < to_yielding), pushed, rows % (frames - 1)
@@ -95,9 +94,7 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
         raise Problem(f"the frames of env '{cfg.env.name}' tell the weights, watching adds nothing; "
                       f"use a run on env=physics5_hidden")  # fmt: skip
     file = collect(env, world, split, data_dir or cfg.data_dir)
-    columns = recorded(world, file, "action", "state")
-    length = int(file.ep_len[0])
-    obs, action, state = (c.reshape(len(file), length, *c.shape[1:])[:episodes] for c in columns)
+    obs, action, state = file.episodes(world.shown.column, "action", "state", count=episodes)
     if torch.cuda.is_available():
         model.cuda()
     with Steps(f"adaptation of {cfg.name}", 2) as progress:
@@ -111,7 +108,7 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
         "run": cfg.name, "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "seed": cfg.seed,
         "metrics": {f"adapt/push_accuracy/after{AFTER}": 100 * hit[late].mean(), "adapt/push_accuracy": 100 * hit.mean()},
         "buckets": buckets(hit, pushed, step, belief),
-        "protocol": {"split": split, "episodes": len(action), "length": length - 1, "contacts": len(hit),
+        "protocol": {"split": split, "episodes": len(action), "length": action.shape[1] - 1, "contacts": len(hit),
                      "contacts_late": int(late.sum()), "ties": "count against us", "chance": 50.0},
         "config_hash": config_hash(cfg),
     }  # fmt: skip

@@ -51,8 +51,8 @@ def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: i
 def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[str, float]:
     """H@1, MRR and same-board scores that can be had, or those of the true model in one-hot colours; and how often replay,
     greedy planning, painting by number, random actions and doing nothing reach the recorded outcome."""
-    rows, count = int(file.ep_len.min()), min(episodes, len(file))
-    action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in file.read("action", "state").values())
+    action, state = file.episodes("action", "state", steps=max(horizons), count=episodes)
+    count = len(action)
     chosen = Stream.ASKED.rng().permutation(count)[:counterfactuals]  # the states every run is asked about
     if enumerable(world):
         metrics = {f"bayes/{name}": v for name, v in bayes_scores(world, state, action, horizons, chosen).items()}

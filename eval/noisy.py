@@ -27,7 +27,6 @@ from omegaconf import OmegaConf
 
 from envs.collect import collect
 from envs.graphs import ancestors
-from envs.observe import recorded, show
 from envs.problem import Problem
 from envs.streams import Stream
 from envs.whole_files import write_whole
@@ -74,7 +73,7 @@ def tells_color(model, world, predicted: torch.Tensor, after) -> np.ndarray:
         boards = after.take(np.repeat(rows, n * c))
         cases = np.arange(len(boards))
         boards.colors[cases, cases // c % n] = cases % c
-        codes = encode_frames(model, show(world, boards)).flatten(1).double().view(len(rows), n, c, -1)
+        codes = encode_frames(model, world.observe(boards)).flatten(1).double().view(len(rows), n, c, -1)
         guess = predicted[:, rows].flatten(2).double()[:, :, None, None]
         slack = 1e-9 * codes.pow(2).sum(-1).max()
         told.append(torch.stack([_strictly_least((codes - g).pow(2).sum(-1), true[rows], slack) for g in guess]))
@@ -142,9 +141,8 @@ def noisy_run(folder, split, data_dir, episodes: int, nodes: list[int] | None, s
         raise Problem(f"{max(nodes)} noisy nodes leave no clean object among the {world.num_objects} of env "
                       f"'{cfg.env.name}'; set nodes= to at most {world.num_objects - 1} each")  # fmt: skip
     file = collect(OmegaConf.to_container(cfg.env), world, split or cfg.score.split, data_dir or cfg.data_dir)
-    rows, count = int(file.ep_len.min()), min(episodes, len(file))
-    columns = recorded(world, file, "action", "state")
-    obs, action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in columns)
+    obs, action, state = file.episodes(world.shown.column, "action", "state", count=episodes)
+    count, rows = action.shape
     if torch.cuda.is_available():
         model.cuda()
     metrics = measure(model, world, obs, action, state, nodes, sigma, seed)

@@ -25,7 +25,6 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from envs.collect import collect
-from envs.observe import recorded
 from envs.whole_files import write_whole
 from eval.figures.curves import loss_curves
 from eval.pages.graphs import graph_section
@@ -68,10 +67,10 @@ def _pictures(model, cfg, results: dict) -> list[str]:
     """Rollouts and one state under many actions, on the episodes that were scored."""
     world = instantiate(cfg.env.world)
     file = collect(OmegaConf.to_container(cfg.env), world, results["protocol"]["split"], cfg.data_dir)
-    count, rows = min(results["protocol"]["pool"], len(file)), int(file.ep_len.min())
-    columns = recorded(world, file, "pixels", "action", "state")
-    obs, pixels, action, state = (c.reshape(len(file), rows, *c.shape[1:])[:count] for c in columns)
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
+    columns = (world.shown.column, "pixels", "action", "state")
+    obs, pixels, action, state = file.episodes(*columns, steps=horizon, count=results["protocol"]["pool"])
+    count = len(obs)
     cases = rollout_strips(model, world, obs, pixels, action, horizon)
     shown = "the decoded prediction" if decodes_pictures(model, world) else "the true frame nearest to the prediction"
     pool = f"{count} episodes" if count <= BETWEEN_POOL else f"{count} episodes ({BETWEEN_POOL} before the last step)"
@@ -82,7 +81,7 @@ def _pictures(model, cfg, results: dict) -> list[str]:
         f"true one. Wrong cases first, drawn at random.</p>",
         cases.html,
     ]
-    if world.spec.choices:
+    if world.spec.action.choices:
         what = what_if_strip(model, world, pixels[:, 0], state[:, 0], action)
         parts.append(
             f"<h2>What if</h2><p>One held-out state and the actions of one of its objects. Top: what each action does. "

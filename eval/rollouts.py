@@ -4,22 +4,20 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch.nn import functional as F
 
 from envs.frames import frame_ids
-from envs.observe import show
+from models.actions import vector
 from models.layers.pixels import as_obs, to_float
 
 
 def actions_of(action: np.ndarray, spec) -> torch.Tensor:
     """Recorded actions (..., ) as the transition reads them, (..., A) float."""
-    action = torch.from_numpy(np.ascontiguousarray(action))
-    return F.one_hot(action, spec.action_size).float() if spec.action_kind == "object" else action.float()
+    return vector(torch.from_numpy(np.ascontiguousarray(action)), spec.action)
 
 
 @torch.no_grad()
 def encode_frames(model, obs: np.ndarray, batch: int = 1024) -> torch.Tensor:
-    """Observations as envs/observe.py gives them, (M, H, W, 3) or (M, N, F)  ->  latents (M, K, D), in float32."""
+    """Observations as a file or a world gives them, (M, H, W, 3) or (M, N, F)  ->  latents (M, K, D), in float32."""
     stored = torch.from_numpy(np.ascontiguousarray(obs))
     return torch.cat([model.encode(as_obs(part).to(model.device)).cpu() for part in stored.split(batch)])
 
@@ -87,7 +85,7 @@ def what_if(world, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.
     the outcomes are counterfactuals of one another, not samples.
     -> (sequences (M, A, horizon) int, boards: the U distinct outcomes, outcome (M, A) index into them).
     """
-    count, choices = len(state), world.spec.action_size
+    count, choices = len(state), world.spec.action.size
     sequences = np.repeat(action[:, None, :horizon], choices, 1)
     step = rng.integers(0, horizon, count)
     sequences[np.arange(count), :, step] = np.arange(choices)
@@ -132,7 +130,7 @@ class WhatIfRanks(NamedTuple):
 def what_if_ranks(model, world, obs, state, action, horizon: int, rng) -> WhatIfRanks:
     """`rank_outcomes` of a model's predictions.  obs (M, ...): what the model is shown of `state`."""
     sequences, boards, outcome = what_if(world, state, action, horizon, rng)
-    outcomes = show(world, boards)
+    outcomes = world.observe(boards)
     ids = frame_ids(outcomes)
     start, codes = encode_frames(model, obs), encode_frames(model, outcomes)
     nothing = start[:, None].expand(-1, outcome.shape[1], -1, -1)

@@ -22,7 +22,7 @@ MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the co
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
 _BEFORE = {"board": 5, "own_window": True}  # of keys that came later
 _DEPTH = 3  # folders between runs_dir and a run, at most
-_NOT_SCIENCE = ("name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra", "goals")
+_NOT_SCIENCE = ("name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra", "goals", "data")
 
 
 class Run(NamedTuple):

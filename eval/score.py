@@ -35,7 +35,6 @@ from torch.nn import functional as F
 
 from envs.collect import collect
 from envs.frames import frame_ids
-from envs.observe import recorded, show
 from envs.problem import Problem
 from envs.streams import Stream
 from envs.whole_files import write_whole
@@ -124,13 +123,13 @@ def weakest_slot(latent: torch.Tensor) -> float:
 
 def measure(model, world, file, horizons, episodes: int, counterfactuals: int, progress: Steps) -> tuple[dict, dict]:
     """-> (metrics, protocol). All numbers in percent but reconstruction (nats per frame) and spread."""
-    longest = int(file.ep_len.min()) - 1
+    longest = int(file.ep_len.max()) - 1
     if max(horizons) > longest:
         raise Problem(f"horizon {max(horizons)} is longer than the episodes of {file.path} ({longest} actions); "
                       f"shorten horizons=")  # fmt: skip
-    count = min(episodes, len(file))
-    columns = recorded(world, file, "action", "state")
-    obs, action, state = (c.reshape(len(file), longest + 1, *c.shape[1:])[:count] for c in columns)
+    columns = (world.shown.column, "action", "state")
+    obs, action, state = file.episodes(*columns, steps=max(horizons), count=episodes)
+    count = len(obs)
     actions = actions_of(action, world.spec)
     start = encode_frames(model, obs[:, 0])
     metrics: dict[str, float] = {}
@@ -155,7 +154,7 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int, p
         constant = target.mean(0, keepdim=True).expand_as(target)
         _rank_all(metrics, "floor/constant/", constant, target, groups, h, {})
         if hasattr(world, "paint"):
-            paint = encode_frames(model, show(world, painted(world, state, action, h)))
+            paint = encode_frames(model, world.observe(painted(world, state, action, h)))
             _rank_all(metrics, "floor/paint/", paint, target, groups, h, subsets)
         if model.decoder is not None:
             metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, obs[:, h])
@@ -166,7 +165,7 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int, p
     metrics["test/smallest_gap"] = float(one_object_gaps(model, world).min())
     if counterfactuals:
         chosen = Stream.ASKED.rng().permutation(count)[:counterfactuals]  # the same states for every run
-        protocol["counterfactual_states"], protocol["counterfactual_actions"] = len(chosen), world.spec.action_size
+        protocol["counterfactual_states"], protocol["counterfactual_actions"] = len(chosen), world.spec.action.size
         for h in horizons:
             rng = Stream.WHAT_IF.rng(h)
             ranked = what_if_ranks(model, world, obs[chosen, 0], state[chosen, 0], action[chosen], h, rng)

@@ -120,7 +120,7 @@ def train_in(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(SeedEpochs, "on_train_epoch_start", breaking)
             try:
-                train_stages(cfg, model, EpisodeData(*files, world, cfg.seed), folder, None)
+                train_stages(cfg, model, EpisodeData.of(cfg, *files, world), folder, None)
             except Stop:
                 return None
         return torch.load(folder / "checkpoints" / "model.ckpt", weights_only=True)["state_dict"]

@@ -1,21 +1,45 @@
-"""Episodes resident in memory, batches gathered by index: no per-item Python, no float copies."""
+"""Batches of windows, gathered by index: no per-item Python, no float copies.
 
-from collections.abc import Iterator
+Episodes lie in memory; observations that would take more than a budget stay on the disk and are read batch by batch.
+"""
 
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 import torch
 from pytorch_lightning import LightningDataModule
 from torch import Tensor
-from torch.nn import functional as F
 
 from envs.episodes import EpisodeFile
 from envs.frames import frame_ids
-from envs.observe import recorded
+from envs.on_disk import OnDisk
 from envs.problem import Problem
+from envs.spec import EnvSpec, Observation
+from models.actions import vector
 from models.interfaces import Batch
 from models.layers.pixels import as_obs
 from models.processes import count, gather, mine
 
 BATCH = 512  # frames that are encoded at a time
+
+
+class Streamed(OnDisk):
+    """Observations on the disk where `Windows` expects a tensor of them."""
+
+    def index_select(self, _: int, rows: Tensor) -> Tensor:
+        return torch.from_numpy(self.take(rows.numpy()))
+
+
+def streams(files: Sequence[EpisodeFile], shown: Observation, stream: bool | str, memory_gb: float) -> bool:
+    """Whether the observations of these files stay on the disk: true, false, or auto, where they would take too much memory.
+
+    A byte for every number that is binary, four for others.
+    """
+    if stream != "auto":
+        return stream
+    rows = sum(int(file.ep_len.sum()) for file in files)
+    return rows * math.prod(shown.shape) * (1 if shown.values == "binary" else 4) > memory_gb * 1e9
 
 
 class Windows:
@@ -26,22 +50,37 @@ class Windows:
     one fixed mixed order, so that a batch of validation mixes episodes as a batch of training does.
     Processes that share the batches each take their part of every batch; a last batch with fewer windows than processes
     joins the one before it, and that alone differs from the batches of one process.
+
+    spec: of the run, which the file must have as well.  observation: the name in it of what models are shown. Episodes
+    shorter than a window give none.  stream: read observations when they are needed; the batches are the same.
     """
 
-    def __init__(self, file: EpisodeFile, world, window: int, batch_size: int, seed: int, shuffle: bool):
+    def __init__(
+        self, file: EpisodeFile, spec: EnvSpec, window: int, batch_size: int, seed: int, shuffle: bool,
+        observation: str = "pixels", stream: bool = False,
+    ) -> None:  # fmt: skip
+        if file.spec is not None and (differs := spec.difference(file.spec)):
+            raise Problem(f"{file.path} was recorded under another spec than the run has ({differs}); collect it again under "
+                          f"the run's env, or choose another data_dir=")  # fmt: skip
         longest = int(file.ep_len.max()) - 1
         if window > longest:
             raise Problem(f"window={window} is longer than the episodes of {file.path} ({longest} actions); "
                           f"set loss.stages.0.window={longest} or less")  # fmt: skip
-        obs, action = recorded(world, file, "action")
-        self.obs, self.action, self.spec = torch.from_numpy(obs), torch.from_numpy(action), world.spec
-        self.frame = torch.from_numpy(frame_ids(obs))
+        shown, rows, self.spec, self.streamed = spec.shown(observation), int(file.ep_len.sum()), spec, stream
+        action = file.read("action")["action"] if spec.action.size else np.empty((rows, 0), np.float32)  # none: a video
+        obs = Streamed(file, shown.column) if stream else file.read(shown.column)[shown.column]
+        parts = [(part.shape[1:], frame_ids(part)) for part in (obs.blocks() if stream else [obs])]
+        if parts[0][0] != shown.shape:
+            raise Problem(f"rows of column '{shown.column}' of {file.path} have shape {parts[0][0]}, the spec of the run says "
+                          f"{shown.shape}; collect it again under the run's env, or choose another data_dir=")  # fmt: skip
+        self.obs, self.action = obs if stream else torch.from_numpy(obs), torch.from_numpy(action)
+        self.frame = torch.from_numpy(np.concatenate([ids for _, ids in parts]))
         self.latent: Tensor | None = None
         self.chances: Tensor | None = None
         lengths, offsets = torch.from_numpy(file.ep_len).long(), torch.from_numpy(file.ep_offset)
         self.transitions = int((lengths - 1).sum())
         stride = 1 if shuffle else window
-        starts = [o + torch.arange(0, n - window, stride) for n, o in zip(lengths.tolist(), offsets.tolist())]
+        starts = [o + torch.arange(0, max(0, n - window), stride) for n, o in zip(lengths.tolist(), offsets.tolist())]
         self.starts = torch.cat(starts)
         self.steps = torch.arange(window + 1)
         self.windows_per_batch = max(1, batch_size // window)
@@ -84,29 +123,41 @@ class Windows:
         """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, and processes share the work."""
         names, places = self.frame.unique(return_inverse=True)
         rows = torch.empty_like(names).scatter_(0, places, torch.arange(len(places)))  # one of each
+        if self.streamed:  # from first to last: an episode is unpacked once
+            rows, order = rows.sort()
+            places = order.argsort()[places]
         parts = [model.encode(self.frames(part).to(model.device)).float() for part in mine(rows).split(BATCH)]
         return gather(torch.cat(parts)).cpu().index_select(0, places)
 
     def actions(self, rows: Tensor) -> Tensor:
         """Rows of any shape -> (..., A) as the transition reads them."""
-        action = self.action[rows]
-        return F.one_hot(action, self.spec.action_size).float() if self.spec.action_kind == "object" else action
+        return vector(self.action[rows], self.spec.action)
 
 
 class EpisodeData(LightningDataModule):
     """Training and validation windows of two episode files; re-cut for every stage by `cut`."""
 
-    def __init__(self, train: EpisodeFile, valid: EpisodeFile, world, seed: int) -> None:
+    def __init__(
+        self, train: EpisodeFile, valid: EpisodeFile, spec: EnvSpec, seed: int, observation: str = "pixels",
+        stream: bool | str = "auto", memory_gb: float = 8,
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.files, self.world, self.seed = (train, valid), world, seed
+        self.stream = streams((train, valid), spec.shown(observation), stream, memory_gb)
+        self.files, self.spec, self.seed, self.observation = (train, valid), spec, seed, observation
         self._cut: tuple | None = None
+
+    @classmethod
+    def of(cls, cfg, train: EpisodeFile, valid: EpisodeFile, world) -> "EpisodeData":
+        """The data of a run, by its config; runs of before do not say whether they are streamed."""
+        how = {"stream": cfg.data.stream, "memory_gb": cfg.data.memory_gb} if "data" in cfg else {}
+        return cls(train, valid, world.spec, cfg.seed, world.observation, **how)
 
     def cut(self, window: int, batch_size: int) -> None:
         """Set the windows of the next stage; equal windows keep the resident frames where they are."""
         if self._cut != (window, batch_size):
             self._cut = (window, batch_size)
             self.train, self.valid = (
-                Windows(file, self.world, window, batch_size, self.seed, shuffle)
+                Windows(file, self.spec, window, batch_size, self.seed, shuffle, self.observation, self.stream)
                 for file, shuffle in zip(self.files, (True, False))
             )
         self.train.latent = self.valid.latent = None

@@ -116,7 +116,7 @@ def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int,
         seed_everything(cfg.seed, workers=False, verbose=False)  # the first weights are those of one process
         model = share_statistics(instantiate(cfg.model.module))
         logger = wandb_logger(cfg, folder) if rank == 0 else None
-        train_stages(cfg, model, EpisodeData(*files, world, cfg.seed), folder, logger)
+        train_stages(cfg, model, EpisodeData.of(cfg, *files, world), folder, logger)
         if logger is not None:
             logger.experiment.finish()
         dist.destroy_process_group()

@@ -144,11 +144,13 @@ def run(cfg) -> dict:
     files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
-        data = EpisodeData(files["train"], files["valid"], world, cfg.seed)
-        return _train_and_score(cfg, folder, node, model, data, timing, goals)
+        data = EpisodeData.of(cfg, files["train"], files["valid"], world)
+        return _train_and_score(cfg, folder, node, model, world, data, timing, goals)
 
 
-def _train_and_score(cfg, folder: Path, node: int, model, data, timing: dict[str, float], goals: bool | None) -> dict:
+def _train_and_score(
+    cfg, folder: Path, node: int, model, world, data, timing: dict[str, float], goals: bool | None
+) -> dict:
     """What happens under the lock of the run folder; a machine that is not the first trains alone."""
     from eval.plan import plan_run, usual_protocol
     from eval.planning.tasks import has_goals
@@ -172,7 +174,7 @@ def _train_and_score(cfg, folder: Path, node: int, model, data, timing: dict[str
         timing |= {"fit_s": seconds, "samples_per_s": epochs * int((data.files[0].ep_len - 1).sum()) / seconds}
 
     results, refused = score_run(folder, timing=timing), None
-    if goals_asked(goals, cfg) and has_goals(data.world):
+    if goals_asked(goals, cfg) and has_goals(world):
         try:
             results = plan_run(folder, **usual_protocol())
         except Problem as problem:  # told at the end: the scores and the report stand without it

@@ -134,23 +134,24 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
 
 def check_world(cfg: DictConfig, world) -> None:
     """What models are sized by must be what the world has."""
-    if (world.spec.num_objects, world.spec.action_size) != (cfg.env.num_objects, cfg.env.action_size):
+    if (world.spec.objects, world.spec.action.size) != (cfg.env.num_objects, cfg.env.action_size):
         raise Problem(
             f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
-            f"{world.spec.num_objects} and {world.spec.action_size}; set env.num_objects={world.spec.num_objects} "
-            f"env.action_size={world.spec.action_size}"
+            f"{world.spec.objects} and {world.spec.action.size}; set env.num_objects={world.spec.objects} "
+            f"env.action_size={world.spec.action.size}"
         )
-    if world.spec.obs_shape[0] != CELL * cfg.env.get("board", GRID):  # runs of before do not say
+    side = world.spec.shown("pixels").shape[0]
+    if side != CELL * cfg.env.get("board", GRID):  # runs of before do not say
         raise Problem(
             f"env '{cfg.env.name}' says boards of {cfg.env.board} cells a side, its world draws frames of "
-            f"{world.spec.obs_shape[0]} pixels; set env.board={world.spec.obs_shape[0] // CELL}"
+            f"{side} pixels; set env.board={side // CELL}"
         )
     if world.observation != cfg.env.observation:
         raise Problem(
             f"env.world.observation={world.observation} and env.observation={cfg.env.observation} differ; set env.observation= alone"
         )
-    if world.observation == "state" and cfg.env.factors.state != world.factor_width:
+    if world.observation == "state" and cfg.env.factors.state != world.shown.shape[1]:
         raise Problem(
             f"env '{cfg.env.name}' says that a state has {cfg.env.factors.state} numbers of each object, its world shows "
-            f"{world.factor_width}; set env.factors.state={world.factor_width}"
+            f"{world.shown.shape[1]}; set env.factors.state={world.shown.shape[1]}"
         )

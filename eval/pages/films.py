@@ -15,7 +15,6 @@ from hydra.utils import instantiate
 
 from envs.boards import Boards
 from envs.frames import frame_ids
-from envs.observe import show
 from envs.problem import Problem
 from envs.streams import Stream
 from eval.pages.overview import family
@@ -78,10 +77,10 @@ def film(model, world, trip: Trip, episode: int) -> Film:
     boards, goal = [boards.take(one) for boards in trip.boards], trip.goal.take(one)
     expected, right, memory = [], [], None
     for board, action, noise in zip(boards, trip.actions, trip.noise):
-        latent = encode_frames(model, show(world, board)).to(model.device)
+        latent = encode_frames(model, world.observe(board)).to(model.device)
         predicted, memory = model.step(latent, actions_of(action[one], world.spec).to(model.device), memory)
         after = after_every_action(world, board, None if noise is None else noise[one])
-        shown = show(world, after)
+        shown = world.observe(after)
         names = frame_ids(shown)
         own = names[action[one]]
         best = nearest(predicted.cpu(), encode_frames(model, shown), names, own)

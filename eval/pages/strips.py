@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
-from envs.observe import show
 from envs.streams import Stream
 from eval.pages.html import picture, strip
 from eval.ranking import ranks
@@ -103,15 +102,15 @@ def what_if_strip(model, world, pixels, state, action, look: int = 200) -> Strip
     pixels (E, H, W, 3), state (E, N, F), action (E, T): starts of episodes. Of the first `look` states, shown is the
     one with the block that meets most others.
     """
-    choices, per_block = world.spec.action_size, world.spec.choices
+    choices, per_block = world.spec.action.size, world.spec.action.choices
     count = min(look, len(state))
     events = world.events(world.unpack(np.repeat(state[:count], choices, 0)), np.tile(np.arange(choices), count))
-    meets = sum(seen.astype(int) for seen in events.values()).reshape(count * world.spec.num_objects, per_block).sum(1)
-    row, block = divmod(int(meets.argmax()), world.spec.num_objects)
+    meets = sum(seen.astype(int) for seen in events.values()).reshape(count * world.spec.objects, per_block).sum(1)
+    row, block = divmod(int(meets.argmax()), world.spec.objects)
     one = (pixels[[row]], state[[row]], action[[row]])
     sequences, boards, outcome = what_if(world, one[1], one[2], 1, Stream.WHAT_IF.rng(1))
-    frames, outcomes = world.render(boards), show(world, boards)
-    obs = show(world, world.unpack(one[1]))
+    frames, outcomes = world.render(boards), world.observe(boards)
+    obs = world.observe(world.unpack(one[1]))
     wrong = what_if_ranks(model, world, obs, *one[1:], 1, Stream.WHAT_IF.rng(1)).model[0] > 0
     start = encode_frames(model, obs).expand(choices, -1, -1)
     predicted = rollout(model, start, actions_of(sequences[0], world.spec))

@@ -4,7 +4,6 @@ import numpy as np
 import torch
 
 from envs.boards import draw_goal
-from envs.observe import show
 from envs.problem import Problem
 from envs.streams import Stream
 from eval.probes.cuts import MOVES
@@ -25,13 +24,13 @@ def ordered_distance(model, world, seed: int) -> OrderedDistance:
         raise Problem("planner 'causes_first' goes by what answers to commands, and no colour is commanded here; leave it out")
     rng = Stream.ORDER.rng(seed)
     boards = world.reset(STATES, rng, "train")
-    latent = encode_frames(model, show(world, boards))
+    latent = encode_frames(model, world.observe(boards))
     if latent.shape[1] == 1:
         raise Problem("planner 'causes_first' needs a slot for each object, and this model has one latent; leave it out")
     found = answers(model, world, world.pack(boards))
     answering = ((found.moved > MOVES) & ~np.eye(len(found.moved), dtype=bool)).sum(0)  # to commands on each object
     order = found.slots[np.argsort(-answering, kind="stable")]
     # Goals have been painted. Left alone, a root may have one colour nearly always, and nothing would be near on such a scale.
-    painted = encode_frames(model, show(world, draw_goal(world, boards, rng, WALK, may_equal_start=True)))
+    painted = encode_frames(model, world.observe(draw_goal(world, boards, rng, WALK, may_equal_start=True)))
     scale = (painted - painted.roll(1, 0)).pow(2).sum(-1).mean(0)
     return OrderedDistance(torch.from_numpy(order), scale)

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from envs.observe import recorded
 from envs.problem import Problem
 from envs.streams import Stream
 from envs.whole_files import write_whole
@@ -26,9 +25,10 @@ class Pairs:
     """
 
     def __init__(self, model, world, file, reach: int, ahead: bool) -> None:
-        obs, state = recorded(world, file, "state")
-        self.world, self.rows, self.reach, self.ahead = world, int(file.ep_len.min()), reach, ahead
-        self.episodes = len(file)
+        obs, state = file.episodes(world.shown.column, "state")
+        self.world, self.reach, self.ahead = world, reach, ahead
+        self.episodes, self.rows = state.shape[:2]
+        obs, state = (c.reshape(-1, *c.shape[2:]) for c in (obs, state))
         self.latent, self.boards = encode_frames(model, obs), world.unpack(state)
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -4,7 +4,6 @@ import numpy as np
 import torch
 
 from envs.boards import Boards
-from envs.observe import show
 from envs.problem import Problem
 from envs.streams import Stream
 from eval.planning.tasks import Tasks, after_every_action
@@ -28,15 +27,15 @@ class Simulator:
         self.model, self.world, self.distance, self.rng = model, world, distance, Stream.SIMULATOR.rng(seed)
 
     def begin(self, tasks: Tasks) -> None:
-        self.goal = encode_frames(self.model, show(self.world, tasks.goal))
+        self.goal = encode_frames(self.model, self.world.observe(tasks.goal))
 
     @torch.no_grad()
     def act(self, boards: Boards, remaining: int) -> np.ndarray:
         after = after_every_action(self.world, boards, self.world.noise(len(boards), self.rng))
         state = self.world.pack(after).reshape(len(after), -1)
         _, first, which = np.unique(state, axis=0, return_index=True, return_inverse=True)  # many actions do the same
-        latent = encode_frames(self.model, show(self.world, after.take(first)))[which.ravel()]
-        far = _finite(self.distance(latent, self.goal.repeat_interleave(self.world.spec.action_size, 0)))
+        latent = encode_frames(self.model, self.world.observe(after.take(first)))[which.ravel()]
+        far = _finite(self.distance(latent, self.goal.repeat_interleave(self.world.spec.action.size, 0)))
         return far.view(len(boards), -1).argmin(1).numpy()
 
 
@@ -51,21 +50,21 @@ class LatentSearch:
     def __init__(self, model, world, distance, closed: bool = True, width: int = 1, depth: int = 1) -> None:
         self.model, self.world, self.distance = model, world, distance
         self.closed, self.width, self.depth = closed, width, depth
-        self.actions = actions_of(np.arange(world.spec.action_size), world.spec)
+        self.actions = actions_of(np.arange(world.spec.action.size), world.spec)
 
     def begin(self, tasks: Tasks) -> None:
-        self.goal = encode_frames(self.model, show(self.world, tasks.goal))
+        self.goal = encode_frames(self.model, self.world.observe(tasks.goal))
         self.latent = self.memory = self.action = None
 
     @torch.no_grad()
     def act(self, boards: Boards, remaining: int) -> np.ndarray:
         if self.latent is None:
-            self.latent = encode_frames(self.model, show(self.world, boards))
+            self.latent = encode_frames(self.model, self.world.observe(boards))
         else:
             memory = None if self.memory is None else self.memory.to(self.model.device)
             step = self.latent.to(self.model.device), self.actions[self.action].to(self.model.device), memory
             predicted, self.memory = (None if made is None else made.cpu() for made in self.model.step(*step))
-            self.latent = encode_frames(self.model, show(self.world, boards)) if self.closed else predicted
+            self.latent = encode_frames(self.model, self.world.observe(boards)) if self.closed else predicted
         at_once = max(1, ROWS // (self.width * len(self.actions)))
         parts = torch.arange(len(boards)).split(at_once)
         self.action = torch.cat([self._search(rows, min(self.depth, remaining)) for rows in parts])

@@ -11,7 +11,7 @@ SAMPLES = 16  # of chance, where the true world plans
 
 def greedy(world, boards: Boards, goal: Boards, rng: np.random.Generator, samples: int = SAMPLES) -> np.ndarray:
     """The action after which the true world expects the smallest distance to the goal, (E,)."""
-    count, choices = len(boards), world.spec.action_size
+    count, choices = len(boards), world.spec.action.size
     aim, expected = goal.take(np.repeat(np.arange(count), choices)), np.zeros(count * choices)
     for _ in range(samples):
         noise = world.noise(count, rng)
@@ -25,7 +25,7 @@ class Random:
     """Floor."""
 
     def __init__(self, world, seed: int) -> None:
-        self.choices, self.rng = world.spec.action_size, Stream.RANDOM.rng(seed)
+        self.choices, self.rng = world.spec.action.size, Stream.RANDOM.rng(seed)
 
     def begin(self, tasks: Tasks) -> None: ...
 

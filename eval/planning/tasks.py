@@ -35,7 +35,7 @@ def draw_tasks(world, episodes: int, horizon: int, seed: int, mode: str = "train
 
 def has_goals(world) -> bool:
     """Whether a world tells how far its boards are from a goal, and has actions that can be tried one by one."""
-    return hasattr(world, "distance") and world.spec.action_kind == "object"
+    return hasattr(world, "distance") and world.spec.action.discrete
 
 
 class Policy(Protocol):
@@ -61,6 +61,6 @@ def reach(world, tasks: Tasks, policy: Policy, seed: int, after_step: Callable[[
 
 def after_every_action(world, boards: Boards, noise) -> Boards:
     """The boards after every action in turn, E * A of them; chance (E, ...) is shared by the actions of a board."""
-    count, choices = len(boards), world.spec.action_size
+    count, choices = len(boards), world.spec.action.size
     noise = None if noise is None else np.repeat(noise, choices, 0)
     return world.step(boards.take(np.repeat(np.arange(count), choices)), np.tile(np.arange(choices), count), noise)[0]

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from envs.observe import show
 from envs.streams import Stream
 from eval.rollouts import actions_of, encode_frames, rollout
 
@@ -91,9 +90,9 @@ def same_board_scores(model, world, obs, state, action, horizon: int) -> dict[st
     """Same-board H@1 and per-object accuracy of the model, and of painting the acted objects."""
     pool = alternatives(world, state, action, horizon)
     count = len(pool.members)
-    codes = encode_frames(model, show(world, pool.boards))
+    codes = encode_frames(model, world.observe(pool.boards))
     predicted = rollout(model, encode_frames(model, obs[:count]), actions_of(action[:count, :horizon], world.spec))
-    paint = encode_frames(model, show(world, painted(world, state[:count], action[:count], horizon)))
+    paint = encode_frames(model, world.observe(painted(world, state[:count], action[:count], horizon)))
     metrics = {}
     for name, guess in (("test", predicted), ("floor/paint", paint)):
         score = score_alternatives(guess, codes, pool)

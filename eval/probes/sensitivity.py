@@ -7,7 +7,6 @@ training (recipes: the published hinge loss on chemistry leaves .0004 of a rando
 import numpy as np
 import torch
 
-from envs.observe import show
 from envs.streams import Stream
 from eval.rollouts import encode_frames
 
@@ -20,11 +19,11 @@ def one_object_gaps(model, world, boards: int = BOARDS) -> np.ndarray:
     as a share of that of two random boards.  (N,), the same boards for every model."""
     rng = Stream.GAPS.rng()
     some = world.reset(boards, rng, "train")
-    base = encode_frames(model, show(world, some)).flatten(1).double()
+    base = encode_frames(model, world.observe(some)).flatten(1).double()
     order = torch.from_numpy(np.roll(np.arange(boards), 1))
     random_pair = (base - base[order]).pow(2).sum(1).mean()
     gaps = []
-    for index in range(world.spec.num_objects):
-        other = encode_frames(model, show(world, world.alter(some, index, rng))).flatten(1).double()
+    for index in range(world.spec.objects):
+        other = encode_frames(model, world.observe(world.alter(some, index, rng))).flatten(1).double()
         gaps.append(float((other - base).pow(2).sum(1).mean() / random_pair.clamp(min=1e-12)))
     return np.array(gaps)

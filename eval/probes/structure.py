@@ -15,7 +15,6 @@ import torch
 from scipy.optimize import linear_sum_assignment
 
 from envs.graphs import ancestors as closure
-from envs.observe import show
 from envs.streams import Stream
 from eval.probes.cuts import FAINT, LEARNED, MOVES, NEEDED, SEEN, VACUOUS
 from eval.probes.direct_edges import changes, leave_one_out, strengths
@@ -69,8 +68,8 @@ def compare(score: np.ndarray, true: np.ndarray, threshold: float, ignore: np.nd
 def answers(model, world, state: np.ndarray) -> Answers:
     """Try every action on the boards of `state` (M, N, F)."""
     boards = world.unpack(state[:STATES])
-    count, n, choices = len(boards), world.spec.num_objects, world.spec.choices
-    start = encode_frames(model, show(world, boards))
+    count, n, choices = len(boards), world.spec.objects, world.spec.action.choices
+    start = encode_frames(model, world.observe(boards))
     every = torch.eye(n * choices).repeat(count, 1)[:, None]
     after = rollout(model, start.repeat_interleave(n * choices, 0), every)
     if start.shape[1] > 1:
@@ -91,7 +90,7 @@ def answers(model, world, state: np.ndarray) -> Answers:
 
 def true_answers(world, state: np.ndarray, samples: int = 32) -> np.ndarray:
     """`Answers.moved` of the true model, whose beliefs are means over samples.  (N, N) [v, o]."""
-    boards, n, choices = world.unpack(state[:STATES]), world.spec.num_objects, world.spec.choices
+    boards, n, choices = world.unpack(state[:STATES]), world.spec.objects, world.spec.action.choices
     count, rng, codes = len(boards), Stream.ANSWERS.rng(), np.eye(world.num_colors)
     every, belief = boards.take(np.repeat(np.arange(count), n * choices)), 0.0
     for _ in range(samples):
@@ -128,8 +127,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     if world.model.delays is not None:
         why = "effects come steps after their causes here, and one step is all that a model is asked"
         return metrics, {"why": why, "true": true.astype(int).tolist()}
-    columns, rows = file.read("action", "state"), int(file.ep_len.min())
-    action, state = (c.reshape(len(file), rows, *c.shape[1:]) for c in columns.values())
+    action, state = file.episodes("action", "state")
     found = answers(model, world, state[:, 0])
     about: dict = {"why": found.why, "true": true.astype(int).tolist()}
 
@@ -146,7 +144,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     about["faint"] = faint.astype(int).tolist()
     metrics["structure/faint_paths"], metrics["structure/true_paths"] = float(faint.sum()), float(paths.sum())
     add("reach", reach, paths, MOVES, faint)
-    acted = (action[:, :-1] // world.spec.choices).ravel()
+    acted = (action[:, :-1] // world.spec.action.choices).ravel()
     after = world.unpack(state[:, 1:].reshape(-1, *state.shape[2:]))
     strength = strengths(world.model, after.colors, acted, Stream.STRENGTHS.rng())
     vacuous = true & (strength < VACUOUS)
@@ -168,5 +166,5 @@ def _codes(model, world, state: np.ndarray) -> np.ndarray:
     """The codes that the encoder reads off the boards of (E, T, N, F).  -> (E, T, K) int64."""
     boards = world.unpack(state.reshape(-1, *state.shape[2:]))
     parts = np.split(np.arange(len(boards)), range(4096, len(boards), 4096))
-    seen = [encode_frames(model, show(world, boards.take(part)))[..., : model.transition.codes].argmax(-1) for part in parts]
+    seen = [encode_frames(model, world.observe(boards.take(part)))[..., : model.transition.codes].argmax(-1) for part in parts]
     return torch.cat(seen).numpy().reshape(*state.shape[:2], -1)

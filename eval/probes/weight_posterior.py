@@ -33,7 +33,7 @@ def push_belief(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool
     that could not have yielded tells that the mover is lighter; and every action was drawn among those the true weights
     allow, of which there are more under some orders than under others.
     """
-    episodes, steps, n = len(state), state.shape[1] - 1, world.spec.num_objects
+    episodes, steps, n = len(state), state.shape[1] - 1, world.spec.objects
     orders = np.array(list(permutations(range(n))))
     heavier = orders[:, :, None] > orders[:, None, :]  # (n!, N, N)
     boards, moves = world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1)
@@ -42,7 +42,7 @@ def push_belief(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool
     tells = contact | (stuck & drop_invalid)
     pushed = world.events(boards, moves)["push"]
     forbidden = np.zeros((len(boards), n, n))  # how many actions these two blocks rule out, if the first is heavier
-    for choice in range(world.spec.action_size if drop_invalid else 0):
+    for choice in range(world.spec.action.size if drop_invalid else 0):
         every = np.full(len(boards), choice)
         first, second, _ = _ahead(boards.positions, every)
         impossible = np.flatnonzero(if_heavier(world, boards, every)[2])
@@ -59,6 +59,6 @@ def push_belief(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool
         belief[:, t] = np.where(at(met, t), share, 0.5)
         contradicts = at(tells, t)[:, None] & (fits != at(pushed, t)[:, None])
         impossible = at(forbidden, t).reshape(episodes, -1) @ heavier.reshape(len(orders), -1).T
-        likelihood -= np.log(world.spec.action_size - impossible)
+        likelihood -= np.log(world.spec.action.size - impossible)
         likelihood[contradicts] = -np.inf
     return belief

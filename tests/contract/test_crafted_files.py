@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from envs.collect import collect
-from envs.episodes import EpisodeWriter, _checksum, _digest
+from envs.episodes import EpisodeWriter
+from envs.file_blocks import checksum, digest
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 
@@ -21,10 +22,10 @@ PLAN = {"name": "physics3", "drop_invalid": True,
 def seal(h5, header=None, blocks=None):
     """Digests and checksum that fit what stands in the file now."""
     held = json.loads(h5.attrs["blocks"])
-    held[0]["digests"] = {name: _digest(column[:]) for name, column in h5.items()}
+    held[0]["digests"] = {name: digest(column[:]) for name, column in h5.items()}
     h5.attrs["header"] = h5.attrs["header"] if header is None else json.dumps(header)
     h5.attrs["blocks"] = json.dumps(held if blocks is None else blocks)
-    h5.attrs["checksum"] = _checksum(h5.attrs["header"], json.loads(h5.attrs["blocks"]))
+    h5.attrs["checksum"] = checksum(h5.attrs["header"], json.loads(h5.attrs["blocks"]))
 
 
 def put(h5, name, values):

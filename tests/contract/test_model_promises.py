@@ -50,7 +50,7 @@ def test_four_verbs(compose, model, env):
     cfg = compose("fit", f"model={model}", f"env={env}", "loss=nll")
     torch.manual_seed(0)
     world, built = instantiate(cfg.env.world), instantiate(cfg.model.module).eval()
-    assert (world.spec.num_objects, world.spec.action_size) == (cfg.env.num_objects, cfg.env.action_size)
+    assert (world.spec.objects, world.spec.action.size) == (cfg.env.num_objects, cfg.env.action_size)
     batch = batch_of(3, cfg.env.action_size)
     with torch.no_grad():
         latent = built.encode(batch.obs[:, 0])

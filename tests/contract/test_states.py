@@ -70,7 +70,7 @@ def test_states_are_as_wide_as_the_env_says(compose, env):
     """What models are sized by is what the world shows; frames size none."""
     cfg = compose("fit", f"env={env}", "env.observation=state")
     world = instantiate(cfg.env.world)
-    assert world.observation == "state" and world.factor_width == cfg.env.factors.state and cfg.env.factors.pixels == 0
+    assert world.observation == "state" and world.shown.shape[1] == cfg.env.factors.state and cfg.env.factors.pixels == 0
 
 
 def test_codes_of_states():

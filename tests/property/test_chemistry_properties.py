@@ -161,7 +161,7 @@ def test_any_world_packs_and_unpacks(seed, num_objects, num_colors, movement, de
     world = ChemistryWorld(num_objects, num_colors, graph, movement, delay, scm_seed=seed)
     boards = world.reset(4, rng)
     for _ in range(3):
-        boards, _ = world.step(boards, rng.integers(0, world.spec.action_size, 4), world.noise(4, rng))
+        boards, _ = world.step(boards, rng.integers(0, world.spec.action.size, 4), world.noise(4, rng))
     again = world.unpack(world.pack(boards))
     for name in ("positions", "colors", "waiting"):
         assert np.array_equal(getattr(again, name), getattr(boards, name)), name

@@ -88,7 +88,7 @@ def test_pack_unpack_restores_the_world(seed, world, batch):
     boards = world.reset(batch, rng)
     back = world.unpack(world.pack(boards))
     assert np.array_equal(world.render(back), world.render(boards))
-    action = rng.integers(0, world.spec.action_size, batch)
+    action = rng.integers(0, world.spec.action.size, batch)
     (one, flag), (two, other) = world.step(boards, action), world.step(back, action)
     assert np.array_equal(world.pack(one), world.pack(two)) and np.array_equal(flag, other)
 

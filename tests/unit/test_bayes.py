@@ -18,7 +18,7 @@ def episodes(world, count, length, seed=0):
     """state (count, length + 1, N, F), action (count, length + 1) of random episodes."""
     rng = RNG(seed)
     boards, states = world.reset(count, rng), []
-    action = rng.integers(0, world.spec.action_size, (count, length + 1))
+    action = rng.integers(0, world.spec.action.size, (count, length + 1))
     for t in range(length + 1):
         states.append(world.pack(boards))
         boards, _ = world.step(boards, action[:, t], world.noise(count, rng))

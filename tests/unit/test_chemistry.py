@@ -33,7 +33,7 @@ def walked(world, count=20, steps=6, seed=0):
     rng = RNG(seed)
     boards = world.reset(count, rng)
     for _ in range(steps):
-        boards, _ = world.step(boards, rng.integers(0, world.spec.action_size, count), world.noise(count, rng))
+        boards, _ = world.step(boards, rng.integers(0, world.spec.action.size, count), world.noise(count, rng))
     return boards
 
 
@@ -112,7 +112,7 @@ def test_pack_and_unpack(kind):
     again = world.unpack(state)
     assert state.shape == (20, world.num_objects, 3 + world.model.longest_delay) and state.dtype == np.float32
     assert same(boards, again) and np.array_equal(world.pack(again), state)
-    action, noise = RNG(1).integers(0, world.spec.action_size, 20), world.noise(20, RNG(2))
+    action, noise = RNG(1).integers(0, world.spec.action.size, 20), world.noise(20, RNG(2))
     assert same(world.step(boards, action, noise)[0], world.step(again, action, noise)[0])
     assert boards.waiting.any() == (world.delay is not None)
 
@@ -136,7 +136,7 @@ def test_actions_name_object_and_colour():
     boards = world.reset(25, RNG(0))
     after, fault = world.step(boards, np.arange(25), world.noise(25, RNG(1)))
     assert after.colors[np.arange(25), np.arange(25) // 5].tolist() == [0, 1, 2, 3, 4] * 5
-    assert not fault.any() and world.spec.action_size == 25 and world.spec.choices == 5
+    assert not fault.any() and world.spec.action.size == 25 and world.spec.action.choices == 5
     assert world.choice_names == ("red", "blue", "green", "yellow", "purple")
 
 
@@ -146,7 +146,7 @@ def test_same_noise_same_outcome(kind):
     world = ChemistryWorld(**KINDS[kind])
     boards = walked(world)
     kept = copy.deepcopy(boards)
-    action, noise = RNG(1).integers(0, world.spec.action_size, 20), world.noise(20, RNG(2))
+    action, noise = RNG(1).integers(0, world.spec.action.size, 20), world.noise(20, RNG(2))
     assert same(world.step(boards, action, noise)[0], world.step(boards, action, noise)[0])
     assert same(boards, kept)
 

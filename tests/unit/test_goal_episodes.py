@@ -31,7 +31,7 @@ def test_observations_are_in_their_space(world):
         assert np.array_equal(seen["board"][:, :half], glimpse(world, episodes.boards))
         assert np.array_equal(seen["board"][:, half:], glimpse(world, episodes.goal))
         assert np.array_equal(seen["remaining"].argmax(1) + 1, episodes.remaining)
-        seen, reward, over, infos = episodes.step(rng.integers(0, world.spec.action_size, 6))
+        seen, reward, over, infos = episodes.step(rng.integers(0, world.spec.action.size, 6))
         assert reward.shape == over.shape == (6,) and len(infos) == 6
     if world.observation == "pixels":
         assert seen["board"].shape == (6, 6, 50, 50)
@@ -46,7 +46,7 @@ def test_episodes_end_after_exactly_their_actions(world):
     assert set(left) == {1, 2, 3, 4, 5}
     for _ in range(12):
         goals, before = world.pack(episodes.goal), left
-        _, _, over, _ = episodes.step(rng.integers(0, world.spec.action_size, 40))
+        _, _, over, _ = episodes.step(rng.integers(0, world.spec.action.size, 40))
         assert np.array_equal(over, before == 1)
         left = episodes.remaining.copy()
         assert np.array_equal(left[~over], before[~over] - 1) and (left >= 1).all()

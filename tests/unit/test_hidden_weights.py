@@ -52,11 +52,9 @@ def test_a_recorded_move_against_a_stuck_block_tells_where_impossible_pushes_are
 
 def test_belief_is_calibrated():
     """Among contacts of which it says p, the mover is heavier in a share p of them."""
-    from envs.collect import _block
-
     world = PhysicsWorld(3, hidden_weights=True)
-    columns = _block(world, "train", 300, 30, np.random.default_rng(0), True)
-    state, action = columns["state"], columns["action"]
+    columns, _ = world.record({"mode": "train", "length": 30, "drop_invalid": True}, np.random.default_rng(0), 300)
+    state, action = (columns[name].reshape(300, 31, *columns[name].shape[1:]) for name in ("state", "action"))
     events = world.events(world.unpack(state[:, :-1].reshape(-1, 3, 7)), action[:, :-1].reshape(-1))
     belief, pushed = push_belief(world, state, action, True).reshape(-1)[events["contact"]], events["push"][events["contact"]]
     assert pushed[belief == 0].sum() == 0 and pushed[belief == 1].all()

@@ -18,7 +18,7 @@ from models.transitions.scoff import SCOFF
 from models.world_model import WorldModel
 
 WORLD = PhysicsWorld(2)
-B, T, A, WIDTH = 5, 6, WORLD.spec.action_size, 4
+B, T, A, WIDTH = 5, 6, WORLD.spec.action.size, 4
 CORES = {
     "lstm": lambda: LSTM(24, 20),
     "rim": lambda: RIM(24, 24, blocks=4, active=2, key_size=8, value_size=8, heads=2, head_size=4),

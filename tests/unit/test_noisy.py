@@ -9,7 +9,6 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from envs.chemistry import ChemistryWorld
-from envs.observe import show
 from envs.problem import Problem
 from eval.checkpoints import save_weights
 from eval.noisy import add_noise, draw_noisy, measure, noisy_run, tells_color, undisturbed
@@ -50,7 +49,7 @@ def episodes(count=40, length=4, certain=True):
         state.append(WORLD.pack(boards))
         boards, _ = WORLD.step(boards, action[:, t], None if certain else WORLD.noise(count, rng))
     state = np.stack(state, 1)
-    obs = show(WORLD, WORLD.unpack(state.reshape(-1, *state.shape[2:]))).reshape(count, length + 1, 5, 3)
+    obs = WORLD.observe(WORLD.unpack(state.reshape(-1, *state.shape[2:]))).reshape(count, length + 1, 5, 3)
     return obs, action, state
 
 

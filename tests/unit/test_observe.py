@@ -8,7 +8,6 @@ from torch.nn import functional as F
 from envs.chemistry import STATIC_CELLS, ChemistryWorld
 from envs.collect import collect, header
 from envs.frames import frame_ids
-from envs.observe import recorded, show
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from eval.rollouts import encode_frames, what_if_ranks
@@ -38,10 +37,10 @@ def test_factors_by_hand():
     for b, row in enumerate(boards.colors):
         for i, color in enumerate(row):
             wanted[b, i, color] = 1
-    assert np.array_equal(show(states(), boards), wanted) and states().factor_width == 4
+    assert np.array_equal(states().observe(boards), wanted) and states().shown.shape == (3, 4)
     moving = states(movement="dynamic")
-    both = show(moving, boards)
-    assert np.array_equal(both[..., :4], wanted) and moving.factor_width == 29
+    both = moving.observe(boards)
+    assert np.array_equal(both[..., :4], wanted) and moving.shown.shape == (3, 29)
     assert both[0, :, 4:].argmax(-1).tolist() == [row * 5 + column for row, column in STATIC_CELLS[:3]]
 
 
@@ -49,19 +48,19 @@ def test_physics_tells_the_weight_rank_unless_it_is_hidden():
     """25 cells, and for every object its place in the order of weights."""
     world = PhysicsWorld(3, object_order="shuffled", observation="state")
     boards = world.reset(5, np.random.default_rng(0))
-    shown = show(world, boards)
+    shown = world.observe(boards)
     assert shown.shape == (5, 3, 28)
     assert np.array_equal(shown[..., 25:].argmax(-1).argsort(1), boards.weights.argsort(1))
     hidden = PhysicsWorld(3, hidden_weights=True, observation="state")
-    assert show(hidden, boards).shape == (5, 3, 25)
-    assert (world.factor_width, hidden.factor_width) == (28, 25)
+    assert hidden.observe(boards).shape == (5, 3, 25)
+    assert (world.shown.shape, hidden.shown.shape) == ((3, 28), (3, 25))
 
 
 def test_frames_are_shown_unless_asked_otherwise():
     """The default is pixels, and one data file serves both."""
     world = ChemistryWorld(3, 4, graph="chain3")
     boards = world.reset(2, np.random.default_rng(0))
-    assert np.array_equal(show(world, boards), world.render(boards))
+    assert np.array_equal(world.observe(boards), world.render(boards))
     split = {"episodes": 1, "length": 1, "seed": 1, "mode": "train"}
     assert header(world, split, "train", False) == header(states(), split, "train", False)
 
@@ -75,9 +74,9 @@ def test_an_unknown_observation_is_refused(world):
 
 def test_a_file_is_read_as_either(file):
     """The same rows as frames and as factors; two rows have one name as frames exactly where they have one as factors."""
-    frames, action = recorded(ChemistryWorld(3, 4, graph="chain3"), file, "action")
-    factors, pixels, state = recorded(states(), file, "pixels", "state")
-    assert np.array_equal(frames, pixels) and len(action) == len(factors) == 28
+    factors, frames, state = file.read("objects", "pixels", "state").values()
+    boards = states().unpack(state)
+    assert np.array_equal(frames, states().render(boards)) and np.array_equal(factors, states().observe(boards))
     assert np.array_equal(factors.argmax(-1), state[..., 2]) and factors.dtype == np.uint8
     for names in (frame_ids(frames), frame_ids(factors)):
         assert np.array_equal(names[:, None] == names, (state[:, None, :, 2] == state[:, :, 2]).all(-1))
@@ -85,9 +84,9 @@ def test_a_file_is_read_as_either(file):
 
 def test_windows_hold_factors(file):
     """Batches of zeros and ones, not of 255ths, in the order of the file."""
-    part = Windows(file, states(), 2, 6, 0, True)
+    part = Windows(file, states().spec, 2, 6, 0, True, "state")
     batch = part.gather(part.starts[:3])
-    factors, action = recorded(states(), file, "action")
+    factors, action = file.read("objects", "action").values()
     for i, start in enumerate(part.starts[:3].tolist()):
         assert np.array_equal(batch.obs[i].numpy(), factors[start : start + 3])
         assert batch.action[i].argmax(-1).tolist() == action[start : start + 2].tolist()
@@ -112,11 +111,11 @@ def test_evaluation_reads_what_training_reads():
             boards.positions[:] = np.stack(np.divmod(latent[..., :25].argmax(-1).numpy(), 5), -1)
             boards.weights[:] = latent[..., 25:].argmax(-1).numpy()
             after, _ = world.step(boards, actions[:, 0].argmax(-1).numpy(), None)
-            return torch.from_numpy(show(world, after)).float()[:, None]
+            return torch.from_numpy(world.observe(after)).float()[:, None]
 
     rng = np.random.default_rng(1)
     boards = world.reset(6, rng)
-    obs = show(world, boards)
+    obs = world.observe(boards)
     assert torch.equal(encode_frames(Knowing(), obs, batch=4), torch.from_numpy(obs).float())
     ranks = what_if_ranks(Knowing(), world, obs, world.pack(boards), rng.integers(0, 15, (6, 1)), 1, rng)
     assert (ranks.model == 0).all() and not (ranks.copy == 0).all()

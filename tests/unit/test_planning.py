@@ -155,7 +155,7 @@ def test_every_action_of_every_board():
     """Boards first, then actions; each board keeps its own chance whatever is done to it."""
     rng = np.random.default_rng(0)
     boards = CHEMISTRY.reset(4, rng)
-    noise, choices = CHEMISTRY.noise(4, rng), CHEMISTRY.spec.action_size
+    noise, choices = CHEMISTRY.noise(4, rng), CHEMISTRY.spec.action.size
     every = after_every_action(CHEMISTRY, boards, noise)
     for board in range(4):
         for action in range(choices):

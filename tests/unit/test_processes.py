@@ -45,7 +45,8 @@ def model_of(case):
 def windows_of(folder):
     """Batches of 4 windows of 15: the last one has 3, which two processes share unevenly."""
     env = {"name": "physics3", "drop_invalid": True, "splits": {"train": SPLIT}}
-    return Windows(collect(env, PhysicsWorld(3), "train", folder, quiet=True), PhysicsWorld(3), WINDOW, 4 * WINDOW, 0, True)
+    world = PhysicsWorld(3)
+    return Windows(collect(env, world, "train", folder, quiet=True), world.spec, WINDOW, 4 * WINDOW, 0, True)
 
 
 def steps(case, part):

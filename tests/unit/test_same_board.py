@@ -17,7 +17,7 @@ def episodes(world, count=COUNT, seed=0):
     """state (count, LENGTH + 1, N, F) and action (count, LENGTH + 1) of random episodes."""
     rng = RNG(seed)
     boards, states = world.reset(count, rng), []
-    action = rng.integers(0, world.spec.action_size, (count, LENGTH + 1))
+    action = rng.integers(0, world.spec.action.size, (count, LENGTH + 1))
     for t in range(LENGTH + 1):
         states.append(world.pack(boards))
         boards, _ = world.step(boards, action[:, t], world.noise(count, rng))

@@ -191,7 +191,7 @@ def test_paths_that_hardly_move_are_tested_too(name):
     """A true edge was never tested where its path hardly shows in the model's expectation; that codes change under the
     command shows it all the same: every path is seen, and nothing else."""
     world, rng = ChemistryWorld(**WEAK[name]), np.random.default_rng(0)
-    before, action = world.reset(20_000, rng), rng.integers(0, world.spec.action_size, 20_000)
+    before, action = world.reset(20_000, rng), rng.integers(0, world.spec.action.size, 20_000)
     after, _ = world.step(before, action, world.noise(20_000, rng))
     share = changes(before.colors, after.colors, action // 5)
     assert np.array_equal((share > SEEN) & ~np.eye(len(share), dtype=bool), ancestors(world.parents))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
-from envs.episodes import EpisodeFile, _checksum  # noqa: E402
+from envs.episodes import EpisodeFile  # noqa: E402
+from envs.file_blocks import checksum  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.interventions.actors import RandomActor  # noqa: E402
@@ -94,7 +95,7 @@ def test_a_header_of_another_make_is_told(change, said, tmp_path):
         header = json.loads(h5.attrs["header"])
         change(header)
         h5.attrs["header"] = json.dumps(header)
-        h5.attrs["checksum"] = _checksum(h5.attrs["header"], json.loads(h5.attrs["blocks"]))
+        h5.attrs["checksum"] = checksum(h5.attrs["header"], json.loads(h5.attrs["blocks"]))
     with pytest.raises(Problem, match=said):
         replay(path, 0)
     with pytest.raises(Problem, match="has episodes 0 to 0, got '0'"):

@@ -22,7 +22,7 @@ def file(tmp_path_factory):
 
 
 def windows(file, seed=0, shuffle=True, batch=6):
-    return Windows(file, PhysicsWorld(3), WINDOW, batch, seed, shuffle)
+    return Windows(file, PhysicsWorld(3).spec, WINDOW, batch, seed, shuffle)
 
 
 def test_a_batch_holds_the_rows_of_the_file(file):
@@ -109,7 +109,7 @@ def test_validation_walks_once_over_everything(file):
 def test_a_window_longer_than_the_episodes_is_refused(file):
     """The sentence names both lengths."""
     with pytest.raises(Problem, match="window=10 is longer than the episodes of .*9 actions"):
-        Windows(file, PhysicsWorld(3), 10, 6, 0, True)
+        Windows(file, PhysicsWorld(3).spec, 10, 6, 0, True)
 
 
 def test_actions_are_one_hot(file):

@@ -5,7 +5,6 @@ from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
 from envs.boards import Boards, draw_goal
-from envs.observe import show
 from envs.streams import Stream
 
 STOCK = 4096  # tasks drawn at a time: a walk of one board costs as much as one of hundreds
@@ -13,7 +12,7 @@ STOCK = 4096  # tasks drawn at a time: a walk of one board costs as much as one 
 
 def glimpse(world, boards: Boards) -> np.ndarray:
     """What an agent sees of B boards: frames (B, 3, H, W) uint8, or one-hot factors (B, N, F) uint8."""
-    shown = show(world, boards)
+    shown = world.observe(boards)
     return shown if world.observation == "state" else shown.transpose(0, 3, 1, 2)
 
 
@@ -39,7 +38,7 @@ class GoalEpisodes(VecEnv):
         first, *others = glimpse(world, self._start.take(np.arange(1)))[0].shape
         board = spaces.Box(0, 1 if world.observation == "state" else 255, (2 * first, *others), np.uint8)
         seen = spaces.Dict(board=board, remaining=spaces.Box(0, 1, (longest,), np.uint8))
-        super().__init__(num_envs, seen, spaces.Discrete(world.spec.action_size))
+        super().__init__(num_envs, seen, spaces.Discrete(world.spec.action.size))
 
     def _draw(self) -> None:
         """A new stock of tasks."""
@@ -75,7 +74,7 @@ class GoalEpisodes(VecEnv):
         self.remaining = self.remaining - 1
         over = self.remaining == 0
         reached = over & (self.distance == 0)
-        reward = (before - self.distance) * self.world.spec.num_objects + reached
+        reward = (before - self.distance) * self.world.spec.objects + reached
         self.steps, self.reward = self.steps + self.num_envs, self.reward + reward.sum()
         self.episodes, self.reached = self.episodes + over.sum(), self.reached + reached.sum()
         rows = np.flatnonzero(over)

@@ -1,0 +1,102 @@
+"""Observations that stay on the disk: batches, names of frames and latents are those of observations in memory."""
+
+import h5py
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+import envs.collect
+from envs.chemistry import ChemistryWorld
+from envs.collect import collect
+from envs.on_disk import OnDisk
+from envs.physics import PhysicsWorld
+from envs.problem import Problem
+from envs.spec import Observation
+from train.datamodule import EpisodeData, Windows, streams
+
+SPLIT = {"episodes": 12, "length": 9, "seed": 1, "mode": "train"}
+ENV = {"name": "toy", "drop_invalid": False, "splits": {"train": SPLIT}}
+WORLDS = {"pixels": PhysicsWorld(3), "state": ChemistryWorld(movement="dynamic")}
+
+
+@pytest.fixture(scope="module", params=WORLDS)
+def both(request, tmp_path_factory):
+    """(the name of what is shown, the file of four blocks, windows in memory, windows on the disk)."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(envs.collect, "BLOCK_ROWS", 30)
+        file = collect(ENV, world := WORLDS[request.param], "train", tmp_path_factory.mktemp("d"), quiet=True)
+    build = lambda stream: Windows(file, world.spec, 3, 12, 7, True, request.param, stream)  # noqa: E731
+    return request.param, file, build(False), build(True)
+
+
+def test_streamed_batches_are_those_in_memory(both):
+    """To the byte, in the same order, in every epoch."""
+    _, _, here, there = both
+    assert torch.equal(here.frame, there.frame) and len(here.obs) == len(there.obs) == 120
+    for epoch in (0, 1):
+        here.epoch = there.epoch = epoch
+        for one, other in zip(here, there, strict=True):
+            assert torch.equal(one.obs, other.obs) and one.obs.dtype == other.obs.dtype
+            assert torch.equal(one.action, other.action) and torch.equal(one.frame, other.frame)
+
+
+def test_streamed_rows_of_any_order(both):
+    """Backwards, twice, far apart, or none."""
+    name, file, here, there = both
+    for rows in ([119, 118, 3, 3, 0, 60], [5], [], list(range(120))):
+        rows = torch.tensor(rows, dtype=torch.long)
+        assert torch.equal(here.frames(rows), there.frames(rows))
+    assert there.frames(torch.tensor([], dtype=torch.long)).shape == (0, *here.frames(torch.arange(1)).shape[1:])
+
+
+def test_streamed_latents_are_those_in_memory(both):
+    """Each row that of its own frame, whatever the order in which frames were encoded."""
+
+    class Sum:
+        device = "cpu"
+
+        def encode(self, obs):
+            return obs.double().flatten(1).cumsum(1)[:, ::20].float()[:, None]
+
+    _, _, here, there = both
+    assert torch.equal(here.encode(Sum()), there.encode(Sum()))
+
+
+def test_a_column_is_read_in_parts(both):
+    """Blocks of three episodes, which together are the column."""
+    name, file, here, _ = both
+    column = WORLDS[name].spec.shown(name).column
+    parts = list(OnDisk(file, column).blocks())
+    assert [len(part) for part in parts] == [30] * 4 and np.array_equal(np.concatenate(parts), file.read(column)[column])
+
+
+def test_when_observations_are_streamed(both):
+    """By hand: 120 rows of 7500 bytes twice are 1.8 MB; real numbers are four bytes each."""
+    _, file, _, _ = both
+    picture, table = Observation("pixels", (50, 50, 3)), Observation("objects", (50, 150), "real")
+    assert streams((file, file), picture, "auto", 0.0017) and not streams((file, file), picture, "auto", 0.0019)
+    assert streams((file, file), table, "auto", 0.0071) and not streams((file, file), table, "auto", 0.0073)
+    assert streams((file,), picture, True, 100) and not streams((file,), picture, False, 1e-9)
+
+
+def test_a_run_streams_as_its_config_says(both, compose):
+    """And where it says nothing, as runs of before do not, it is what fits into memory."""
+    name, file, _, _ = both
+    cfg = compose("fit", "data.memory_gb=0.0001", "data.stream=auto")
+    data = EpisodeData.of(cfg, file, file, WORLDS[name])
+    data.cut(3, 12)
+    assert data.train.streamed and data.valid.streamed
+    before = OmegaConf.masked_copy(cfg, ["seed", "env"])
+    assert not EpisodeData.of(before, file, file, WORLDS[name]).stream
+
+
+def test_damage_is_told_before_training(both, tmp_path):
+    """One number changed in place is found by its digest, as where the column is read at once."""
+    name, _, _, _ = both
+    world = WORLDS[name]
+    file, column = collect(ENV, world, "train", tmp_path, quiet=True), world.spec.shown(name).column
+    with h5py.File(file.path, "r+") as h5:
+        h5[column][100] = h5[column][100] + 1
+    with pytest.raises(Problem, match=f"data are damaged .column '{column}', block 0"):
+        Windows(file, world.spec, 3, 12, 0, True, name, stream=True)
