@@ -35,7 +35,7 @@ RECIPES = {
     "witness-memory": ("model=witness", "loss=memory", "env=physics5"),
     "codes-inverse_action": ("model=codes", "loss=inverse_action", "env=chemistry_full5"),
 }  # fmt: skip
-ROUNDS, WARM_UP, STEPS, EPISODES = 16, 2, 3, 60
+ROUNDS, WARM_UP, STEPS, EPISODES = 10, 2, 3, 60
 
 
 def worker(recipe: str) -> None:
@@ -48,8 +48,11 @@ def worker(recipe: str) -> None:
     import configs  # noqa: F401  what yaml alone cannot compute
     from envs.collect import collect
     from train.datamodule import Windows
-    from train.malloc import keep_freed_memory
 
+    try:
+        from train.malloc import keep_freed_memory
+    except ModuleNotFoundError:  # checkouts of before
+        from train.memory import keep_freed_memory
     keep_freed_memory()
     torch.set_num_threads(1)
     with hydra.initialize_config_dir(f"{sys.path[0]}/configs", version_base="1.3"):

@@ -11,7 +11,7 @@ from train.callbacks import BestWeights
 @pytest.fixture(scope="module")
 def two_epochs(compose, small):
     few = ["env=physics3", "env.splits.train.episodes=4", "env.splits.valid.episodes=4", "loss.epochs.smoke=2"]
-    return freeze(compose("fit", *small, *few, "loss=contrastive", "loss.batch_size=512"))  # one batch an epoch
+    return freeze(compose("fit", *small, *few, "loss=contrastive"))
 
 
 def test_every_epoch_has_its_own_order_and_noise(two_epochs, train_in, tmp_path, monkeypatch):
