@@ -104,21 +104,21 @@ def _steps(cfg, stage, windows):
 
 def pair(recipe: str, other: Path) -> dict:
     """Stage -> microseconds of a transition there and here, and their ratio: the median of the rounds' own ratios."""
-    pair = [subprocess.Popen([sys.executable, __file__, "--worker", str(root), recipe], text=True, stdin=subprocess.PIPE,
+    workers = [subprocess.Popen([sys.executable, __file__, "--worker", str(root), recipe], text=True, stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)})
             for root in (other, ROOT)]  # fmt: skip
     times: list[list[dict]] = [[], []]
     try:
         for turn in range(ROUNDS + WARM_UP):
             for which in (0, 1) if turn % 2 == 0 else (1, 0):
-                pair[which].stdin.write("\n")
-                pair[which].stdin.flush()
-                line = pair[which].stdout.readline()
+                workers[which].stdin.write("\n")
+                workers[which].stdin.flush()
+                line = workers[which].stdout.readline()
                 if not line:
                     sys.exit(f"error: {recipe} cannot be trained in {(other, ROOT)[which]}")
                 times[which].append(json.loads(line))
     finally:
-        for process in pair:
+        for process in workers:
             process.kill()
             process.communicate()
     there, here = (rounds[WARM_UP:] for rounds in times)
