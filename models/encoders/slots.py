@@ -91,6 +91,7 @@ class FlatEncoder(nn.Module):
     """All maps into one vector.  (B, 3, H, W) -> K = 1, D = num_objects * width."""
 
     takes_bytes = True
+    per_entry = 1  # numbers told of each entry of the vector
 
     def __init__(
         self,
@@ -104,30 +105,17 @@ class FlatEncoder(nn.Module):
     ):
         super().__init__()
         self.maps, numbers = _maps(size, num_objects, channels, factors, board)
-        self.mlp = mlp(num_objects * numbers, hidden, num_objects * width, *[LatentLinear] * 3)
+        self.mlp = mlp(num_objects * numbers, hidden, self.per_entry * num_objects * width, *[LatentLinear] * 3)
 
     def forward(self, obs: Tensor) -> Latent:
         return Latent(self.mlp(self.maps(obs).flatten(1))[:, None])
 
 
-class VariationalEncoder(nn.Module):
+class VariationalEncoder(FlatEncoder):
     """FlatEncoder with a Gaussian over the vector."""
 
     takes_bytes = True
-
-    def __init__(
-        self,
-        num_objects: int,
-        width: int = 128,
-        size: str = "medium",
-        hidden: int = 512,
-        channels: int = 32,
-        factors: int = 0,
-        board: int = 5,
-    ):
-        super().__init__()
-        self.maps, numbers = _maps(size, num_objects, channels, factors, board)
-        self.mlp = mlp(num_objects * numbers, hidden, 2 * num_objects * width, *[LatentLinear] * 3)
+    per_entry = 2  # mean and log variance
 
     def forward(self, obs: Tensor) -> Latent:
         mean, logvar = self.mlp(self.maps(obs).flatten(1))[:, None].chunk(2, -1)
