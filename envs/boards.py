@@ -1,14 +1,15 @@
-"""Batches of boards as values, the promises of a grid world, what grid worlds show and record, and the goals they draw."""
+"""Batches of boards as values, and what the grid worlds do alike: they show, record, draw goals and set one variable."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Protocol, Self
+from pathlib import Path
+from typing import ClassVar, Self
 
 import numpy as np
 
 from envs.grid import GRID
 from envs.problem import Problem, nearest
-from envs.spec import EnvSpec, Observation
+from envs.spec import Observation
 
 OBSERVATIONS = ("pixels", "state")  # what `env.observation` may name
 GOAL_STEPS = 10  # the recorded reward is minus the distance to a goal this many random actions from the start
@@ -33,39 +34,14 @@ class Boards:
             getattr(self, f.name)[index] = getattr(other, f.name)
 
 
-class World(Protocol):
-    """What collecting, scoring and planning ask of a grid world. All randomness comes from generators handed in.
+class GridWorld:
+    """What both grid worlds do alike, in the terms of envs/protocols.py. Subclasses are dataclasses whose fields name the world.
 
-    noise: the exogenous variables of one step, drawn apart from it. The same noise under another action is the
-    counterfactual "had this been done instead"; None where the world is deterministic.
-    A world whose parameters do not pin it down has `identity`, a dict for the header of its data, and `save_beside(path)`.
+    fault: what the flag of `step` means; None where every action can be done.  identity: what the fields do not pin down.
     """
 
-    spec: EnvSpec
-    fault: str | None  # what the flag of `step` means
-    observation: str  # pixels | state: what models are shown; data files hold both
-    shown: Observation  # the same in the spec
-    row_bytes: int  # what a row of an episode file takes on the disk at most
-    choice_names: tuple[str, ...]  # of the actions of one object
-
-    def reset(self, batch: int, rng: np.random.Generator, mode: str) -> Boards: ...
-    def noise(self, batch: int, rng: np.random.Generator) -> np.ndarray | None: ...
-    def step(self, boards: Boards, action: np.ndarray, noise: np.ndarray | None) -> tuple[Boards, np.ndarray]: ...
-    def events(self, boards: Boards, action: np.ndarray) -> dict[str, np.ndarray]: ...
-    def alter(self, boards: Boards, index: int, rng: np.random.Generator) -> Boards: ...
-    def render(self, boards: Boards) -> np.ndarray: ...
-    def factors(self, boards: Boards) -> np.ndarray: ...
-    def observe(self, boards: Boards, column: str | None = None) -> np.ndarray: ...
-    def record(self, split: Mapping, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]: ...
-    def distance(self, boards: Boards, goal: Boards) -> np.ndarray: ...
-    def reward(self, boards: Boards, goal: Boards) -> np.ndarray: ...
-    def pack(self, boards: Boards) -> np.ndarray: ...
-    def unpack(self, state: np.ndarray) -> Boards: ...
-    def target(self, goal: Boards) -> np.ndarray: ...
-
-
-class GridWorld:
-    """What both grid worlds do alike, in the terms of `World`: observations of boards, and recorded episodes."""
+    fault: ClassVar[str | None] = None
+    identity: ClassVar[dict] = {}
 
     @property
     def row_bytes(self) -> int:
@@ -87,6 +63,37 @@ class GridWorld:
         if column not in columns:
             raise Problem(f"boards are observed as a column, got '{column}': {nearest(column, columns)}")
         return columns[column](boards)
+
+    def header(self) -> dict:
+        """Class, fields and what they do not pin down."""
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.init and f.metadata.get("identity", True)}
+        return {"world": type(self).__name__, **own, **self.identity, "renderer": "grid-1"}
+
+    def save_beside(self, path: Path) -> Path | None:
+        """The header names everything."""
+
+    def candidates(self, action: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Every action, (B, A)."""
+        return np.tile(np.arange(self.spec.action.size), (len(action), 1))
+
+    def draw_goals(self, boards: Boards, rng: np.random.Generator, steps: int, may_equal_start: bool = False):
+        """`walk_to_goal` in this world."""
+        return walk_to_goal(self, boards, rng, steps, may_equal_start)
+
+    def solved(self, boards: Boards, goal: Boards) -> np.ndarray:
+        """Whether every object is as the goal has it, (B,) bool."""
+        return self.distance(boards, goal) == 0
+
+    def variables(self, boards: Boards) -> tuple[str, ...]:
+        """What can be set: each object's cell, or its colour."""
+        return tuple(f"object_{index}" for index in range(self.spec.objects))
+
+    def intervene(self, boards: Boards, variable: str, rng: np.random.Generator) -> Boards:
+        """The same boards with one object on another cell, or in another colour."""
+        names = self.variables(boards)
+        if variable not in names:
+            raise Problem(f"boards have no variable '{variable}': {nearest(str(variable), names)}")
+        return self._alter(boards, names.index(variable), rng)
 
     def record(self, split: Mapping, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Columns (rows, ...) of `episodes` episodes of random actions, one after the other, and their lengths in rows.
@@ -134,7 +141,7 @@ def random_cells(batch: int, count: int, rng: np.random.Generator, board: int = 
     return np.stack(np.divmod(cells, board), -1).astype(np.int8)
 
 
-def walk_to_goal(world: World, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False):
+def walk_to_goal(world: GridWorld, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False):
     """(boards reached by `num_steps` random actions, those actions (B, num_steps)); goals that equal the start are drawn
     anew unless allowed."""
     if num_steps < 1 and not may_equal_start:
@@ -149,10 +156,10 @@ def walk_to_goal(world: World, boards: Boards, rng: np.random.Generator, num_ste
         goal.put(open_, walk)
         if may_equal_start:
             break
-        open_ = open_[world.distance(walk, boards.take(open_)) == 0]
+        open_ = open_[world.solved(walk, boards.take(open_))]
     return goal, actions
 
 
-def draw_goal(world: World, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False) -> Boards:
+def draw_goal(world: GridWorld, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False) -> Boards:
     """The goal of `walk_to_goal` alone."""
     return walk_to_goal(world, boards, rng, num_steps, may_equal_start)[0]

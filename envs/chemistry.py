@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -64,7 +63,6 @@ class ChemistryWorld(GridWorld):
     numbering: str = "permuted"
     scm: str | None = field(default=None, metadata={"identity": False})  # its digest tells, its path does not
     observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
-    fault: ClassVar[str | None] = None  # every action can be done
     model: StructuralCausalModel = field(init=False, compare=False)
     spec: EnvSpec = field(init=False, compare=False)
 
@@ -140,10 +138,11 @@ class ChemistryWorld(GridWorld):
         """What the parameters alone do not pin down: the tables as drawn, the palette."""
         return {"scm": self.model.digest, "palette": PALETTE[: self.num_colors].tolist()}
 
-    def save_beside(self, path: Path) -> Path:
-        """Save the causal model into the folder of a data file, named by its digest."""
+    def save_beside(self, path: Path) -> Path | None:
+        """Saves the causal model, named by its digest."""
         target = path.parent / f"scm-{self.model.digest}.npz"
         if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
             self.model.save(target)
         return target
 
@@ -192,7 +191,7 @@ class ChemistryWorld(GridWorld):
         """effect (B,) bool: the acted object has descendants, so that something follows from the action."""
         return {"effect": self.parents.any(0)[np.asarray(action) // self.num_colors]}
 
-    def alter(self, boards: ChemistryBoards, index: int, rng: np.random.Generator) -> ChemistryBoards:
+    def _alter(self, boards: ChemistryBoards, index: int, rng: np.random.Generator) -> ChemistryBoards:
         """The same boards with one object, `index`, in another colour."""
         after = boards.take(np.arange(len(boards)))
         after.colors[:, index] = (after.colors[:, index] + rng.integers(1, self.num_colors, len(after))) % self.num_colors

@@ -10,7 +10,6 @@ Seeded, resumable block by block, idempotent: a finished file with the same head
 import shlex
 import shutil
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -26,34 +25,30 @@ import json
 import numpy as np
 from rich.progress import track
 
-from envs.boards import World
 from envs.episodes import DESCRIBES, Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem, nearest
+from envs.protocols import Source
 
 BLOCK_ROWS = 10_000
 
 
-def header(world: World, split: dict, name: str, drop_invalid: bool) -> dict:
+def header(world: Source, split: dict, name: str, drop_invalid: bool) -> dict:
     """What decides the bytes of a file, and so what a reader must find in it; and what tells of it (`DESCRIBES`)."""
-    parameters = {f.name: getattr(world, f.name) for f in fields(world) if f.init and f.metadata.get("identity", True)}
     return {
-        "world": type(world).__name__,
-        **parameters,
-        **getattr(world, "identity", {}),
+        **world.header(),
         "split": name,
         "mode": split["mode"],
         "episodes": split["episodes"],
         "length": split["length"],
         "seed": split["seed"],
         "drop_invalid": drop_invalid,
-        "renderer": "grid-1",
         "columns": sorted(_columns(world, {**split, "drop_invalid": drop_invalid})),
         "spec": world.spec.to_dict(),
         "row_bytes": world.row_bytes,
     }
 
 
-def _block(world: World, plan: dict, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def _block(world: Source, plan: dict, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """What a world records of some episodes: columns (rows, ...) and lengths in rows, which belong together."""
     columns, lengths = world.record(plan, rng, episodes)
     lengths = np.asarray(lengths)
@@ -64,7 +59,7 @@ def _block(world: World, plan: dict, rng: np.random.Generator, episodes: int) ->
     return columns, lengths
 
 
-def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bool = False) -> EpisodeFile:
+def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: bool = False) -> EpisodeFile:
     """The episode file of a split, collected if it is not there.
 
     env: the resolved `env` config (name, splits, drop_invalid).  Raises Problem on an unknown or empty split, a full
@@ -81,9 +76,7 @@ def collect(env: dict, world: World, split: str, data_dir: str | Path, quiet: bo
     about = header(world, plan, split, env["drop_invalid"])
     path, before = (Path(data_dir) / f"{env['name']}-{split}-{_mark(one)}.h5" for one in (about, _of_before(about)))
     allowed = _columns(world, plan)
-    if hasattr(world, "save_beside"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        world.save_beside(path)
+    world.save_beside(path)
     if not path.exists() and before.exists():
         file = EpisodeFile(before, _of_before(about), _remedy(before), allowed, world.spec)
         file.made_from["objects"] = "state", lambda state: world.observe(world.unpack(state), "objects")
@@ -124,7 +117,7 @@ def _remedy(path: Path) -> str:
     return f"remove it and give the same command again: rm {shlex.quote(str(path))}"
 
 
-def _columns(world: World, plan: dict) -> dict[str, Column]:
+def _columns(world: Source, plan: dict) -> dict[str, Column]:
     """What the columns that are read again may hold: numbers like those of a short episode, actions below their size."""
     sample, _ = world.record({**plan, "length": 1}, np.random.default_rng(0), 1)
     action = world.spec.action

@@ -228,7 +228,7 @@ class PhysicsWorld(GridWorld):
         rank = boards.weights.argsort(1).argsort(1)
         return np.concatenate([cells, np.eye(self.num_objects, dtype=np.uint8)[rank] * here], -1)
 
-    def alter(self, boards: PhysicsBoards, index: int, rng: np.random.Generator) -> PhysicsBoards:
+    def _alter(self, boards: PhysicsBoards, index: int, rng: np.random.Generator) -> PhysicsBoards:
         """The same boards with one object, `index`, on another free cell."""
         after = boards.take(np.arange(len(boards)))
         free = rng.permuted(np.tile(np.arange(self.board**2), (len(boards), 1)), axis=1)

@@ -23,7 +23,7 @@ def one_object_gaps(model, world, boards: int = BOARDS) -> np.ndarray:
     order = torch.from_numpy(np.roll(np.arange(boards), 1))
     random_pair = (base - base[order]).pow(2).sum(1).mean()
     gaps = []
-    for index in range(world.spec.objects):
-        other = encode_frames(model, world.observe(world.alter(some, index, rng))).flatten(1).double()
+    for variable in world.variables(some):
+        other = encode_frames(model, world.observe(world.intervene(some, variable, rng))).flatten(1).double()
         gaps.append(float((other - base).pow(2).sum(1).mean() / random_pair.clamp(min=1e-12)))
     return np.array(gaps)

@@ -228,10 +228,10 @@ def test_greedy_takes_the_best_action():
     """In a world without arrows greedy planning mends the one wrong object; in a chain it leaves a solved root alone."""
     world = ChemistryWorld(graph="empty5")
     boards = world.reset(60, np.random.default_rng(0))
-    goal = world.alter(boards, 3, np.random.default_rng(1))
+    goal = world.intervene(boards, "object_3", np.random.default_rng(1))
     choice = greedy(world, boards, goal, np.random.default_rng(2))
     assert np.array_equal(choice, 15 + goal.colors[:, 3])
-    goal = CHAIN.alter(boards, 4, np.random.default_rng(1))  # only the last of a chain is wrong: acting on it risks nothing
+    goal = CHAIN.intervene(boards, "object_4", np.random.default_rng(1))  # only the last of a chain is wrong: acting on it risks nothing
     assert np.array_equal(greedy(CHAIN, boards, goal, np.random.default_rng(2)), 20 + goal.colors[:, 4])
 
 

@@ -124,7 +124,7 @@ def test_an_empty_batch(kind):
     boards = world.reset(0, RNG(0))
     after, fault = world.step(boards, np.zeros(0, int), world.noise(0, RNG(0)))
     assert len(after) == len(fault) == len(world.render(after)) == len(world.unpack(world.pack(after))) == 0
-    assert len(world.factors(after)) == len(world.distance(after, boards)) == len(world.alter(after, 0, RNG(0))) == 0
+    assert len(world.factors(after)) == len(world.distance(after, boards)) == len(world.intervene(after, "object_0", RNG(0))) == 0
 
 
 # -- acting -----------------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_alter_changes_one_object():
     world = ChemistryWorld(num_colors=3)
     boards = world.reset(300, RNG(0))
     kept = boards.colors.copy()
-    differs = world.alter(boards, 2, RNG(1)).colors != boards.colors
+    differs = world.intervene(boards, "object_2", RNG(1)).colors != boards.colors
     assert differs[:, 2].all() and not differs[:, [0, 1, 3, 4]].any() and np.array_equal(boards.colors, kept)
 
 

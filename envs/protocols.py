@@ -1,0 +1,120 @@
+"""What a world can do: small protocols, asked for by `isinstance(world, Protocol)` and never by a name.
+
+A state is a batch and opaque outside of its world: it has `len()` and `take(index)`. All randomness comes from generators
+that are handed in.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from envs.spec import EnvSpec, Observation
+
+
+class State(Protocol):
+    """B states of a world."""
+
+    def __len__(self) -> int: ...
+    def take(self, index) -> Self: ...
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Episodes can be recorded.
+
+    observation: name of what models are shown, `shown` its entry of the spec.  row_bytes: what a row of an episode file takes
+    on the disk at most.
+    """
+
+    spec: EnvSpec
+    observation: str
+    shown: Observation
+    row_bytes: int
+
+    def header(self) -> dict:
+        """What decides the bytes of a file apart from the split; JSON."""
+
+    def record(self, split: Mapping, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Columns (rows, ...) of some episodes, one after the other, and their lengths in rows (episodes,)."""
+
+    def save_beside(self, path: Path) -> Path | None:
+        """Saves what the header names by a digest alone into the folder of a data file.  -> its path, or none."""
+
+
+@runtime_checkable
+class Simulator(Protocol):
+    """It goes on from any recorded row.
+
+    noise: the exogenous variables of one step, drawn apart from it; the same noise under another action is the counterfactual
+    "had this been done instead". None where the world is deterministic.
+    """
+
+    spec: EnvSpec
+
+    def reset(self, batch: int, rng: np.random.Generator, mode: str) -> State:
+        """Fresh states."""
+
+    def pack(self, state: State) -> np.ndarray:
+        """The rows of the column `state`."""
+
+    def unpack(self, rows: np.ndarray) -> State:
+        """The inverse of `pack`."""
+
+    def noise(self, batch: int, rng: np.random.Generator) -> np.ndarray | None:
+        """The chance of one step."""
+
+    def step(self, state: State, action: np.ndarray, noise: np.ndarray | None) -> tuple[State, np.ndarray]:
+        """-> (states after the actions, (B,) bool: actions that could not be done)."""
+
+    def observe(self, state: State, column: str | None = None) -> np.ndarray:
+        """What a column of an episode file holds of the states; None: the one that models are shown."""
+
+    def candidates(self, action: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Actions that might have been done in place of `action` (B, ...): (B, C, ...), the one done among them.
+
+        Every action where they can be counted, else the one done and `count` - 1 draws.
+        """
+
+
+@runtime_checkable
+class Goals(Simulator, Protocol):
+    """States can be asked for."""
+
+    def draw_goals(
+        self, state: State, rng: np.random.Generator, steps: int, may_equal_start: bool = False
+    ) -> tuple[State, np.ndarray]:
+        """Goals `steps` actions away, and those actions (B, steps, ...)."""
+
+    def distance(self, state: State, goal: State) -> np.ndarray:
+        """How far each state is from its goal, (B,) >= 0."""
+
+    def solved(self, state: State, goal: State) -> np.ndarray:
+        """Whether each state is its goal, (B,) bool."""
+
+
+@runtime_checkable
+class Interventions(Protocol):
+    """One variable of a state can be set, and nothing else."""
+
+    def variables(self, state: State) -> tuple[str, ...]:
+        """What can be set."""
+
+    def intervene(self, state: State, variable: str, rng: np.random.Generator) -> State:
+        """The same states with another value of one variable, drawn; ones of their own."""
+
+
+@runtime_checkable
+class CausalGraph(Protocol):
+    """The true graph is known: parents[child, parent] (N, N) bool."""
+
+    parents: np.ndarray
+
+
+@runtime_checkable
+class Painting(Protocol):
+    """An action says what an object becomes, so that a model without causes has a forecast: that, and nothing else."""
+
+    def paint(self, state: State, action: np.ndarray) -> State:
+        """The acted object takes its value, nothing follows."""

@@ -1,0 +1,58 @@
+"""What worlds can do is asked by `isinstance`: grid worlds answer, and a source that only records does not pretend."""
+
+import numpy as np
+import pytest
+
+from envs.chemistry import ChemistryWorld
+from envs.physics import PhysicsWorld
+from envs.problem import Problem
+from envs.protocols import CausalGraph, Goals, Interventions, Painting, Simulator, Source
+
+WORLDS = (PhysicsWorld(3), ChemistryWorld(3, 3, "chain3"))
+RNG = np.random.default_rng
+
+
+class Recording:
+    """Six episodes of a film, and nothing that could be done in it."""
+
+    spec, observation, shown, row_bytes = WORLDS[0].spec, "pixels", WORLDS[0].shown, 10
+
+    def header(self): ...
+    def record(self, split, rng, episodes): ...
+    def save_beside(self, path): ...
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: type(world).__name__)
+@pytest.mark.parametrize("ability", [Source, Simulator, Goals, Interventions])
+def test_grid_worlds_can_all_of_it(world, ability):
+    assert isinstance(world, ability)
+
+
+def test_a_graph_and_painting_are_chemistrys_own():
+    physics, chemistry = WORLDS
+    for ability in (CausalGraph, Painting):
+        assert isinstance(chemistry, ability) and not isinstance(physics, ability)
+
+
+@pytest.mark.parametrize("ability", [Simulator, Goals, Interventions, CausalGraph, Painting])
+def test_a_source_that_only_records_can_nothing_else(ability):
+    assert isinstance(Recording(), Source) and not isinstance(Recording(), ability)
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: type(world).__name__)
+def test_candidates_hold_the_action_that_was_done(world):
+    done = RNG(0).integers(0, world.spec.action.size, 20)
+    found = world.candidates(done, RNG(1), 5)
+    assert found.shape == (20, world.spec.action.size) and (found == done[:, None]).any(1).all()
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: type(world).__name__)
+def test_an_intervention_changes_its_variable_alone(world):
+    boards = world.reset(50, RNG(0), "train")
+    before = world.pack(boards)
+    for index, variable in enumerate(world.variables(boards)):
+        differs = (world.pack(world.intervene(boards, variable, RNG(1))) != before).any(-1)
+        assert differs[:, index].all() and not np.delete(differs, index, 1).any()
+    assert np.array_equal(world.pack(boards), before)
+    with pytest.raises(Problem, match="no variable 'object_7': did you mean"):
+        world.intervene(boards, "object_7", RNG(1))
