@@ -23,14 +23,14 @@ def ordered_distance(model, world, seed: int) -> OrderedDistance:
     if not hasattr(world, "parents"):
         raise Problem("planner 'causes_first' goes by what answers to commands, and no colour is commanded here; leave it out")
     rng = Stream.ORDER.rng(seed)
-    boards = world.reset(STATES, rng, "train")
-    latent = encode_frames(model, world.observe(boards))
+    # Boards on which everything was painted. Left alone, an object may have one colour nearly always: an effect that gives it
+    # this very colour moves nothing, and no other colour is near on such a scale.
+    painted = draw_goal(world, world.reset(STATES, rng, "train"), rng, WALK, may_equal_start=True)
+    latent = encode_frames(model, world.observe(painted))
     if latent.shape[1] == 1:
         raise Problem("planner 'causes_first' needs a slot for each object, and this model has one latent; leave it out")
-    found = answers(model, world, world.pack(boards))
+    found = answers(model, world, world.pack(painted))
     answering = ((found.moved > MOVES) & ~np.eye(len(found.moved), dtype=bool)).sum(0)  # to commands on each object
     order = found.slots[np.argsort(-answering, kind="stable")]
-    # Goals have been painted. Left alone, a root may have one colour nearly always, and nothing would be near on such a scale.
-    painted = encode_frames(model, world.observe(draw_goal(world, boards, rng, WALK, may_equal_start=True)))
-    scale = (painted - painted.roll(1, 0)).pow(2).sum(-1).mean(0)
+    scale = (latent - latent.roll(1, 0)).pow(2).sum(-1).mean(0)
     return OrderedDistance(torch.from_numpy(order), scale)

@@ -118,7 +118,10 @@ def _object_colors(frames: torch.Tensor, boards) -> torch.Tensor:
 
 
 def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
-    """-> (metrics structure/..., arrays for the report). Asked about the actions and boards of an episode file.
+    """-> (metrics structure/..., arrays for the report). Asked on the last boards of the episodes of a file.
+
+    Those have seen commands on all objects. On boards left alone an object may have one colour nearly always, and an effect
+    that gives it this very colour moves nothing.
 
     structure/<graph>/...: all edges count; structure/<graph>/shown/...: those left out that hardly show in the true model.
     How many those are, of how many: faint_paths of true_paths, vacuous_edges of true_edges.
@@ -128,7 +131,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
         why = "effects come steps after their causes here, and one step is all that a model is asked"
         return metrics, {"why": why, "true": true.astype(int).tolist()}
     action, state = file.episodes("action", "state")
-    found = answers(model, world, state[:, 0])
+    found = answers(model, world, state[:, -1])
     about: dict = {"why": found.why, "true": true.astype(int).tolist()}
 
     def add(name: str, score: np.ndarray, against: np.ndarray, threshold: float, unseen: np.ndarray) -> None:
@@ -140,7 +143,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     if found.moved is None:
         return metrics, about
     reach, paths = found.moved * (1 - np.eye(len(true))), closure(true)
-    faint = paths & (true_answers(world, state[:, 0]) < FAINT)
+    faint = paths & (true_answers(world, state[:, -1]) < FAINT)
     about["faint"] = faint.astype(int).tolist()
     metrics["structure/faint_paths"], metrics["structure/true_paths"] = float(faint.sum()), float(paths.sum())
     add("reach", reach, paths, MOVES, faint)
