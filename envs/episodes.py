@@ -24,6 +24,7 @@ from envs.spec import EnvSpec
 
 FORMAT = 2
 DESCRIBES = ("spec", "row_bytes")  # keys of a header that tell of the data and decide no byte of them
+CHUNK = 100_000  # bytes that are unpacked at once, so that a window of large frames is read without the rest of its episode
 _CODEC = dict(hdf5plugin.Blosc(cname="zstd", clevel=1, shuffle=hdf5plugin.Blosc.NOSHUFFLE))
 
 
@@ -120,7 +121,8 @@ class EpisodeWriter:
         try:
             for name, values in {**columns, **index}.items():
                 if name not in self._file:
-                    chunk = 256 if name in INDEX else int(lengths.max())
+                    fit = max(8, CHUNK // max(1, values[:1].nbytes))
+                    chunk = 256 if name in INDEX else min(fit, int(lengths.max()))
                     self._file.create_dataset(
                         name, (0, *values.shape[1:]), values.dtype, maxshape=(None, *values.shape[1:]),
                         chunks=(chunk, *values.shape[1:]), **_CODEC,

@@ -5,6 +5,7 @@ Episodes lie in memory; observations that would take more than a budget stay on 
 
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -101,10 +102,21 @@ class Windows:
         batches = list(self.starts[drawn].split(self.windows_per_batch))
         if len(batches) > len(self):
             batches[-2:] = [torch.cat(batches[-2:])]
-        for starts in batches:
-            batch = self.gather(mine(starts))
+        for starts, batch in zip(batches, self._gathered([mine(starts) for starts in batches])):
             batch.weight = len(batch.action) * count() / len(starts)
             yield batch
+
+    def _gathered(self, batches: list[Tensor]) -> Iterator[Batch]:
+        """The batches one after the other; one that lies on the disk is read while the one before it is learned from."""
+        if not self.streamed:
+            yield from map(self.gather, batches)
+            return
+        with ThreadPoolExecutor(1) as reader:
+            following = reader.submit(self.gather, batches[0])
+            for ahead in (*batches[1:], None):
+                batch = following.result()
+                following = None if ahead is None else reader.submit(self.gather, ahead)
+                yield batch
 
     def gather(self, starts: Tensor) -> Batch:
         """The windows that begin at these rows."""

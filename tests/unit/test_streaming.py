@@ -100,3 +100,25 @@ def test_damage_is_told_before_training(both, tmp_path):
         h5[column][100] = h5[column][100] + 1
     with pytest.raises(Problem, match=f"data are damaged .column '{column}', block 0"):
         Windows(file, world.spec, 3, 12, 0, True, name, stream=True)
+
+
+def test_large_rows_lie_in_small_chunks(tmp_path):
+    """A window of 64-px frames was read by unpacking its whole episode: streaming took eighty times the time of memory."""
+    from envs.episodes import EpisodeWriter
+
+    rows = 101
+    columns = {"pixels": np.zeros((rows, 64, 64, 3), np.uint8), "action": np.zeros(rows, np.int64)}
+    with EpisodeWriter(tmp_path / "x.h5", {}) as writer:
+        writer.append(columns, np.array([rows]))
+        writer.finish()
+    with h5py.File(tmp_path / "x.h5") as file:
+        assert file["pixels"].chunks[0] == 8 and file["action"].chunks[0] == rows
+
+
+def test_an_epoch_that_is_left_early_leaves_no_reader(both):
+    """The batch that was read ahead is dropped with the epoch, and the next epoch begins anew."""
+    _, _, here, there = both
+    here.epoch = there.epoch = 5
+    for _ in there:
+        break
+    assert all(torch.equal(one.obs, other.obs) for one, other in zip(here, there, strict=True))
