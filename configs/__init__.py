@@ -2,8 +2,8 @@
 
 from omegaconf import OmegaConf
 
+from configs import sizes as sizes  # registers its resolvers
 from envs.graphs import numbered
-from envs.grid import GRID
 
 
 def _parents(graph, num_objects: int, numbering: str = "causal", scm_seed: int = 0) -> list | None:
@@ -12,5 +12,4 @@ def _parents(graph, num_objects: int, numbering: str = "causal", scm_seed: int =
 
 
 OmegaConf.register_new_resolver("parents", _parents, replace=True)
-OmegaConf.register_new_resolver("code_width", lambda num_colors: num_colors + GRID**2, replace=True)
 OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)

@@ -59,8 +59,9 @@ def losses() -> dict[str, float]:
     """Every term of every stage of every legal model + loss, freshly drawn with seed 0, on one batch of physics5."""
     from hydra.utils import instantiate
 
+    from envs.problem import Problem
     from train.datamodule import Windows
-    from train.fit import _check_pair
+    from train.fit import check_parts
 
     found = {}
     torch.set_num_threads(1)
@@ -68,9 +69,10 @@ def losses() -> dict[str, float]:
         for model_name in ("ae", "edge", "gnn", "modular", "vae"):
             for loss in ("contrastive", "infonce", "nll"):
                 cfg = _build(f"model={model_name}", f"loss={loss}")
+                objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]
                 try:
-                    _check_pair(cfg)
-                except Exception:
+                    check_parts(instantiate(cfg.model.module), objectives, cfg.spec)
+                except Problem:
                     continue
                 file, world = _file(cfg, "train", folder), instantiate(cfg.env.world)
                 for stage in cfg.loss.stages:
