@@ -159,8 +159,11 @@ def check_values(cfg: DictConfig, config: str = "fit") -> None:
     try:
         plain = OmegaConf.to_container(cfg, resolve=True)
     except OmegaConfBaseException as error:
-        if isinstance(error.__context__, Problem):  # what a resolver says
-            raise error.__context__ from None
+        said = error
+        while said is not None and not isinstance(said, Problem):  # by a resolver
+            said = said.__cause__ or said.__context__
+        if said is not None:
+            raise said from None
         raise Problem(f"the configuration does not resolve: {' '.join(str(error).split())}") from error
     optional = _may_be_null(config)
     for path, value in _values(plain):

@@ -23,6 +23,7 @@ MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the co
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
 _BEFORE = {"board": 5, "own_window": True}  # of keys that came later
 _DEPTH = 3  # folders between runs_dir and a run, at most
+_OF_WORLD = ("graph", "dynamic", "delay")  # of chemistry; they stand below env.world as well
 _NOT_SCIENCE = (  # `spec` follows from env.world, name_part is a table of before
     "name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra", "goals", "data", "spec", "name_part",
 )  # fmt: skip
@@ -61,7 +62,10 @@ def freeze(cfg: DictConfig) -> DictConfig:
 
 
 def _science(cfg: DictConfig) -> dict:
-    return {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
+    found = {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
+    if isinstance(found.get("env"), dict):
+        found["env"] = {k: v for k, v in found["env"].items() if k not in _OF_WORLD}
+    return found
 
 
 def config_hash(cfg: DictConfig, seed: bool = True) -> str:
