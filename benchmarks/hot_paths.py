@@ -136,7 +136,7 @@ def training() -> dict:
     """
     from losses.contrastive import Contrastive
     from losses.infonce import InfoNCE
-    from models.encoders import SlotEncoder
+    from models.encoders import BoardMaps, SlotEncoder
     from models.transitions.modular import ModularTransition
     from models.world_model import WorldModel
     from train.datamodule import Windows
@@ -152,7 +152,7 @@ def training() -> dict:
         for size, width, batch_size, window, objective in cases:
             for bf16 in (False, True):
                 torch.manual_seed(0)
-                encoder = SlotEncoder(5, width, size, hidden=256 if size == "cells" else 512)
+                encoder = SlotEncoder(BoardMaps(5, size=size), width, hidden=256 if size == "cells" else 512)
                 multiplier = 4 if size == "cells" else 1  # our default; the paper's
                 model = WorldModel(encoder, ModularTransition(5, 25, width, multiplier=multiplier))
                 windows = Windows(file, world.spec, window, batch_size, seed=0, shuffle=True)
@@ -167,7 +167,7 @@ def planning() -> dict:
     """1000 episodes of 10 steps, 25 actions weighed at each: closed loop, learned distance. Any weights will do."""
     from eval.planning.latent_search import LatentSearch
     from eval.planning.tasks import draw_tasks, reach
-    from models.encoders import SlotEncoder
+    from models.encoders import BoardMaps, SlotEncoder
     from models.goal_distance import SiameseDistance
     from models.transitions.edge import EdgeTransition
     from models.transitions.gnn import GNNTransition
@@ -177,13 +177,13 @@ def planning() -> dict:
     torch.set_num_threads(THREADS)
     world, found = PhysicsWorld(), {}
     tasks = draw_tasks(world, 1000, 10, seed=0)
-    cells = {"size": "cells", "hidden": 256}
+    cells = {"trunk": BoardMaps(5, size="cells"), "hidden": 256}
     for name, width, encoder, transition in (
         ("edge", 16, cells, EdgeTransition(5, 25, 16)),
         ("modular", 16, cells, ModularTransition(5, 25, 16, multiplier=4)),
-        ("gnn", 32, {"size": "small"}, GNNTransition(5, 25, 32)),
+        ("gnn", 32, {"trunk": BoardMaps(5, size="small")}, GNNTransition(5, 25, 32)),
     ):
-        model = WorldModel(SlotEncoder(5, width, **encoder), transition).eval()
+        model = WorldModel(SlotEncoder(width=width, **encoder), transition).eval()
         policy = LatentSearch(model, world, SiameseDistance(5 * width).requires_grad_(False))
         start, cpu = time.perf_counter(), time.process_time()
         reach(world, tasks, policy, seed=0)

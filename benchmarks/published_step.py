@@ -28,7 +28,7 @@ from benchmarks.floors import helped, report
 from envs.collect import collect
 from envs.physics import PhysicsWorld
 from losses.contrastive import Contrastive
-from models.encoders import SlotEncoder
+from models.encoders import BoardMaps, SlotEncoder
 from models.transitions.modular import ModularTransition
 from models.world_model import WorldModel
 from train.datamodule import Windows
@@ -110,7 +110,7 @@ def plain_steps(file, size: str) -> Iterator[float]:
 def our_steps(file, world, size: str, window: int, bf16: bool) -> Iterator[float]:
     """Seconds of each training step, drawing the windows included."""
     torch.manual_seed(0)
-    model = WorldModel(SlotEncoder(OBJECTS, WIDTH, size, HIDDEN), ModularTransition(OBJECTS, ACTIONS, WIDTH, HIDDEN))
+    model = WorldModel(SlotEncoder(BoardMaps(OBJECTS, size=size), WIDTH, HIDDEN), ModularTransition(OBJECTS, ACTIONS, WIDTH, HIDDEN))
     objective = Contrastive()
     model.begin(objective, ["encoder", "transition"], 5e-4)
     model.train()

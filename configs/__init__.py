@@ -1,9 +1,12 @@
 """Composable configuration: one small yaml per command, plus one folder per group, and what yaml alone cannot compute."""
 
+import hashlib
+
 from omegaconf import OmegaConf
 
-from envs.graphs import numbered
-from envs.grid import GRID
+from configs import sizes as sizes  # registers its resolvers
+from envs.graphs import numbered, parse, preset
+from envs.problem import Problem
 
 
 def _parents(graph, num_objects: int, numbering: str = "causal", scm_seed: int = 0) -> list | None:
@@ -11,6 +14,30 @@ def _parents(graph, num_objects: int, numbering: str = "causal", scm_seed: int =
     return None if graph is None else numbered(graph, num_objects, numbering, scm_seed).astype(int).tolist()
 
 
+def _nodes(graph) -> int:
+    """`${nodes:graph}`: how many objects a graph has: a preset's name, a text of the language or an adjacency."""
+    if not isinstance(graph, str):
+        return len(graph)
+    return len(preset(graph) if graph[:1].isalpha() else parse(graph))
+
+
+def _movement(dynamic) -> str:
+    """`${movement:dynamic}`: what chemistry calls it."""
+    if not isinstance(dynamic, bool):
+        raise Problem(f"env.dynamic must be true or false, got {dynamic!r}; set env.dynamic=")
+    return "dynamic" if dynamic else "static"
+
+
+def _chemistry(graph, dynamic, delay) -> str:
+    """`${chemistry:graph,dynamic,delay}`: the name of a chemistry env, and so of its data; a digest stands for a drawn graph."""
+    if not (isinstance(graph, str) and graph.isalnum() and graph[:1].isalpha()):
+        text = graph if isinstance(graph, str) else OmegaConf.to_container(graph)
+        graph = "graph-" + hashlib.sha256(str(text).replace(" ", "").encode()).hexdigest()[:8]
+    late = "" if delay is None else "_delayed" if delay == 1 else f"_delayed-{delay}"
+    return f"chemistry_{graph}{'_dynamic' if dynamic else ''}{late}"
+
+
+for name, resolver in (("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry)):
+    OmegaConf.register_new_resolver(name, resolver, replace=True)
 OmegaConf.register_new_resolver("parents", _parents, replace=True)
-OmegaConf.register_new_resolver("code_width", lambda num_colors: num_colors + GRID**2, replace=True)
 OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)

@@ -92,7 +92,10 @@ def _check_own_name(config: str, group: str, name: str) -> None:
     path = HERE / group / f"{name}.yaml"
     if not path.exists():
         return
-    own = OmegaConf.load(path).get("name") or OmegaConf.select(hydra.compose(config, [f"{group}={name}"]), f"{group}.name")
+    own = OmegaConf.to_container(OmegaConf.load(path)).get("name")
+    if "${" in str(own):
+        return  # the entry is called by its arguments
+    own = own or OmegaConf.select(hydra.compose(config, [f"{group}={name}"]), f"{group}.name")
     if str(own or name) != name:
         raise Problem(f"configs/{group}/{name}.yaml has the name '{own}'; write name: {name} there, runs are called by it")
 

@@ -75,7 +75,6 @@ LIMITS = {
     "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
     "env.splits.*.length": ("a whole number >= 1", whole(1)),
     "env.splits.*.seed": ("a whole number from 0 to 6999", whole(0, 6999)),  # envs/streams.py begins at 7001
-    "env.board": ("a whole number from 5 to 9", whole(5, 9)),
     "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
     "model.graph": ("learned, given, full or none", one_of("learned", "given", "full", "none")),
     "model.sparsity": ("a number >= 0", number(at_least=0)),
@@ -157,12 +156,14 @@ def _may_be_null(config: str) -> set[str]:
 
 def check_values(cfg: DictConfig, config: str = "fit") -> None:
     """Raise Problem on the first value that cannot be; null can be where the command `config` has it by default."""
-    shown = OmegaConf.select(cfg, "env.observation")
-    if shown is not None and shown not in cfg.env.factors:  # before the widths that are looked up by it
-        raise Problem(f"there is no observation '{shown}': {nearest(str(shown), cfg.env.factors)}; set env.observation=")
     try:
         plain = OmegaConf.to_container(cfg, resolve=True)
     except OmegaConfBaseException as error:
+        said = error
+        while said is not None and not isinstance(said, Problem):  # by a resolver
+            said = said.__cause__ or said.__context__
+        if said is not None:
+            raise said from None
         raise Problem(f"the configuration does not resolve: {' '.join(str(error).split())}") from error
     optional = _may_be_null(config)
     for path, value in _values(plain):

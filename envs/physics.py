@@ -128,7 +128,7 @@ class PhysicsWorld(GridWorld):
         if not 2 <= self.num_objects <= most:
             raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}")
         if not GRID <= self.board <= 9:
-            raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.board=")
+            raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.world.board=")
         n, side = self.num_objects, self.board * CELL
         width = self.board**2 + (0 if self.hidden_weights else n)
         shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, width))}

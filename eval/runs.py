@@ -14,6 +14,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from envs.problem import Problem
 from eval.checkpoints import load_weights
+from eval.run_files.before import as_of_today
 from eval.run_files.results import fault
 from eval.run_files.trusted import check_frozen, check_needed, check_targets, find_class, with_moved_names
 from models.world_model import WorldModel
@@ -22,7 +23,10 @@ MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the co
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
 _BEFORE = {"board": 5, "own_window": True}  # of keys that came later
 _DEPTH = 3  # folders between runs_dir and a run, at most
-_NOT_SCIENCE = ("name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra", "goals", "data")
+_OF_WORLD = ("graph", "dynamic", "delay")  # of chemistry; they stand below env.world as well
+_NOT_SCIENCE = (  # `spec` follows from env.world, name_part is a table of before
+    "name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra", "goals", "data", "spec", "name_part",
+)  # fmt: skip
 
 
 class Run(NamedTuple):
@@ -58,7 +62,10 @@ def freeze(cfg: DictConfig) -> DictConfig:
 
 
 def _science(cfg: DictConfig) -> dict:
-    return {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
+    found = {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
+    if isinstance(found.get("env"), dict):
+        found["env"] = {k: v for k, v in found["env"].items() if k not in _OF_WORLD}
+    return found
 
 
 def config_hash(cfg: DictConfig, seed: bool = True) -> str:
@@ -107,7 +114,7 @@ def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfi
         config = OmegaConf.load(path)
         if isinstance(config.get("name"), int | float):
             config.name = str(config.name)  # runs of before may hold a number
-        plain = with_moved_names(OmegaConf.to_container(config))
+        plain = as_of_today(with_moved_names(OmegaConf.to_container(config)))
         config = OmegaConf.create(plain)
         lacking = [part for part in parts if not _lies_at(plain, part)]
         other = [kind for kind, has in _KINDS.items() if has != parts and _lies_at(plain, has[0])]

@@ -31,7 +31,6 @@ from filelock import FileLock
 from hydra.core.global_hydra import GlobalHydra
 from hydra.utils import instantiate
 from omegaconf import ListConfig, OmegaConf
-from torch.nn import functional as F
 
 from envs.collect import collect
 from envs.frames import frame_ids
@@ -181,11 +180,10 @@ def measure(model, world, file, horizons, episodes: int, counterfactuals: int, p
 
 
 def _reconstruction(model, latent, obs) -> float:
-    """Binary cross entropy of decoded predictions, summed over pixels or factors, mean over episodes (nats per frame)."""
+    """How far decoded predictions are from the truth, in nats of the decoder's likelihood, mean over episodes."""
     total = 0.0
     for rows in torch.arange(len(obs)).split(512):
-        probability = decode_frames(model, latent[rows]).clamp(1e-7, 1 - 1e-7)
-        total += F.binary_cross_entropy(probability, true_frames(obs[rows]), reduction="sum").item()
+        total += model.decoder.likelihood.distance(decode_frames(model, latent[rows]), true_frames(obs[rows])).item()
     return total / len(obs)
 
 

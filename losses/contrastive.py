@@ -1,9 +1,11 @@
 """The hinge loss of C-SWM (Kipf et al. 2020, Eq. 5 and 6; reference section 7)."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
-from losses.objective import LossTerms, encode_windows, infer_steps_apart, step_windows
+from losses.objective import LossTerms, encode_windows, gives, infer_steps_apart, step_windows
 from models.interfaces import Batch
 from models.processes import agreed, gather
 
@@ -44,6 +46,9 @@ class Contrastive:
             raise ValueError(f"anchor is current or next, got '{anchor}'")
         self.hinge, self.sigma, self.anchor = hinge, sigma, anchor
         self.reference, self.open_loop = reference, open_loop
+
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        return gives(self, model, "vectors")
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         if self.reference:

@@ -1,9 +1,11 @@
 """The hinge of C-SWM between the states that InfoNCE compares: is it the softmax that helps, or what is compared?"""
 
+from collections.abc import Iterator
+
 import torch
 
 from losses.infonce import squared_distances
-from losses.objective import LossTerms, encode_windows, step_windows
+from losses.objective import LossTerms, encode_windows, gives, step_windows
 from models.interfaces import Batch
 from models.processes import gather
 
@@ -21,6 +23,9 @@ class AllPairsHinge:
 
     def __init__(self, hinge: float = 1.0, sigma: float = 0.5, open_loop: bool = False) -> None:
         self.hinge, self.sigma, self.open_loop = hinge, sigma, open_loop
+
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        return gives(self, model, "vectors")
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         latent = encode_windows(model, batch)

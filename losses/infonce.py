@@ -5,11 +5,13 @@ every window in the batch is a candidate here, so the current frame and its neig
 extra encoding. Processes that share a batch share the encoding, which costs most; each compares all of it.
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from losses.objective import LossTerms, encode_windows, step_windows
+from losses.objective import LossTerms, encode_windows, gives, step_windows
 from models.interfaces import Batch
 from models.processes import gather
 
@@ -32,6 +34,9 @@ class InfoNCE:
 
     def __init__(self, squared_weight: float = 1.0, own_window: bool = True, open_loop: bool = False) -> None:
         self.squared_weight, self.own_window, self.open_loop = squared_weight, own_window, open_loop
+
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        return gives(self, model, "vectors")
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         latent = encode_windows(model, batch)

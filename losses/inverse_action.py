@@ -5,10 +5,12 @@ Most colours are chance, and a loss that wants predictable latents shrinks what 
 as any other. It uses that an action names an object and a choice, which the other losses need not know.
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch.nn import functional as F
 
-from losses.objective import LossTerms, encode_windows, step_windows
+from losses.objective import LossTerms, encode_windows, gives, step_windows
 from models.actions import commands
 from models.interfaces import Batch
 
@@ -24,6 +26,13 @@ class InverseAction:
 
     def __init__(self, steady_weight: float = 0.02) -> None:
         self.steady_weight = steady_weight
+
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        yield spec.action.discrete and spec.action.owners == spec.objects, (
+            "InverseAction reads back which object was commanded and what, and the actions of this env are no choices of "
+            "objects; set loss=infonce model=modular"
+        )
+        yield from gives(self, model, "categorical")
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         windows, frames = batch.obs.shape[:2]
@@ -43,6 +52,9 @@ class CodeLikelihood:
     """Stage 2: negative log-likelihood of the next codes of all slots, in nats, summed over slots, mean over transitions."""
 
     encoder_is_fixed = True  # its codes are computed once and kept
+
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        return gives(self, model, "categorical")
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         latent = encode_windows(model, batch)

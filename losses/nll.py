@@ -1,17 +1,18 @@
 """Negative log-likelihood in three stages: reconstruct, predict the latent, then everything together (section 7)."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from losses.objective import LossTerms, encode_windows, infer_steps_apart, infer_windows, step_windows
+from losses.objective import LossTerms, encode_windows, gives, infer_steps_apart, infer_windows, step_windows
 from models.interfaces import Batch
 
 
-def bce(logits: Tensor, obs: Tensor) -> Tensor:
-    """Binary cross entropy, summed over the pixels or factors of a frame, mean over frames; obs uint8 or float in [0, 1]."""
-    target = obs.float() / 255 if obs.dtype == torch.uint8 else obs
-    return F.binary_cross_entropy_with_logits(logits.float(), target, reduction="sum") / len(obs)
+def decoded(objective, model, spec) -> Iterator[tuple[bool, str]]:
+    """What a likelihood asks of a model: latents with a gradient, and a decoder."""
+    yield from gives(objective, model, "vectors", "gaussian")
+    yield model.decoder is not None, f"{type(objective).__name__} decodes, and this model has no decoder; set loss=infonce"
 
 
 def squared_error(predicted: Tensor, target: Tensor) -> Tensor:
@@ -20,14 +21,16 @@ def squared_error(predicted: Tensor, target: Tensor) -> Tensor:
 
 
 class Reconstruction:
-    """Stage 1: BCE(decode(encode(x)), x), and the KL for variational encoders. The transition is not run."""
+    """Stage 1: nll(decode(encode(x)), x), and the KL for variational encoders. The transition is not run."""
+
+    needs = decoded
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         # As published, the current frames of shuffled transitions; the last frame of a window is nobody's current.
         obs = batch.obs[:, :-1]
         belief = infer_windows(model, obs, batch.frame[:, :-1])
         latent = belief.sample() if model.training else belief.mean
-        terms = {"reconstruction": bce(model.decoder(latent), obs.flatten(0, 1))}
+        terms = {"reconstruction": model.decoder.likelihood.nll(model.decoder(latent), obs.flatten(0, 1))}
         if belief.logvar is not None:
             terms["kl"] = belief.kl().mean()
         return terms
@@ -45,6 +48,9 @@ class LatentPrediction:
         self.open_loop = open_loop
         self.encoder_is_fixed = not reference  # then its codes can be computed once and kept
 
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        return gives(self, model, "vectors", "gaussian")
+
     def __call__(self, model, batch: Batch) -> LossTerms:
         with torch.no_grad():
             if self.reference and model.training:
@@ -56,11 +62,13 @@ class LatentPrediction:
 
 
 class JointNLL:
-    """Stage 3: BCE of the current and of the predicted frame, latent error, and both KLs; nothing is detached.
+    """Stage 3: likelihood of the current and of the predicted frame, latent error, and both KLs; nothing is detached.
 
     reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
     open_loop: inside a window the model is fed its own predictions.
     """
+
+    needs = decoded
 
     def __init__(self, reference: bool = False, open_loop: bool = False) -> None:
         self.reference, self.open_loop = reference, open_loop
@@ -71,11 +79,11 @@ class JointNLL:
         latent = (belief.sample() if model.training else belief.mean).unflatten(0, shape)
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)
         predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
-        decoded = model.decoder(torch.cat([state.flatten(0, 1), predicted]))
-        now, after = decoded.chunk(2)
+        now, after = model.decoder(torch.cat([state.flatten(0, 1), predicted])).chunk(2)
+        nll = model.decoder.likelihood.nll
         terms = {
-            "reconstruction": bce(now, batch.obs[:, :-1].flatten(0, 1)),
-            "next_reconstruction": bce(after, batch.obs[:, 1:].flatten(0, 1)),
+            "reconstruction": nll(now, batch.obs[:, :-1].flatten(0, 1)),
+            "next_reconstruction": nll(after, batch.obs[:, 1:].flatten(0, 1)),
             "prediction": squared_error(predicted, target),
         }
         if belief.logvar is not None:

@@ -1,5 +1,6 @@
 """Objective: (model, batch) -> LossTerms, a named mapping whose sum is the loss."""
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import torch
@@ -9,6 +10,7 @@ from models.interfaces import Batch, Latent
 from models.processes import gather
 
 LossTerms = dict[str, Tensor]
+WHO = {"vectors": "modular", "gaussian": "vae", "categorical": "codes", "whitened": "random"}  # kind of latent -> a model of it
 
 
 class Objective(Protocol):
@@ -19,6 +21,14 @@ class Objective(Protocol):
     """
 
     def __call__(self, model, batch: Batch) -> LossTerms: ...
+
+
+def gives(objective, model, *kinds: str) -> Iterator[tuple[bool, str]]:
+    """The need of an objective for an encoder that gives one of some kinds of latent (`models.interfaces.Encoder`)."""
+    kind = getattr(model.encoder, "gives", "vectors")
+    yield kind in kinds, (f"{type(objective).__name__} trains on latents that are {' or '.join(kinds)}, and "
+                          f"{type(model.encoder).__name__} gives {kind}; set "
+                          f"{getattr(model.encoder, 'trained_by', f'model={WHO[kinds[0]]}')}")  # fmt: skip
 
 
 def distinct_frames(obs: Tensor, frame: Tensor) -> tuple[Tensor, Tensor]:

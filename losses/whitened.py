@@ -1,12 +1,18 @@
 """The transition alone, by squared error, on latents whitened beforehand."""
 
+from collections.abc import Iterator
+
 from losses.nll import LatentPrediction
+from losses.objective import gives
 
 
 class WhitenedPrediction(LatentPrediction):
     """`LatentPrediction` on an encoder whose directions are set from training frames before the stage begins."""
 
     FRAMES = 20_000
+
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        return gives(self, model, "whitened")
 
     def prepare(self, model, windows) -> None:
         """Fit the whitening to frames spread over all episodes."""

@@ -1,5 +1,7 @@
 """The promises between parts: Encoder, Decoder, Transition, and what flows between them.
 
+A part, or an objective, that cannot do everything has `needs(model, spec) -> (is met, sentence) pairs`; spec is `cfg.spec`.
+
 Letters: B batch, T time, K slots, D slot width, A action width (0: a video; `models.actions`), C H W image.
 A latent is always (B, K, D). Monolithic models are K = 1 with D = per-object width x objects; slots are K = objects.
 """
@@ -8,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 @dataclass
@@ -36,7 +38,7 @@ class Latent:
 class Batch:
     """B windows of T steps.
 
-    obs (B, T+1, C, H, W) uint8, or factors (B, T+1, N, F) float; action (B, T, A) as `models.actions.vector`
+    obs (B, T+1, C, H, W) uint8, or tables (B, T+1, N, F) float; action (B, T, A) as `models.actions.vector`
     makes it, A = 0 for a video; action[:, t] leads from obs[:, t] to obs[:, t+1];
     frame (B, T+1) int64, equal exactly where two observations are equal.
     latent (B, T+1, K, D): codes computed beforehand, when the encoder is frozen.
@@ -51,7 +53,10 @@ class Batch:
 
 
 class Encoder(Protocol):
-    """obs (B, C, H, W), or factors of N objects (B, N, F), float in [0, 1]  ->  Latent of (B, K, D).
+    """obs (B, C, H, W), float in [0, 1], or a table of N rows (B, N, F), float  ->  Latent of (B, K, D).
+
+    `gives`: the kind of its latents, vectors (where it does not say), gaussian, categorical or whitened; objectives ask for one.
+    `trained_by`: what to set where an objective asks for another.
 
     A class that says `takes_bytes = True` is given uint8 frames as they are stored, and floats as they come; its first
     layer is one of `models.layers.pixels` or `models.layers.patches`. Subclasses are given floats until they say so themselves.
@@ -61,7 +66,9 @@ class Encoder(Protocol):
 
 
 class Decoder(Protocol):
-    """latent (B, K, D)  ->  logits (B, C, H, W), or of factors (B, N, F)."""
+    """latent (B, K, D)  ->  what `likelihood` (models/likelihoods.py) reads: (B, C, H, W), or a table (B, N, F)."""
+
+    likelihood: nn.Module
 
     def __call__(self, latent: Tensor) -> Tensor: ...
 

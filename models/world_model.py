@@ -7,13 +7,16 @@ from pytorch_lightning import LightningModule
 from torch import Tensor, nn
 
 from models.interfaces import Latent
+from models.layers.normalised import Normalised
 from models.layers.pixels import to_float
+
+NORMALISED_BY = 100_000  # observations at most, spread over all episodes
 
 
 class WorldModel(LightningModule):
     """A world in latent space.
 
-    obs (B, 3, H, W) uint8, or float in [0, 1], or factors (B, N, F) float; latent (B, K, D); action (B, A), A = 0 for a video.
+    obs (B, C, H, W) uint8, or float in [0, 1], or a table (B, N, F) float; latent (B, K, D); action (B, A), A = 0 for a video.
     `transition` is one step; `rollout` is the open loop in which the model is fed its own predictions.
     The objective and the optimiser belong to a stage of training and are set by `begin`.
     """
@@ -34,16 +37,16 @@ class WorldModel(LightningModule):
 
     def encode(self, obs: Tensor) -> Tensor:
         """obs  ->  latent (B, K, D)."""
-        if obs.ndim == 4 and obs.shape[-1] == 3 != obs.shape[1]:
-            raise ValueError(f"frames must be (B, 3, H, W), got {tuple(obs.shape)} as files hold them; "
+        if obs.ndim == 4 and obs.shape[-1] < obs.shape[1]:
+            raise ValueError(f"frames must be (B, C, H, W), got {tuple(obs.shape)} as files hold them; "
                              f"use eval.rollouts.encode_frames")  # fmt: skip
         return self.infer(obs).mean
 
     def decode(self, latent: Tensor) -> Tensor:
-        """latent (B, K, D)  ->  obs, its numbers in [0, 1]."""
+        """latent (B, K, D)  ->  obs as the decoder expects it: numbers in [0, 1], or real values in their own units."""
         if self.decoder is None:
             raise ValueError("this model has no decoder, its loss trains none; use a run with loss=nll")
-        return self.decoder(latent).sigmoid()
+        return self.decoder.likelihood.mean(self.decoder(latent))
 
     def step(self, latent: Tensor, action: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """(the next latent, the memory after it); none in, nothing came before; none out, the transition keeps none."""
@@ -92,6 +95,16 @@ class WorldModel(LightningModule):
             return self.transition.windows(latent, action)
         steps = latent[:, :-1]
         return self.transition(steps.flatten(0, 1), action.flatten(0, 1)).unflatten(0, steps.shape[:2])
+
+    @torch.no_grad()
+    def fit_normalisation(self, windows) -> None:
+        """Set every `Normalised` layer to mean and spread of the observations of training windows; without any, do nothing."""
+        layers = [layer for layer in self.modules() if isinstance(layer, Normalised)]
+        if layers:
+            every = max(1, len(windows.starts) // NORMALISED_BY)
+            values = windows.frames(windows.starts[::every]).double()
+            for layer in layers:
+                layer.fit(values.mean(0), values.std(0, unbiased=False))
 
     # -- one stage of training ---------------------------------------------------------------------------------------
 

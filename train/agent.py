@@ -101,7 +101,7 @@ def run(cfg) -> dict:
     check_world(cfg, world)
     draw_tasks(world, 1, 1, cfg.plan.seed, cfg.plan.mode)  # a mode that does not exist is told before anything is made
     with open_folder(folder, cfg, overwrite):
-        sizes = {"num_objects": cfg.env.num_objects, **{key: cfg.algo[key] for key in ("channels", "width", "hidden")}}
+        sizes = {"num_objects": world.spec.objects, **{key: cfg.algo[key] for key in ("channels", "width", "hidden")}}
         network = {"features_extractor_class": SharedFeatures, "features_extractor_kwargs": sizes, "net_arch": []}
         policy = {"policy": "MultiInputPolicy", "policy_kwargs": network}
         agent = train_agent(

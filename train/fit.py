@@ -40,8 +40,16 @@ def prepare(overrides: list[str]) -> list[str]:
     return overrides if asked or not torch.cuda.is_available() else [*overrides, "trainer=gpu"]
 
 
-def _check_pair(cfg) -> None:
-    """Combinations that cannot work stop here with a sentence."""
+def check_parts(model, objectives, spec) -> None:
+    """Raise Problem on the first thing that a part of the model or an objective needs and that is not so."""
+    for part in (model.encoder, model.transition, model.decoder, *objectives):
+        for met, sentence in part.needs(model, spec) if hasattr(part, "needs") else ():
+            if not met:
+                raise Problem(sentence)
+
+
+def _check_plan(cfg) -> None:
+    """Stages, splits and processes that cannot work together stop here with a sentence."""
     import torch
 
     from train.distributed import processes_of
@@ -51,14 +59,6 @@ def _check_pair(cfg) -> None:
             f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
         )
     processes = processes_of(cfg)
-    for group, other, fits in (("model", "loss", cfg.model.get("losses")), ("loss", "model", cfg.loss.get("models"))):
-        if fits is not None and cfg[other].name not in fits:
-            raise Problem(
-                f"{group}={cfg[group].name} goes with {other}={' or '.join(fits)}, got {other}={cfg[other].name}; "
-                f"set {other}={fits[0]}"
-            )
-    if cfg.loss.name == "inverse_action" and not cfg.env.num_colors:
-        raise Problem(f"loss=inverse_action reads commanded colours and env={cfg.env.name} has none; use a chemistry env")
     for split in ("train", "valid", cfg.score.split):  # of a run that is resumed nobody else has asked
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")
@@ -68,8 +68,6 @@ def _check_pair(cfg) -> None:
             f"({cfg.env.splits[cfg.score.split].length} actions); shorten the horizons or set "
             f"env.splits.{cfg.score.split}.length="
         )
-    if cfg.model.name == "random" and cfg.env.get("observation") == "state":
-        raise Problem("model=random is a control of seeing, and env.observation=state shows no pictures; use another model=")
     for number, stage in enumerate(cfg.loss.stages):
         if stage.get("hard_share", 0) and "transition" not in stage.trains:
             raise Problem(
@@ -130,14 +128,14 @@ def run(cfg) -> dict:
     overwrite, goals = cfg.overwrite, cfg.goals
     folder, cfg = choose_folder(cfg)
     check_writable(folder)
-    _check_pair(cfg)
+    _check_plan(cfg)
     world = instantiate(cfg.env.world)
     check_world(cfg, world)
     seed_everything(cfg.seed, workers=False, verbose=False)
     model = instantiate(cfg.model.module)
     _check_graph(world, model.transition)
-    for stage in cfg.loss.stages:
-        instantiate(stage.objective)  # a bad argument is told before anything is made or deleted
+    objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]  # before anything is made or deleted
+    check_parts(model, objectives, cfg.get("spec") or world.spec)  # runs of before hold no spec
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()
     node = node_of(cfg)

@@ -8,8 +8,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
-from envs.grid import CELL, GRID
 from envs.problem import Problem
+from envs.spec import EnvSpec
 from envs.whole_files import write_whole
 from eval.runs import AGENT, MODEL, differences, freeze, load_config
 from train.checkpoint_files import clear_parts, drop_damaged
@@ -133,25 +133,13 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
 
 
 def check_world(cfg: DictConfig, world) -> None:
-    """What models are sized by must be what the world has."""
-    if (world.spec.objects, world.spec.action.size) != (cfg.env.num_objects, cfg.env.action_size):
-        raise Problem(
-            f"env '{cfg.env.name}' says {cfg.env.num_objects} objects and {cfg.env.action_size} actions, its world has "
-            f"{world.spec.objects} and {world.spec.action.size}; set env.num_objects={world.spec.objects} "
-            f"env.action_size={world.spec.action.size}"
-        )
-    side = world.spec.shown("pixels").shape[0]
-    if side != CELL * cfg.env.get("board", GRID):  # runs of before do not say
-        raise Problem(
-            f"env '{cfg.env.name}' says boards of {cfg.env.board} cells a side, its world draws frames of "
-            f"{side} pixels; set env.board={side // CELL}"
-        )
+    """What the world shows and how large it is must be what the run's config says; agents and runs of before say no spec."""
     if world.observation != cfg.env.observation:
         raise Problem(
             f"env.world.observation={world.observation} and env.observation={cfg.env.observation} differ; set env.observation= alone"
         )
-    if world.observation == "state" and cfg.env.factors.state != world.shown.shape[1]:
-        raise Problem(
-            f"env '{cfg.env.name}' says that a state has {cfg.env.factors.state} numbers of each object, its world shows "
-            f"{world.shown.shape[1]}; set env.factors.state={world.shown.shape[1]}"
-        )
+    said = OmegaConf.to_container(cfg.spec) if cfg.get("spec") else world.spec.to_dict()
+    spec = EnvSpec.from_dict({key: said[key] for key in world.spec.to_dict()})
+    if differs := spec.difference(world.spec):
+        raise Problem(f"the spec of run '{cfg.name}' is another than that of its env '{cfg.env.name}' ({differs}); train again "
+                      f"under another name")  # fmt: skip

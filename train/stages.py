@@ -80,6 +80,8 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     usual = {key: stage[key] for key in ("schedule", "weight_decay") if key in stage}
     model.begin(objective, stage.trains, stage.learning_rate, **usual)
     data.cut(stage.window, stage.batch_size)
+    if number == 0:
+        model.fit_normalisation(data.train)
     if hasattr(objective, "prepare"):
         objective.prepare(model, data.train)
     if getattr(objective, "encoder_is_fixed", False):

@@ -1,5 +1,8 @@
-"""Encoders: what is observed to latents; the heads by slots, flat and variational are named here, as configs name them."""
+"""Encoders: what is observed to latents. Trunks read an observation, heads write latents; both as configs name them."""
 
+from models.encoders.conv import ConvMaps
+from models.encoders.maps import BoardMaps
 from models.encoders.slots import FlatEncoder, SlotEncoder, VariationalEncoder
+from models.encoders.trunks import Entities
 
-__all__ = ["FlatEncoder", "SlotEncoder", "VariationalEncoder"]
+__all__ = ["BoardMaps", "ConvMaps", "Entities", "FlatEncoder", "SlotEncoder", "VariationalEncoder"]

@@ -1,12 +1,15 @@
-"""Object extractors: frames, uint8 or float in [0, 1], to one map per object.
+"""BoardMaps: frames of a grid board, uint8 or float in [0, 1], to one map for each slot.
 
-(B, 3, 10 board, 10 board) -> (B, num_objects, h, w) on a board of board x board cells.
+(B, 3, 10 board, 10 board) -> (B, slots, h, w) on a board of board x board cells.
 """
+
+from math import prod
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.encoders.trunks import Trunk
 from models.layers.patches import PatchConv2d, patches_of
 from models.layers.pixels import PixelConv2d, to_float
 
@@ -98,3 +101,26 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
         with torch.no_grad():
             maps[6].weight.abs_()
     return maps
+
+
+class BoardMaps(Trunk, nn.Sequential):
+    """The extractor of a size as a trunk. The maps of `cells` point: each says in which cell its object lies."""
+
+    def __init__(self, slots: int, board: int = 5, size: str = "medium", channels: int = 32) -> None:
+        super().__init__(*extractor(size, slots, channels))
+        self.slots, self.places = slots, prod(map_shape(size, board))
+        self.numbers = self.slot_numbers = self.places
+        self.features = 2 * channels if size == "cells" else 0
+        self.no_features = f"needs maps that point at a cell: size=cells, got size={size}"
+
+    def points(self, obs: Tensor) -> tuple[Tensor, Tensor]:
+        if not self.features:
+            return super().points(obs)
+        layers = list(self)
+        features = obs
+        for layer in layers[:-3]:  # all but the last convolution, its norm and the softmax
+            features = layer(features)
+        where = features
+        for layer in layers[-3:]:
+            where = layer(where)
+        return where.flatten(2), features.flatten(2)

@@ -4,6 +4,8 @@ The control of static chemistry: what an *untrained* encoder sees, whitened, sco
 there, so a static score says little about perception (recipes section 3).
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 
@@ -17,6 +19,8 @@ class WhitenedEncoder(nn.Module):
     """
 
     takes_bytes = True
+    gives = "whitened"
+    trained_by = "loss=whitened"
 
     def __init__(self, encoder: nn.Module, inputs: int, num_slots: int, width: int) -> None:
         super().__init__()
@@ -25,6 +29,10 @@ class WhitenedEncoder(nn.Module):
         self.inner, self.shape = encoder, (num_slots, width)
         self.register_buffer("mean", torch.zeros(inputs))
         self.register_buffer("directions", torch.eye(inputs, num_slots * width))
+
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        yield self.inner.maps.places > 1, ("an untrained encoder is a control of seeing, and this env.observation shows no "
+                                           "pictures; use another model=")
 
     @torch.no_grad()
     def fit(self, frames: Tensor) -> None:

@@ -9,25 +9,35 @@ import envs  # noqa: F401  registers the ids
 from envs.problem import Problem
 
 IDS = sorted(name for name in gym.registry if name.startswith(("causalwm/Physics", "causalwm/Chemistry")))
-PLAYED = [name for name in IDS if "Physics" in name or "Chain5" in name or name == "causalwm/ChemistryJungle10Delayed-v0"]
+PLAYED = [  # an id, and what is asked of it
+    *((name, {}) for name in IDS),
+    ("causalwm/Physics-v0", {"num_objects": 4, "setting": "fixed_unobserved", "colormap": "sets"}),
+    ("causalwm/Physics-v0", {"num_objects": 3, "hidden_weights": True}),
+    ("causalwm/Physics-v0", {"num_objects": 9, "board": 7}),
+    ("causalwm/Chemistry-v0", {"num_objects": 10, "graph": "jungle10", "delay": 1}),
+]
 
 
 def test_ids():
-    """Physics: three sizes of five presets, and two on a larger board. Chemistry: two sizes of six graphs, each static, dynamic and delayed."""
-    assert len(IDS) == 15 + 2 + 36 and {"causalwm/Physics5Shuffled-v0", "causalwm/ChemistryChain5Dynamic-v0"} <= set(IDS)
+    """One id for each world; graph, movement, delay and the like are arguments. Three short names stay."""
+    assert {name.split("/")[1].removesuffix("-v0") for name in IDS} == {
+        "Physics", "Physics3", "Physics5Shuffled", "Chemistry", "ChemistryChain5Dynamic"
+    }  # fmt: skip
+    env = gym.make("causalwm/Chemistry-v0", graph="full5", movement="dynamic").unwrapped
+    assert (env._batch.world.graph, env._batch.world.movement) == ("full5", "dynamic")
 
 
-@pytest.mark.parametrize("name", PLAYED)
-def test_checker(name):
+@pytest.mark.parametrize("name, rules", PLAYED)
+def test_checker(name, rules):
     """Gymnasium's own checker passes."""
-    check_env(gym.make(name, render_mode="rgb_array").unwrapped, skip_render_check=False)
+    check_env(gym.make(name, render_mode="rgb_array", **rules).unwrapped, skip_render_check=False)
 
 
-@pytest.mark.parametrize("name", PLAYED)
-def test_vector(name):
+@pytest.mark.parametrize("name, rules", PLAYED)
+def test_vector(name, rules):
     """make_vec gives batches inside their spaces; equal seeds, equal episodes; other seeds, others."""
     def play(seed):
-        env = gym.make_vec(name, num_envs=3, vectorization_mode="vector_entry_point", max_steps=4)
+        env = gym.make_vec(name, num_envs=3, vectorization_mode="vector_entry_point", max_steps=4, **rules)
         obs, info = env.reset(seed=seed)
         rng, seen = np.random.default_rng(0), [obs]
         assert info["goal"].shape == obs.shape

@@ -146,9 +146,6 @@ def unread(text, group, everything):
         if path[0].endswith("epochs"):
             ways = [rf"\$\{{loss\.{path[0]}\.\$\{{trainer\.budget\}}\}}"]
         arguments = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
-        if path[0] in ("factors", "name_part"):
-            table = full.removesuffix(rf"\.{last}")
-            ways = [rf"\$\{{{table}\.\$\{{env\.observation\}}\}}"]
         if not arguments and not any(re.search(way, everything) for way in ways):
             found.append(path)
     return found

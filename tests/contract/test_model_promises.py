@@ -1,33 +1,14 @@
 """Every model with every loss on every env: composes, is built, and speaks the four verbs."""
 
-from pathlib import Path
-
 import pytest
 import torch
-import yaml
 from hydra.utils import instantiate
 from torch.nn import functional as F
 
 from models.interfaces import Batch
-
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-
-
-def entries(group):
-    return sorted(p.stem for p in (CONFIGS / group).glob("*.yaml") if not p.name.startswith("_"))
-
+from parts import entries, pair, plain
 
 MODELS, LOSSES, ENVS, TRAINERS = (entries(g) for g in ("model", "loss", "env", "trainer"))
-
-
-def key(group, name, what):
-    """A list in a model's or loss's yaml that names what it goes with; None where it goes with all."""
-    return yaml.safe_load((CONFIGS / group / f"{name}.yaml").read_text()).get(what)
-
-
-def pair(model, loss):
-    fits = (key("model", model, "losses"), key("loss", loss, "models"))
-    return (fits[0] is None or loss in fits[0]) and (fits[1] is None or model in fits[1])
 
 
 PAIRS = [(m, loss) for m in MODELS for loss in LOSSES if pair(m, loss)]
@@ -50,14 +31,14 @@ def test_four_verbs(compose, model, env):
     cfg = compose("fit", f"model={model}", f"env={env}", "loss=nll")
     torch.manual_seed(0)
     world, built = instantiate(cfg.env.world), instantiate(cfg.model.module).eval()
-    assert (world.spec.objects, world.spec.action.size) == (cfg.env.num_objects, cfg.env.action_size)
-    batch = batch_of(3, cfg.env.action_size)
+    assert (world.spec.objects, world.spec.action.size) == (cfg.spec.objects, cfg.spec.action.size)
+    batch = batch_of(3, cfg.spec.action.size)
     with torch.no_grad():
         latent = built.encode(batch.obs[:, 0])
         slots, width = latent.shape[1:]
-        assert slots in (1, cfg.env.num_objects) and latent.shape[0] == 3 and latent.dtype == torch.float32
+        assert slots in (1, cfg.spec.objects) and latent.shape[0] == 3 and latent.dtype == torch.float32
         if "width" in cfg.model:
-            assert slots * width == cfg.env.num_objects * cfg.model.width
+            assert slots * width == cfg.spec.objects * cfg.model.width
         one = built.transition(latent, batch.action[:, 0])
         far = built.rollout(latent, batch.action)
         frame = built.decode(latent) if built.decoder is not None else torch.zeros(3, 3, 50, 50)
@@ -72,7 +53,7 @@ def test_every_stage_learns(compose, model, loss):
     """Every stage gives named finite scalars, and every parameter it trains (and only those) has a gradient."""
     cfg = compose("fit", f"model={model}", f"loss={loss}", f"env={HOME.get(model, 'physics3')}")
     torch.manual_seed(0)
-    built, batch = instantiate(cfg.model.module), batch_of(6, cfg.env.action_size)
+    built, batch = instantiate(cfg.model.module), batch_of(6, cfg.spec.action.size)
     for stage in cfg.loss.stages:
         built.train()
         built.begin(instantiate(stage.objective), stage.trains, stage.learning_rate)
@@ -85,7 +66,7 @@ def test_every_stage_learns(compose, model, loss):
         assert touched == set(stage.trains)
 
 
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if pair("lstm", loss) and key("loss", loss, "open_loop") is not None])
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if pair("lstm", loss) and "open_loop" in plain("loss", loss)])
 def test_open_loop_reaches_every_objective_that_predicts(compose, loss):
     """loss.open_loop=true: in every stage that trains the transition the later actions' predictions start from predictions."""
     for flag in ("true", "false"):
@@ -120,18 +101,18 @@ def test_every_env_composes(compose, env):
     """No interpolation is left open, and the file's name is the env's."""
     from eval.runs import freeze
 
-    assert freeze(compose("fit", f"env={env}", "model=causal")).env.name == env
+    assert freeze(compose("fit", f"env={env}", "model=causal")).env.name == ("chemistry_chain5" if env == "chemistry" else env)
 
 
 @pytest.mark.parametrize("experiment", entries("experiment"))
 def test_every_experiment_composes(compose, experiment):
     """Its overrides name keys that exist, and its values and pairs are possible."""
     from configs.limits import check_values
-    from train.fit import _check_pair
+    from train.fit import _check_plan
 
     cfg = compose("fit", f"experiment={experiment}", "trainer=quick")
     check_values(cfg)
-    _check_pair(cfg)
+    _check_plan(cfg)
 
 
 @pytest.mark.parametrize("env", [env for env in ENVS if "physics" in env or "chain" in env])

@@ -27,7 +27,7 @@ def test_latents_are_written_and_moved_in_single_precision(compose, model):
     hid what a step changes in them."""
     cfg, world_model = built(compose, model)
     world_model.eval()
-    batch = batch_of(16, cfg.env.action_size)
+    batch = batch_of(16, cfg.spec.action.size)
     with torch.no_grad():
         whole = world_model.encode(batch.obs[:, 0])
         with bf16():
@@ -62,7 +62,7 @@ def test_every_loss_is_the_same_under_bfloat16(compose, model, loss):
     if model not in HOME:
         shrink_last(world_model.encoder, 20.0)
         shrink_last(world_model.transition, 2e-2)
-    batch = batch_of(16, cfg.env.action_size)
+    batch = batch_of(16, cfg.spec.action.size)
     batch.obs = batch.obs[:, :1].expand_as(batch.obs)  # nothing happens, and nearly that is predicted
     for stage in cfg.loss.stages:
         objective = instantiate(stage.objective)

@@ -1,30 +1,29 @@
 """Every model that can be shown states in place of frames: composes, is built, learns, and speaks the four verbs."""
 
-from pathlib import Path
-
+import numpy as np
 import pytest
 import torch
 from hydra.utils import instantiate
 from torch.nn import functional as F
 
 from models.interfaces import Batch
-from train.fit import _check_pair
+from parts import entries, plain
+from train.fit import check_parts
 
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-ENVS = sorted(p.stem for p in (CONFIGS / "env").glob("[!_]*.yaml"))
-MODELS = sorted(p.stem for p in (CONFIGS / "model").glob("*.yaml") if "${env.factors" in p.read_text() and p.stem != "codes")
+ENVS = entries("env")
+MODELS = [m for m in entries("model") if m not in ("codes", "random")]  # the one has codes, the other is a control of seeing
 PAIRS = [(m, loss) for m in MODELS for loss in ("nll", "contrastive", "infonce") if m != "vae" or loss == "nll"]
 
 
 def built(compose, model, *overrides):
     """Config and model on states, and a function that makes a batch for them."""
-    looks = ["model.looks=0"] if "looks:" in (CONFIGS / "model" / f"{model}.yaml").read_text() else []
+    looks = ["model.looks=0"] if "looks" in plain("model", model) else []
     cfg = compose("fit", f"model={model}", "env.observation=state", *looks, *overrides)
     torch.manual_seed(0)
 
     def batch(size, steps=2):
-        obs = torch.randint(0, 2, (size, steps + 1, cfg.env.num_objects, cfg.env.factors.state)).float()
-        action = F.one_hot(torch.randint(0, cfg.env.action_size, (size, steps)), cfg.env.action_size).float()
+        obs = torch.randint(0, 2, (size, steps + 1, *cfg.spec.shown.shape)).float()
+        action = F.one_hot(torch.randint(0, cfg.spec.action.size, (size, steps)), cfg.spec.action.size).float()
         return Batch(obs, action, torch.arange(size * (steps + 1)).view(size, steps + 1))
 
     return cfg, instantiate(cfg.model.module), batch
@@ -44,7 +43,7 @@ def test_four_verbs_on_states(compose, model, env):
     with torch.no_grad():
         latent = model.encode(batch.obs[:, 0])
         far = model.rollout(latent, batch.action)
-        assert latent.flatten(1).shape == (3, cfg.env.num_objects * cfg.model.width) and far.shape == (3, 2, *latent.shape[1:])
+        assert latent.flatten(1).shape == (3, cfg.spec.objects * cfg.model.width) and far.shape == (3, 2, *latent.shape[1:])
         assert model.decode(latent).shape == batch.obs[:, 0].shape and model.decoder(latent).isfinite().all()
 
 
@@ -52,7 +51,7 @@ def test_four_verbs_on_states(compose, model, env):
 def test_every_stage_learns_on_states(compose, model, loss):
     """Named finite scalars, and a gradient for every part that is trained and for no other."""
     cfg, model, batch = built(compose, model, f"loss={loss}", "env=physics3")
-    _check_pair(cfg)
+    check_parts(model, [instantiate(stage.objective) for stage in cfg.loss.stages], cfg.spec)
     for stage in cfg.loss.stages:
         model.train()
         model.begin(instantiate(stage.objective), stage.trains, stage.learning_rate)
@@ -66,18 +65,21 @@ def test_every_stage_learns_on_states(compose, model, loss):
 
 
 @pytest.mark.parametrize("env", [env for env in ENVS if "physics" in env or "chain" in env or "full" in env])
-def test_states_are_as_wide_as_the_env_says(compose, env):
-    """What models are sized by is what the world shows; frames size none."""
+def test_states_are_as_wide_as_the_world_says(compose, env):
+    """What models are sized by is what the world shows."""
     cfg = compose("fit", f"env={env}", "env.observation=state")
     world = instantiate(cfg.env.world)
-    assert world.observation == "state" and world.shown.shape[1] == cfg.env.factors.state and cfg.env.factors.pixels == 0
+    shown = world.observe(world.reset(2, np.random.default_rng(0), "train"))
+    assert world.observation == "state" and list(shown.shape[1:]) == cfg.spec.shown.shape and cfg.spec.slots == shown.shape[1]
+    assert cfg.model.module.encoder.trunk._target_.endswith("Entities")
 
 
 def test_codes_of_states():
     """Factors are read as they stand: a one-hot code of the looks, and one place to look at."""
+    from models.encoders import Entities
     from models.encoders.categorical import CodeEncoder
 
-    encoder = CodeEncoder(4, 3, factors=3)
+    encoder = CodeEncoder(Entities(4, 3), 3)
     with torch.no_grad():
         encoder.read.weight.copy_(torch.eye(3)), encoder.read.bias.zero_()
     factors = F.one_hot(torch.tensor([[0, 2, 1, 1]]), 3).float()

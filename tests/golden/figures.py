@@ -25,6 +25,8 @@ COLUMNS = ("action", "goal", "pixels", "reward", "state")  # objects and events 
 def _build(*overrides: str):
     import hydra
 
+    import configs  # noqa: F401  what yaml alone cannot compute
+
     with hydra.initialize_config_dir(str(ROOT / "configs"), version_base="1.3"):
         return hydra.compose("fit", list(overrides))
 
@@ -40,12 +42,27 @@ def _file(cfg, split: str, folder: str):
     return collect(env, instantiate(cfg.env.world), split, folder, quiet=True)
 
 
+def _recorded() -> list[str]:
+    """The names of envs in the record; a new env is added by hand, and recorded with it."""
+    return sorted({key.split("/")[1] for key in json.loads(RECORD.read_text())["data"]})
+
+
+def _preset(name: str) -> list[str]:
+    """How an env is composed: by its preset, or, where chemistry has none, by its arguments."""
+    if (ROOT / "configs" / "env" / f"{name}.yaml").exists():
+        return [f"env={name}"]
+    _, graph, *more = name.split("_")
+    return ["env=chemistry", f"env.graph={graph}", f"env.dynamic={'dynamic' in more}".lower(),
+            f"env.delay={1 if 'delayed' in more else 'null'}"]  # fmt: skip
+
+
 def data() -> dict[str, str]:
-    """A digest of the columns that simulators, frames and actions are in, of the first episodes of every split of every env."""
+    """A digest of the columns that simulators, frames and actions are in, of the first episodes of every split of every recorded env."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for preset in sorted(p.stem for p in (ROOT / "configs" / "env").glob("[!_]*.yaml")):
-            cfg = _build(f"env={preset}")
+        for preset in _recorded():
+            cfg = _build(*_preset(preset))
+            assert cfg.env.name == preset
             for split in cfg.env.splits:
                 columns = _file(cfg, split, folder).read()
                 digest = hashlib.sha256()
@@ -59,8 +76,9 @@ def losses() -> dict[str, float]:
     """Every term of every stage of every legal model + loss, freshly drawn with seed 0, on one batch of physics5."""
     from hydra.utils import instantiate
 
+    from envs.problem import Problem
     from train.datamodule import Windows
-    from train.fit import _check_pair
+    from train.fit import check_parts
 
     found = {}
     torch.set_num_threads(1)
@@ -68,9 +86,10 @@ def losses() -> dict[str, float]:
         for model_name in ("ae", "edge", "gnn", "modular", "vae"):
             for loss in ("contrastive", "infonce", "nll"):
                 cfg = _build(f"model={model_name}", f"loss={loss}")
+                objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]
                 try:
-                    _check_pair(cfg)
-                except Exception:
+                    check_parts(instantiate(cfg.model.module), objectives, cfg.spec)
+                except Problem:
                     continue
                 file, world = _file(cfg, "train", folder), instantiate(cfg.env.world)
                 for stage in cfg.loss.stages:

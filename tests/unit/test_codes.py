@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from envs.chemistry import ChemistryWorld
 from eval.probes.sensitivity import SMALL, one_object_gaps
 from losses.inverse_action import CodeLikelihood, InverseAction, commands
-from models.encoders import SlotEncoder
+from models.encoders import BoardMaps, SlotEncoder
 from models.encoders.categorical import CodeEncoder
 from models.encoders.whitened import WhitenedEncoder
 from models.interfaces import Batch, Latent
@@ -23,7 +23,7 @@ def test_commands():
 
 def test_codes_are_one_hot():
     """Every slot is two one-hot codes side by side."""
-    latent = CodeEncoder(3, 4)(torch.rand(6, 3, 50, 50)).mean
+    latent = CodeEncoder(BoardMaps(3, size="cells"), 4)(torch.rand(6, 3, 50, 50)).mean
     assert latent.shape == (6, 3, 29)
     assert (latent[..., :4].sum(-1) == 1).all() and (latent[..., 4:].sum(-1) == 1).all() and latent.max() == 1
 
@@ -74,7 +74,7 @@ def test_whitening():
     torch.manual_seed(0)
     world = ChemistryWorld(movement="dynamic")
     frames = torch.from_numpy(world.render(world.reset(500, np.random.default_rng(0)))).permute(0, 3, 1, 2)
-    encoder = WhitenedEncoder(SlotEncoder(5, 8, "small"), 40, 5, 2)
+    encoder = WhitenedEncoder(SlotEncoder(BoardMaps(5, size="small"), 8), 40, 5, 2)
     encoder.fit(frames)
     flat = encoder(frames).mean.flatten(1)
     assert torch.allclose(flat.T.cov(), torch.eye(10), atol=2e-2)
@@ -99,4 +99,4 @@ def test_gaps_show_the_blind_spot():
 
 def test_latent_protocol():
     """Codes are a plain Latent without variance."""
-    assert isinstance(CodeEncoder(2, 3)(torch.rand(1, 3, 50, 50)), Latent)
+    assert isinstance(CodeEncoder(BoardMaps(2, size="cells"), 3)(torch.rand(1, 3, 50, 50)), Latent)

@@ -8,11 +8,12 @@ from torch import nn
 
 from losses.contrastive import Contrastive, contrastive, energy
 from losses.infonce import InfoNCE, squared_distances
-from losses.nll import JointNLL, LatentPrediction, Reconstruction, bce, squared_error
+from losses.nll import JointNLL, LatentPrediction, Reconstruction, squared_error
 from losses.objective import encode_windows, infer_steps_apart
 from models.decoders import FlatDecoder
-from models.encoders import FlatEncoder, VariationalEncoder
+from models.encoders import BoardMaps, FlatEncoder, VariationalEncoder
 from models.interfaces import Batch, Latent
+from models.likelihoods import Bernoulli
 from models.transitions.mlp import MLPTransition
 from models.world_model import WorldModel
 
@@ -140,6 +141,7 @@ def test_infonce_without_its_own_window():
 
 def test_bce_by_hand():
     """Logit 0 costs ln 2 on each of 3 x 2 x 2 pixels; uint8 255 counts as 1."""
+    bce = Bernoulli().nll
     assert bce(torch.zeros(2, 3, 2, 2), torch.rand(2, 3, 2, 2)).item() == pytest.approx(12 * math.log(2), rel=1e-5)
     white = torch.full((1, 3, 2, 2), 255, dtype=torch.uint8)
     assert bce(torch.full((1, 3, 2, 2), 2.0), white).item() == pytest.approx(12 * math.log(1 + math.exp(-2)), rel=1e-5)
@@ -158,8 +160,8 @@ def test_kl_by_hand():
 
 def model_of(variational):
     torch.manual_seed(0)
-    encoder = (VariationalEncoder if variational else FlatEncoder)(3, 4, "small", 16, 4)
-    return WorldModel(encoder, MLPTransition(3, 15, 4, 16), FlatDecoder(3, 4, "small", 8))
+    encoder = (VariationalEncoder if variational else FlatEncoder)(BoardMaps(3, size="small", channels=4), 4, 16)
+    return WorldModel(encoder, MLPTransition(3, 15, 4, 16), FlatDecoder(3, 4, size="small", hidden=8))
 
 
 def frames(b=8, t=1):
@@ -239,6 +241,7 @@ def test_joint_terms_by_hand():
     """With a decoder that says 0 everywhere each picture costs 7500 ln 2."""
     model = model_of(False).eval()
     model.decoder = nn.Module()
+    model.decoder.likelihood = Bernoulli()
     model.decoder.forward = lambda z: torch.zeros(len(z), 3, 50, 50)
     with torch.no_grad():
         terms = JointNLL()(model, frames())

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from envs.physics import PhysicsWorld
 from models.decoders import painter
-from models.encoders import FlatEncoder, SlotEncoder
+from models.encoders import BoardMaps, FlatEncoder, SlotEncoder
 from models.encoders.maps import CellSoftmax, extractor
 from models.interfaces import Latent
 from models.layers.patches import PatchConv2d, PatchConvTranspose2d
@@ -123,7 +123,7 @@ def test_rollout_feeds_its_own_predictions():
 def test_uint8_and_float_frames_are_the_same(size):
     """The first layer scales bytes to [0, 1] in its weights: the same function up to rounding, for every extractor."""
     torch.manual_seed(0)
-    model = WorldModel(FlatEncoder(3, 4, size, 16, 4), nn.Identity()).eval()
+    model = WorldModel(FlatEncoder(BoardMaps(3, size=size, channels=4), 4, 16), nn.Identity()).eval()
     obs = torch.randint(0, 256, (2, 3, 50, 50), dtype=torch.uint8)
     torch.testing.assert_close(model.encode(obs), model.encode(obs.float() / 255), rtol=1e-4, atol=1e-5)
     first, gradients = model.encoder.maps[0], []
@@ -143,7 +143,7 @@ def test_a_subclass_reads_floats_until_it_says_otherwise():
             return super().forward(obs * 0.5)
 
     torch.manual_seed(0)
-    model = WorldModel(Darker(3, 4, "small", 16, 4), nn.Identity()).eval()
+    model = WorldModel(Darker(BoardMaps(3, size="small", channels=4), 4, 16), nn.Identity()).eval()
     obs = torch.randint(0, 256, (2, 3, 50, 50), dtype=torch.uint8)
     torch.testing.assert_close(model.encode(obs), model.encode(obs.float() / 255))
 
@@ -159,7 +159,7 @@ def test_an_encoder_of_ones_own_reads_floats():
 
 def test_only_weights_of_layers_decay():
     """A step without gradients shrinks weights and leaves biases, norms and the temperature as they were."""
-    model = WorldModel(SlotEncoder(3, 4, "cells", 16, 4), ModularTransition(3, 5, 4, 16))
+    model = WorldModel(SlotEncoder(BoardMaps(3, size="cells", channels=4), 4, 16), ModularTransition(3, 5, 4, 16))
     model.begin(lambda: None, ["encoder", "transition"], 0.1, weight_decay=0.5)
     model._trainer = SimpleNamespace(gradient_clip_val=None)
     torch.nn.utils.vector_to_parameters(torch.ones(sum(p.numel() for p in model.parameters())), model.parameters())
@@ -205,15 +205,15 @@ def test_unknown_size_is_refused():
 def test_looks_reach_the_slot():
     """Two frames that differ in colour alone give other slots with looks; other sizes refuse them."""
     torch.manual_seed(0)
-    encoder = SlotEncoder(3, 16, "cells", 64, 8, looks=4).eval()
+    encoder = SlotEncoder(BoardMaps(3, size="cells", channels=8), 16, 64, looks=4).eval()
     encoder.maps[-3].weight.data.zero_()  # maps that point everywhere alike, whatever the picture
     dark, light = torch.full((1, 3, 50, 50), 0.2), torch.full((1, 3, 50, 50), 0.8)
     assert not torch.allclose(encoder(dark).mean, encoder(light).mean)
-    blind = SlotEncoder(3, 16, "cells", 64, 8).eval()
+    blind = SlotEncoder(BoardMaps(3, size="cells", channels=8), 16, 64).eval()
     blind.maps[-3].weight.data.zero_()
     assert torch.allclose(blind(dark).mean, blind(light).mean)
     with pytest.raises(ValueError, match="size=cells"):
-        SlotEncoder(3, 16, "small", looks=4)
+        SlotEncoder(BoardMaps(3, size="small"), 16, looks=4)
 
 
 @pytest.mark.parametrize("kernel, size", [(1, 5), (5, 50), (10, 50), (3, 11)])

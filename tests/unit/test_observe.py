@@ -11,9 +11,9 @@ from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from eval.rollouts import encode_frames, what_if_ranks
-from losses.nll import bce
 from models.decoders import FlatDecoder, SlotDecoder
-from models.encoders import FlatEncoder, SlotEncoder, VariationalEncoder
+from models.encoders import Entities, FlatEncoder, SlotEncoder, VariationalEncoder
+from models.likelihoods import Bernoulli
 from models.layers.pixels import as_obs
 from train.datamodule import Windows
 
@@ -124,7 +124,7 @@ def test_evaluation_reads_what_training_reads():
 @pytest.mark.parametrize("encoder", [SlotEncoder, FlatEncoder, VariationalEncoder])
 def test_encoders_read_factors(encoder):
     """(B, N, F) to the latent's shape, through no extractor: every weight belongs to the perceptron."""
-    built = encoder(3, 8, "cells", 16, factors=5).eval()
+    built = encoder(Entities(3, 5), 8, 16).eval()
     obs = as_obs(torch.eye(5, dtype=torch.uint8)[torch.tensor([[0, 1, 2], [4, 4, 4]])])
     belief = built(obs)
     assert belief.mean.shape == ((2, 3, 8) if encoder is SlotEncoder else (2, 1, 24))
@@ -134,7 +134,7 @@ def test_encoders_read_factors(encoder):
 
 def test_equal_factors_of_two_objects_are_two_slots():
     """A shared perceptron is told which object it reads, and reads nothing of the others."""
-    encoder = SlotEncoder(3, 8, "cells", 16, factors=5).eval()
+    encoder = SlotEncoder(Entities(3, 5), 8, 16).eval()
     obs = torch.zeros(1, 3, 5)
     slots = encoder(obs).mean[0]
     assert not torch.allclose(slots[0], slots[1])
@@ -144,14 +144,14 @@ def test_equal_factors_of_two_objects_are_two_slots():
 
 def test_looks_need_a_picture():
     """There is none in a state."""
-    with pytest.raises(ValueError, match="looks=4 reads a picture, and env.observation=state shows none; set model.looks=0"):
-        SlotEncoder(3, 8, "cells", looks=4, factors=5)
+    with pytest.raises(ValueError, match="looks=4 reads a picture, and this env.observation shows none; set model.looks=0"):
+        SlotEncoder(Entities(3, 5), 8, looks=4)
 
 
 @pytest.mark.parametrize("decoder, latent", [(SlotDecoder, (2, 3, 8)), (FlatDecoder, (2, 1, 24))])
 def test_decoders_write_factors(decoder, latent):
     """Logits in the shape of the factors."""
-    assert decoder(3, 8, "small", 16, factors=5)(torch.randn(latent)).shape == (2, 3, 5)
+    assert decoder(3, 8, (3, 5), 0, hidden=16)(torch.randn(latent)).shape == (2, 3, 5)
 
 
 def test_bce_of_factors_by_hand():
@@ -159,4 +159,4 @@ def test_bce_of_factors_by_hand():
     obs = as_obs(torch.tensor([[[1, 0]], [[0, 1]]], dtype=torch.uint8))
     logits = torch.tensor([[[2.0, -1.0]], [[0.0, 3.0]]])
     wanted = -(F.logsigmoid(torch.tensor([2.0, 1.0, 0.0, 3.0]))).sum() / 2
-    assert bce(logits, obs).item() == pytest.approx(wanted.item())
+    assert Bernoulli().nll(logits, obs).item() == pytest.approx(wanted.item())

@@ -12,7 +12,7 @@ from losses.hinge import AllPairsHinge
 from losses.infonce import InfoNCE
 from losses.nll import JointNLL
 from models.decoders import FlatDecoder
-from models.encoders import FlatEncoder, SlotEncoder
+from models.encoders import BoardMaps, FlatEncoder, SlotEncoder
 from models.layers.sync_norm import share_statistics
 from models.processes import agreed, count, gather, mine, rank
 from models.transitions.causal import CausalTransition
@@ -36,10 +36,10 @@ def model_of(case):
     """Encoders and decoders with batch norm, as the configs compose them."""
     torch.manual_seed(0)
     if case == "nll":  # torch's own norm is right to 1e-4 only on the layout of the medium encoder's maps, so: small
-        return WorldModel(FlatEncoder(3, 4, "small", 16, 4), MLPTransition(3, 15, 4, 16), FlatDecoder(3, 4, "medium", 8))
+        return WorldModel(FlatEncoder(BoardMaps(3, size="small", channels=4), 4, 16), MLPTransition(3, 15, 4, 16), FlatDecoder(3, 4, hidden=8))
     if case == "learned edges":  # in eval mode, where its graph is no sample; its running means are told by hand
-        return WorldModel(SlotEncoder(3, 4, "cells", 16, 4), CausalTransition(3, 15, 4, 16))
-    return WorldModel(SlotEncoder(3, 4, "cells", 16, 4), ModularTransition(3, 15, 4, 16))
+        return WorldModel(SlotEncoder(BoardMaps(3, size="cells", channels=4), 4, 16), CausalTransition(3, 15, 4, 16))
+    return WorldModel(SlotEncoder(BoardMaps(3, size="cells", channels=4), 4, 16), ModularTransition(3, 15, 4, 16))
 
 
 def windows_of(folder):

@@ -21,9 +21,8 @@ def both(compose):
     now = freeze(compose("fit", "model=edge", "env=physics5"))
     before = OmegaConf.create(OmegaConf.to_container(now))
     with open_dict(before):
-        for node in (before.env, before.env.world, before.model.module.encoder):
-            del node["board"]
-        del before.loss["own_window"], before.loss.stages[0].objective["own_window"], before.env.splits["fewer-1"]
+        del before.env.world["board"], before["spec"], before.env.splits["fewer-1"]
+        del before.loss["own_window"], before.loss.stages[0].objective["own_window"]
     return before, now
 
 
@@ -34,12 +33,62 @@ def test_keys_that_came_later_had_their_usual_value(both):
 
 
 @pytest.mark.parametrize("asked, said", [
-    (["env=physics5", "env.board=7"], "board: nothing there, 7 here"),
+    (["env=physics5", "env.world.board=7"], "board: nothing there, 7 here"),
     (["loss.own_window=false"], "own_window: nothing there, False here"),
     (["env.splits.train.episodes=7"], "episodes: 1000 there, 7 here"),
 ])  # fmt: skip
 def test_another_value_is_another_run(both, compose, asked, said):
     assert said in differences(both[0], freeze(compose("fit", "model=edge", *asked)))
+
+
+OF_BEFORE = {  # what a run of today asks -> encoder, decoder and transition as the same run of before says them
+    ("model=modular", "env=physics3"): (
+        {"num_objects": 3, "width": 16, "size": "cells", "hidden": 256, "channels": 32, "looks": 0, "factors": 0, "board": 5},
+        {"num_objects": 3, "width": 16, "size": "cells", "hidden": 256, "factors": 0, "board": 5}, {},
+    ),
+    ("model=vae", "loss=nll", "env=chemistry_full5_dynamic", "env.observation=state"): (
+        {"num_objects": 5, "width": 32, "size": "small", "hidden": 512, "channels": 32, "factors": 30, "board": 5},
+        {"num_objects": 5, "width": 32, "size": "small", "hidden": 256, "factors": 30, "board": 5}, {},
+    ),
+    ("model=gnn", "loss=nll", "env=physics7_7x7"): (
+        {"num_objects": 7, "width": 32, "size": "small", "hidden": 512, "channels": 32, "looks": 0, "factors": 0, "board": 7},
+        {"num_objects": 7, "width": 32, "size": "small", "hidden": 256, "factors": 0, "board": 7}, {"owners": None},
+    ),
+    ("model=codes", "loss=inverse_action", "env=chemistry_chain5"): (
+        {"num_objects": 5, "num_colors": 5, "channels": 32, "factors": 0}, None, {"owners": None},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", OF_BEFORE, ids=" ".join)
+def test_sizes_of_before_build_the_model_of_today(asked, compose, tmp_path):
+    """An env said five sizes and every part of the model again: the same run, the same weights by the same names."""
+    now, before = freeze(compose("fit", *asked)), OmegaConf.to_container(freeze(compose("fit", *asked)))
+    encoder, decoder, transition = OF_BEFORE[asked]
+    parts = before["model"]["module"]
+    parts["encoder"] = {"_target_": parts["encoder"]["_target_"], **encoder}
+    parts["transition"] |= transition
+    if parts["decoder"]:
+        parts["decoder"] = {"_target_": parts["decoder"]["_target_"], **decoder}
+    before["env"] |= {"num_objects": encoder["num_objects"], "num_colors": 0, "action_size": 1, "board": 5, "factors": {"pixels": 0}}
+    before["name_part"] = {"pixels": "", "state": "-state"}
+    for key in ("slots", "looks"):
+        before["model"].pop(key, None)
+    del before["spec"]
+    OmegaConf.save(before, tmp_path / "config.yaml")
+    loaded = load_config(tmp_path)
+    assert differences(loaded, now) is None and config_hash(loaded) == config_hash(now)
+    instantiate(now.model.module).load_state_dict(instantiate(loaded.model.module).state_dict())
+
+
+def test_a_world_that_is_not_the_one_of_the_run_is_told(compose):
+    """A resumed run whose env draws another board today."""
+    cfg = freeze(compose("fit", "env=physics3"))
+    check_world(cfg, instantiate(cfg.env.world))
+    with pytest.raises(Problem, match="spec of run '.*' is another than that of its env 'physics3' .*expected .3, 28., got .4, 29."):
+        check_world(cfg, instantiate(cfg.env.world, num_objects=4))
+    with pytest.raises(Problem, match="set env.observation= alone"):
+        check_world(cfg, instantiate(cfg.env.world, observation="state"))
 
 
 def test_splits_that_came_later_are_todays():

@@ -1,0 +1,83 @@
+"""Sizes of models: read off the world once, as `cfg.spec`, and the parts that an observation is read and drawn by."""
+
+import json
+from functools import lru_cache
+
+from omegaconf import DictConfig, OmegaConf
+
+from envs.grid import CELL
+from envs.problem import Problem
+
+CELLS = range(5, 10)  # along a side of a board
+
+
+def spec_of(world: DictConfig, observation: str) -> DictConfig:
+    """`${spec_of:${env.world},${env.observation}}`: `EnvSpec.to_dict()` of the world that a config names, and beside it
+
+    shown: the observation that models are shown.  slots: how many slots such a model has, the rows of a table, or the objects.
+    Raises what the world says of bad arguments.
+    """
+    plain = world if isinstance(world, dict) else OmegaConf.to_container(world, resolve=True)
+    return OmegaConf.create(json.loads(_spec_of(json.dumps(plain), str(observation))))
+
+
+@lru_cache(maxsize=32)
+def _spec_of(world: str, observation: str) -> str:
+    from hydra.errors import InstantiationException
+    from hydra.utils import instantiate
+
+    plain = json.loads(world)
+    if not str(plain.get("_target_")).startswith("envs."):
+        raise Problem(f"env.world names a class of the package envs, got '{plain.get('_target_')}'; set env.world._target_=")
+    try:
+        spec = instantiate(plain).spec
+    except InstantiationException as error:
+        raise error.__cause__ or error from None
+    shown = spec.shown(observation)
+    slots = shown.shape[0] if len(shown.shape) == 2 else spec.objects
+    found = spec.to_dict()
+    return json.dumps({**found, "shown": found["observations"][observation], "slots": slots})
+
+
+def board_of(shape) -> int:
+    """Cells along a side of the board that a picture (H, W, C) shows, ten pixels each; 0, no board."""
+    side = shape[0] // CELL
+    return side if side in CELLS and list(shape) == [CELL * side, CELL * side, 3] else 0
+
+
+def trunk_of(shown: DictConfig, slots: int, size: str, channels: int) -> DictConfig:
+    """`${trunk_of:${spec.shown},slots,size,channels}`: the one place that chooses a trunk.
+
+    A table: Entities.  Frames of a board: BoardMaps of a size.  Any other picture: ConvMaps.
+    """
+    shape = list(shown["shape"])
+    if len(shape) == 2:
+        node = {"_target_": "models.encoders.Entities", "slots": slots, "numbers": shape[1], "values": shown["values"]}
+    elif board := board_of(shape):
+        node = {"_target_": "models.encoders.BoardMaps", "slots": slots, "board": board, "size": size, "channels": channels}
+    else:
+        node = {"_target_": "models.encoders.ConvMaps", "slots": slots, "height": shape[0], "width": shape[1],
+                "colors": shape[2], "channels": channels}  # fmt: skip
+    return OmegaConf.create(node)
+
+
+def code_width(spec: DictConfig) -> int:
+    """`${code_width:${spec}}`: choices of one owner, and the places where a slot may look."""
+    shape, board = spec["shown"]["shape"], board_of(spec["shown"]["shape"])
+    return choices(spec) + (1 if len(shape) == 2 else board**2 or shape[0] * shape[1] // 64)
+
+
+def choices(spec: DictConfig) -> int:
+    """`${choices:${spec}}`: actions of one owner; 0 where actions cannot be counted."""
+    action = spec["action"]
+    return action["size"] // action["owners"] if action["discrete"] else 0
+
+
+def name_part(observation: str) -> str:
+    """`${name_part:${env.observation}}`: of a run's name; frames are not named."""
+    return "" if observation == "pixels" else f"-{observation}"
+
+
+for resolver in (spec_of, trunk_of, code_width, choices, name_part):
+    OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
+OmegaConf.register_new_resolver("board_of", board_of, replace=True)

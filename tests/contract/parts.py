@@ -1,0 +1,35 @@
+"""Config groups and which model goes with which loss, as the parts say by themselves."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import yaml
+
+from eval.run_files.trusted import find_class
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+
+
+def entries(group):
+    return sorted(p.stem for p in (CONFIGS / group).glob("*.yaml") if not p.name.startswith("_"))
+
+
+def _merged(base, more):
+    return {**base, **{k: _merged(base.get(k) or {}, v) if isinstance(v, dict) else v for k, v in more.items()}}
+
+
+def plain(group, name):
+    """An entry with what it begins with."""
+    own = yaml.safe_load((CONFIGS / group / f"{name}.yaml").read_text())
+    for base in own.pop("defaults", []):
+        own = own if base == "_self_" else _merged(plain(group, base), own)
+    return own
+
+
+def pair(model, loss):
+    """Whether no objective of a loss refuses the model's kind of latent."""
+    encoder = object.__new__(find_class(plain("model", model)["module"]["encoder"]["_target_"]))
+    asked = SimpleNamespace(encoder=SimpleNamespace(gives=type(encoder).gives), decoder=True)
+    spec = SimpleNamespace(action=SimpleNamespace(discrete=True, owners=3), objects=3)
+    classes = [find_class(stage["objective"]["_target_"]) for stage in plain("loss", loss)["stages"]]
+    return all(met for c in classes for met, _ in object.__new__(c).needs(asked, spec))
