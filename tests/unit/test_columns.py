@@ -86,18 +86,21 @@ def of_before(file, about):
 def test_a_file_of_before_is_read_with_the_spec_of_its_world(tmp_path):
     """It is not collected anew, and the table of objects, which it lacks, follows from its states."""
     world = PhysicsWorld(3)
-    file = gathered(world, tmp_path)
-    wanted = file.read("objects", "pixels")
-    path = of_before(file, _of_before(header(world, SPLIT, "test", False)))
-    again = gathered(world, tmp_path)
+    file = gathered(world, tmp_path, episodes=60)
+    whole, wanted = file.read(), file.read("objects", "pixels")
+    path = of_before(file, _of_before(header(world, SPLIT | {"drop_invalid": False, "episodes": 60}, "test")))
+    again = gathered(world, tmp_path, episodes=60)
     assert again.path == path and "spec" not in again.header and again.spec == world.spec
     assert [p.name for p in tmp_path.glob("*.h5")] == [path.name]
     found = again.read("objects", "pixels")
     assert list(found) == list(wanted) and all(np.array_equal(found[name], wanted[name]) for name in wanted)
     part = Windows(again, world.spec, 2, 4, 0, True, "state")
     assert np.array_equal(part.obs.numpy(), wanted["objects"])
-    with pytest.raises(Problem, match="has no column 'event_push', it holds action, goal, pixels, reward, state; remove it"):
-        again.read("event_push")
+    events = [name for name in whole if name.startswith("event_") and name != "event_invalid_push"]
+    found = again.read(*events)
+    assert len(events) == 2 and all(np.array_equal(found[name], whole[name]) and whole[name].any() for name in events)
+    with pytest.raises(Problem, match="has no column 'event_x', it holds action, goal, pixels, reward, state; remove it"):
+        again.read("event_x")
 
 
 def test_a_header_that_tells_more_is_the_same_file(tmp_path):
