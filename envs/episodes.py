@@ -230,12 +230,13 @@ class EpisodeFile:
         sources = {name: self.source(name) for name in names or self.columns}
         try:
             with h5py.File(self.path, "r") as file:
-                columns = verify(file, self._blocks, tuple(dict.fromkeys(one for stored, _ in sources.values() for one in stored)))
+                stored = dict.fromkeys(one for needed, _ in sources.values() for one in needed)
+                columns = verify(file, self._blocks, tuple(stored))
         except DAMAGED as error:
             raise self.damaged(error) from error
         for name, values in columns.items():
             self._check_allowed(name, values)
-        return {name: make(*(columns[one] for one in stored)) for name, (stored, make) in sources.items()}
+        return {name: make(*(columns[one] for one in needed)) for name, (needed, make) in sources.items()}
 
     def blocks(self, name: str) -> Iterator[np.ndarray]:
         """A column that the file holds, verified and read in parts: (rows, ...) of some episodes at a time."""

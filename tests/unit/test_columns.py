@@ -16,7 +16,9 @@ from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from envs.spec import Action, EnvSpec, Observation
 from eval.rollouts import actions_of
-from eval.score import measure
+from eval.probes.data import Data
+from eval.runs import Run
+from eval.score import measure, probes_of
 from eval.terminal import Steps
 from train.datamodule import Windows
 
@@ -231,12 +233,14 @@ class Knowing:
 def test_unequal_episodes_are_scored(uneven):
     """The pool is the episodes that reach the longest horizon; who knows the rule is right about all of them."""
     world = Uneven(3, observation="state")
-    with Steps("scoring", 4, quiet=True) as progress:
-        metrics, protocol = measure(Knowing(), world, uneven, [1, 5], 1000, 10, progress)
-    assert protocol["pool"] == protocol["episodes"] == 30
+    run = Run(Knowing(), world=world)
+    data = Data(run, uneven, [1, 5], 1000, 10)
+    with Steps("scoring", 6, quiet=True) as progress:
+        metrics = measure(run, data, probes_of(run, None), progress)
+    assert data.protocol["pool"] == data.protocol["episodes"] == data.protocol["too_short"] == 30
     assert metrics["test/hits@1/h1"] == metrics["test/hits@1/h5"] == metrics["test/cf_hits@1/h5"] == 100
-    with Steps("scoring", 4, quiet=True) as progress, pytest.raises(Problem, match=r"horizon 9 is longer .* \(8 actions\)"):
-        measure(Knowing(), world, uneven, [9], 1000, 0, progress)
+    with pytest.raises(Problem, match=r"horizon 9 is longer .* \(8 actions\)"):
+        Data(run, uneven, [9], 1000, 0)
 
 
 def test_a_world_whose_columns_and_lengths_differ_is_told(tmp_path):
