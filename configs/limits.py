@@ -40,6 +40,7 @@ PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
 POOL = ("a whole number >= 2", whole(2))
 STATES = ("a whole number >= 0", whole(0))
+PROBES = ("a list of names of eval/probes, or null", list_of(lambda v: isinstance(v, str)))
 LIMITS = {
     "data_dir": ("a folder", lambda v: isinstance(v, str)),
     "runs_dir": ("a folder", lambda v: isinstance(v, str)),
@@ -51,9 +52,11 @@ LIMITS = {
     "score.horizons": HORIZONS,
     "score.episodes": POOL,
     "score.counterfactuals": STATES,
+    "score.probes": PROBES,
     "horizons": HORIZONS,
     "episodes": POOL,
     "counterfactuals": STATES,
+    "probes": PROBES,
     "nodes": ("a list of whole numbers >= 0, for example [0,2,4,6]", list_of(whole(0))),
     "sigma": ("a number >= 0", number(at_least=0)),
     "trainer.accelerator": ("auto, cpu or gpu", one_of("auto", "cpu", "gpu")),
@@ -115,7 +118,7 @@ LIMITS = {
     "model.looks": ("a whole number >= 0", whole(0)),
     "model.multiplier": ("a whole number >= 1", whole(1)),
 }  # fmt: skip
-OPTIONAL = ("trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null
+OPTIONAL = ("score.probes", "trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null
 STAGE = ("name", "objective", "trains", "epochs", "batch_size", "window", "learning_rate")  # what a stage must say
 STAGE_MAY = ("schedule", "hard_share", "weight_decay")
 

@@ -1,6 +1,6 @@
 """Batches of boards as values, and what the grid worlds do alike: they show, record, draw goals and set one variable."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar, Self
@@ -71,6 +71,21 @@ class GridWorld:
 
     def save_beside(self, path: Path) -> Path | None:
         """The header names everything."""
+
+    def derived(self) -> dict[str, tuple[tuple[str, ...], Callable[..., np.ndarray]]]:
+        """Files of before lack the table of objects, and what happens at every step."""
+
+        def event(name: str) -> Callable[..., np.ndarray]:
+            def happens(state, action, ep_len, ep_offset) -> np.ndarray:
+                seen = self.events(self.unpack(state), action)[name]
+                seen[ep_offset + ep_len - 1] = False  # padding, as its action is
+                return seen
+
+            return happens
+
+        one = self.reset(1, np.random.default_rng(0)), np.zeros(1, np.int64)
+        events = {f"event_{name}": (("state", "action", "ep_len", "ep_offset"), event(name)) for name in self.events(*one)}
+        return {"objects": (("state",), lambda state: self.observe(self.unpack(state), "objects")), **events}
 
     def candidates(self, action: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
         """Every action, (B, A)."""

@@ -27,25 +27,37 @@ from rich.progress import track
 
 from envs.episodes import DESCRIBES, Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem, nearest
-from envs.protocols import Source
+from envs.protocols import OlderFiles, Source
 
 BLOCK_ROWS = 10_000
+EVERY_SPLIT = ("drop_invalid",)  # keys of an env that are asked of all its splits
 
 
-def header(world: Source, split: dict, name: str, drop_invalid: bool) -> dict:
-    """What decides the bytes of a file, and so what a reader must find in it; and what tells of it (`DESCRIBES`)."""
+def header(world: Source, plan: dict, name: str) -> dict:
+    """What decides the bytes of a file, and so what a reader must find in it; and what tells of it (`DESCRIBES`).
+
+    plan: what the world is asked to record, as `plan_of` gives it.  name: of the split.
+    """
     return {
         **world.header(),
+        **plan,
         "split": name,
-        "mode": split["mode"],
-        "episodes": split["episodes"],
-        "length": split["length"],
-        "seed": split["seed"],
-        "drop_invalid": drop_invalid,
-        "columns": sorted(_columns(world, {**split, "drop_invalid": drop_invalid})),
+        "columns": sorted(_columns(world, plan)),
         "spec": world.spec.to_dict(),
         "row_bytes": world.row_bytes,
     }
+
+
+def plan_of(env: dict, split: str) -> dict:
+    """What a world is asked to record for a split: the split's own keys, and those of the env that hold for all of them."""
+    if split not in env["splits"]:
+        raise Problem(f"env '{env['name']}' has no split '{split}': {nearest(split, env['splits'])}")
+    plan = env["splits"][split] | {key: env[key] for key in EVERY_SPLIT if key in env}
+    for key in ("episodes", "length"):
+        if plan[key] < 1:
+            raise Problem(f"split '{split}' of env '{env['name']}' needs {key} >= 1, got {plan[key]}; "
+                          f"set env.splits.{split}.{key}=")  # fmt: skip
+    return plan
 
 
 def _block(world: Source, plan: dict, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -62,24 +74,18 @@ def _block(world: Source, plan: dict, rng: np.random.Generator, episodes: int) -
 def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: bool = False) -> EpisodeFile:
     """The episode file of a split, collected if it is not there.
 
-    env: the resolved `env` config (name, splits, drop_invalid).  Raises Problem on an unknown or empty split, a full
-    disk, a folder that cannot be written, or a file that does not hold what its name says.
+    env: the resolved `env` config: its name, its splits, and keys that hold for all of them (`EVERY_SPLIT`). A split has
+    episodes, length in actions (at most, where episodes differ), seed, and what its world asks besides.  Raises Problem on
+    an unknown or empty split, a full disk, a folder that cannot be written, or a file that does not hold what its name says.
     """
-    if split not in env["splits"]:
-        raise Problem(f"env '{env['name']}' has no split '{split}': {nearest(split, env['splits'])}")
-    plan = env["splits"][split]
-    for key in ("episodes", "length"):
-        if plan[key] < 1:
-            raise Problem(f"split '{split}' of env '{env['name']}' needs {key} >= 1, got {plan[key]}; "
-                          f"set env.splits.{split}.{key}=")  # fmt: skip
-    plan = {**plan, "drop_invalid": env["drop_invalid"]}
-    about = header(world, plan, split, env["drop_invalid"])
+    plan = plan_of(env, split)
+    about = header(world, plan, split)
     path, before = (Path(data_dir) / f"{env['name']}-{split}-{_mark(one)}.h5" for one in (about, _of_before(about)))
     allowed = _columns(world, plan)
     world.save_beside(path)
     if not path.exists() and before.exists():
         file = EpisodeFile(before, _of_before(about), _remedy(before), allowed, world.spec)
-        file.made_from["objects"] = "state", lambda state: world.observe(world.unpack(state), "objects")
+        file.made_from |= world.derived() if isinstance(world, OlderFiles) else {}
         return file
     remedy = _remedy(path)
     if path.exists():

@@ -170,8 +170,8 @@ class EpisodeFile:
 
     remedy: how the file is made anew; it ends every complaint.  allowed: what columns may hold, where more than their
     digests is to be asked; a file with other numbers would end a reader far from here.  spec: of the columns, where the
-    header says none: a file of before, or of another make.  made_from: columns that the file lacks and that follow from one
-    it has, name -> (that column, function of it).
+    header says none: a file of before, or of another make.  made_from: columns that the file lacks and that follow from
+    others, name -> (their names, function of them).
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class EpisodeFile:
         allowed: Mapping[str, Column] | None = None, spec: EnvSpec | None = None,
     ) -> None:  # fmt: skip
         self.path, self._remedy, self._allowed, self.spec = Path(path), remedy, allowed or {}, spec
-        self.made_from: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {}
+        self.made_from: dict[str, tuple[tuple[str, ...], Callable[..., np.ndarray]]] = {}
         if self.path.exists() and not self.path.is_file():
             raise self._broken("it is not a regular file")  # a pipe would be waited for
         try:
@@ -232,12 +232,13 @@ class EpisodeFile:
         sources = {name: self.source(name) for name in names or self.columns}
         try:
             with h5py.File(self.path, "r") as file:
-                columns = verify(file, self._blocks, tuple(dict.fromkeys(stored for stored, _ in sources.values())))
+                stored = dict.fromkeys(one for needed, _ in sources.values() for one in needed)
+                columns = verify(file, self._blocks, tuple(stored))
         except DAMAGED as error:
             raise self.damaged(error) from error
         for name, values in columns.items():
             self._check_allowed(name, values)
-        return {name: make(columns[stored]) for name, (stored, make) in sources.items()}
+        return {name: make(*(columns[one] for one in needed)) for name, (needed, make) in sources.items()}
 
     def blocks(self, name: str) -> Iterator[np.ndarray]:
         """A column that the file holds, verified and read in parts: (rows, ...) of some episodes at a time."""
@@ -250,10 +251,10 @@ class EpisodeFile:
         except DAMAGED as error:
             raise self.damaged(error) from error
 
-    def source(self, name: str) -> tuple[str, Callable[[np.ndarray], np.ndarray]]:
-        """Where a column comes from: the column that the file holds, and what is made of it."""
+    def source(self, name: str) -> tuple[tuple[str, ...], Callable[..., np.ndarray]]:
+        """Where a column comes from: the columns that the file holds, and what is made of them."""
         if name in self.columns or name in INDEX:
-            return name, lambda values: values
+            return (name,), lambda values: values
         if name not in self.made_from:
             raise self._broken(f"it has no column '{name}', it holds {', '.join(self.columns)}")
         return self.made_from[name]

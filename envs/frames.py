@@ -1,11 +1,16 @@
-"""Which observations are the same: an integer name for each, equal exactly where two frames (or states) are equal."""
+"""Which observations are the same: an integer name for each, equal exactly where two of them are one outcome."""
 
 import numpy as np
 
 
-def frame_ids(pixels: np.ndarray) -> np.ndarray:
-    """(N, ...) uint8, frames or factors -> (N,) int64: a 64-bit random linear hash of all bytes, the same in every process."""
-    flat = np.ascontiguousarray(pixels).reshape(len(pixels), -1)
+def frame_ids(obs: np.ndarray, resolution: float = 0.0) -> np.ndarray:
+    """(N, ...) frames or tables -> (N,) int64: a 64-bit random linear hash of all bytes, the same in every process.
+
+    resolution: of real numbers; those that are rounded to the same multiple of it are the same, 0: equal ones alone.
+    """
+    if resolution:
+        obs = np.rint(np.asarray(obs, np.float64) / resolution).astype(np.int64)
+    flat = np.ascontiguousarray(obs).reshape(len(obs), -1).view(np.uint8)
     if flat.shape[1] % 4:
         flat = np.pad(flat, ((0, 0), (0, -flat.shape[1] % 4)))
     words = flat.view(np.uint32)

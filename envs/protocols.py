@@ -4,12 +4,13 @@ A state is a batch and opaque outside of its world: it has `len()` and `take(ind
 that are handed in.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from envs.scm import StructuralCausalModel
 from envs.spec import EnvSpec, Observation
 
 
@@ -41,6 +42,14 @@ class Source(Protocol):
 
     def save_beside(self, path: Path) -> Path | None:
         """Saves what the header names by a digest alone into the folder of a data file.  -> its path, or none."""
+
+
+@runtime_checkable
+class OlderFiles(Protocol):
+    """Files of before can be read: what they lack follows from what they hold."""
+
+    def derived(self) -> dict[str, tuple[tuple[str, ...], Callable[..., np.ndarray]]]:
+        """Column -> the columns (rows, ...) or index of episodes it is made from, and how."""
 
 
 @runtime_checkable
@@ -110,6 +119,14 @@ class CausalGraph(Protocol):
     """The true graph is known: parents[child, parent] (N, N) bool."""
 
     parents: np.ndarray
+
+
+@runtime_checkable
+class CausalTables(CausalGraph, Protocol):
+    """The distributions along the true graph are known as well: what can be known of chance can be computed."""
+
+    model: StructuralCausalModel
+    num_colors: int
 
 
 @runtime_checkable

@@ -23,17 +23,15 @@ import json
 
 import numpy as np
 import torch
-from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-from envs.collect import collect
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.figures.curves import line_chart
 from eval.pages.html import page, table
 from eval.probes.weight_posterior import if_heavier, push_belief
 from eval.rollouts import actions_of, encode_frames
-from eval.runs import config_hash, folders_of, load_run
+from eval.runs import Run, config_hash, folders_of
 from eval.terminal import Steps, print_table
 
 BUCKET, AFTER = 10, 20  # steps
@@ -88,15 +86,14 @@ def buckets(hit, pushed, step, belief) -> list[dict]:
 
 def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = None) -> dict:
     """Measure a run folder and write its adaptation.json."""
-    model, cfg = load_run(folder)
-    world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
-    if not getattr(world, "hidden_weights", False):
+    run = Run.open(folder)
+    model, cfg, world = run.model, run.config, run.world
+    if not world.header().get("hidden_weights"):
         raise Problem(f"the frames of env '{cfg.env.name}' tell the weights, watching adds nothing; "
                       f"use a run on env=physics5_hidden")  # fmt: skip
-    file = collect(env, world, split, data_dir or cfg.data_dir)
+    file = run.file(split, data_dir)
     obs, action, state = file.episodes(world.shown.column, "action", "state", count=episodes)
-    if torch.cuda.is_available():
-        model.cuda()
+    run.use_gpu()
     with Steps(f"adaptation of {cfg.name}", 2) as progress:
         hit, pushed, step = push_hits(model, world, obs, state, action)
         progress.step("predictions")
@@ -112,7 +109,7 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
                      "contacts_late": int(late.sum()), "ties": "count against us", "chance": 50.0},
         "config_hash": config_hash(cfg),
     }  # fmt: skip
-    write_whole(Path(folder) / "adaptation.json", json.dumps(results, indent=2))
+    write_whole(run.folder / "adaptation.json", json.dumps(results, indent=2))
     return results
 
 

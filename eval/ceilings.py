@@ -14,23 +14,39 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
+from envs.protocols import CausalTables, Goals, Painting
 from envs.streams import Stream
 from envs.whole_files import write_whole
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
 from eval.planning.tasks import Tasks, reach
 from eval.probes.bayes import bayes_scores, enumerable
-from eval.probes.same_board import alternatives, score_alternatives
+from eval.probes.probe import Row, bounds, probe
+from eval.probes.ranking_pool import H1, MRR
+from eval.probes.same_board import ACCURACY, BOARD, alternatives, has_chance, no_chance, score_alternatives
 from eval.ranking import hits_at_k, mrr, ranks
 from eval.run_files.results import numbers
 
 VERSION = 3  # of what is measured
 SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation
 PLANS = 1000  # episodes planned for
+has_ceiling = has_chance
+ROWS = (
+    *(row for score in (H1, MRR, BOARD, ACCURACY) for row in bounds(
+        score, (score.replace("test/", "bayes/"), "exact Bayes", "ceiling"),
+        (score.replace("test/", "one_hot/"), "true model, one-hot", "comparison"),
+    )),
+    Row("ceiling/success/replay/", "success of replaying the actions", "comparison"),
+    Row("ceiling/success/greedy/", "success of greedy, true model", "comparison"),
+    Row("ceiling/success/painter/", "success of painting the lowest wrong number", "floor"),
+    Row("ceiling/success/noop/", "success of doing nothing", "floor"),
+    Row("ceiling/success/random/", "success of random actions", "floor"),
+)  # fmt: skip
 
 
-def has_ceiling(world) -> bool:
-    """Whether chance has a part in the world; elsewhere everything can be known."""
-    return world.noise(1, Stream.CHANCE.rng()) is not None
+@probe(needs=(Goals, CausalTables), unless=no_chance, rows=ROWS)
+def ceiling(run, data) -> dict[str, float]:
+    """What can be had of these data at most, percent."""
+    return ceilings(run.world, data.file, data.horizons, data.asked, data.counterfactuals)
 
 
 def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: int) -> dict[str, float]:
@@ -116,8 +132,8 @@ def _plans(world, state, action, horizon: int) -> dict[str, float]:
     """Percent of episodes whose recorded outcome after `horizon` actions is met after as many actions of a policy."""
     state, action = state[:PLANS], action[:PLANS, :horizon]
     tasks = Tasks(world.unpack(state[:, 0]), world.unpack(state[:, horizon]), action)
-    nothing = float(100 * (world.distance(tasks.start, tasks.goal) == 0).mean())
+    nothing = float(100 * world.solved(tasks.start, tasks.goal).mean())
     policies = {"random": Random(world, 0), "replay": Replay(), "greedy": TrueGreedy(world, 0)}
-    if hasattr(world, "paint"):
+    if isinstance(world, Painting):
         policies["painter"] = LowestWrong(world)
     return {"noop": nothing, **{name: float(100 * reach(world, tasks, policy, 0).mean()) for name, policy in policies.items()}}

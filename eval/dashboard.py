@@ -28,16 +28,9 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.pages.paper_section import declared
 from eval.paper.panels import book, run_name
+from eval.probes import every_row
 from eval.run_files.metrics_csv import losses
 from eval.runs import read_results, run_folders
-
-PANELS = {  # title -> metric of results.json; a section has those that one of its runs has
-    **{f"H@1, {h} step{'s' * (h > 1)}": f"test/hits@1/h{h}" for h in (1, 5, 10)},
-    **{f"MRR, {h} step{'s' * (h > 1)}": f"test/mrr/h{h}" for h in (1, 5, 10)},
-    "what-if H@1, 1 step": "test/cf_hits@1",
-    **{f"success, {h} step{'s' * (h > 1)}": f"plan/success/h{h}" for h in (1, 5, 10)},
-}
-
 
 def env_of(results: dict) -> str:
     """Its section: a workspace cannot filter, so every metric is logged once more under the name of its env."""
@@ -51,6 +44,22 @@ def tables_of(seeds: set[int]) -> dict[str, list[str]]:
         for name in (run_name(row, panel.env, b, s) for row in panel.rows for b in pages["budgets"] for s in seeds):
             found.setdefault(name, {})[panel.page] = None
     return {name: list(pages) for name, pages in found.items()}
+
+
+def panels_of(results: list[dict]) -> dict[str, tuple[str, tuple]]:
+    """Panels of some runs, of every score that pages compare: title -> (metric of results.json, ends of its axis)."""
+    there = {key for one in results for key in one["metrics"]}
+    horizons = sorted({h for one in results for h in one["protocol"]["distinct"]}, key=lambda h: int(h[1:]))
+    found = {}
+    for row in every_row():
+        if row.kind != "score" or not row.compared(horizons):
+            continue
+        ends = (0, 100) if row.percent else (None, None)
+        if row.key.endswith("/"):
+            found |= {f"{row.name}, {h[1:]} step{'s' * (h != 'h1')}": (row.key + h, ends) for h in horizons}
+        else:
+            found[row.name] = row.key, ends
+    return {title: panel for title, panel in found.items() if panel[0] in there}
 
 
 def curves(folder: Path) -> dict[tuple[str, str], list[float]]:
@@ -87,9 +96,10 @@ def workspace(runs: dict[Path, dict], project: str):
     sections = []
     for env in sorted({env_of(r) for r in runs.values()}):
         own = {folder: r for folder, r in runs.items() if env_of(r) == env}
-        there = {key for r in own.values() for key in r["metrics"]}
-        panels = [parts.BarPlot(title=title, metrics=[parts.SummaryMetric(f"{env}/{key}")], range_x=(0, 100))
-                  for title, key in PANELS.items() if key in there]  # fmt: skip
+        panels = [
+            parts.BarPlot(title=title, metrics=[parts.SummaryMetric(f"{env}/{key}")], range_x=ends)
+            for title, (key, ends) in panels_of(list(own.values())).items()
+        ]
         told = dict.fromkeys(key for folder in own for key in curves(folder))
         panels += [parts.LinePlot(title=f"{key}, stage {stage}", y=[f"{env}/{stage}/{key}"]) for stage, key in told]
         sections.append(spaces.Section(name=env, panels=panels))

@@ -22,17 +22,16 @@ import json
 
 import numpy as np
 import torch
-from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-from envs.collect import collect
 from envs.graphs import ancestors
 from envs.problem import Problem
+from envs.protocols import CausalTables
 from envs.streams import Stream
 from envs.whole_files import write_whole
 from eval.ceilings import SAMPLES
 from eval.rollouts import actions_of, encode_frames, rollout
-from eval.runs import config_hash, folders_of, load_run
+from eval.runs import Run, config_hash, folders_of
 from eval.terminal import Steps, print_table
 
 BOARDS = 256  # whose alternatives are encoded at a time
@@ -128,9 +127,9 @@ def measure(model, world, obs, action, state, nodes: list[int], sigma: float, se
 
 def noisy_run(folder, split, data_dir, episodes: int, nodes: list[int] | None, sigma: float, seed: int) -> dict:
     """Test a run folder and write its noisy.json; split and data_dir None: the run's own; nodes None: 0, 2, 4 and so on."""
-    model, cfg = load_run(folder)
-    world = instantiate(cfg.env.world)
-    if not hasattr(world, "parents"):
+    run = Run.open(folder)
+    model, cfg, world = run.model, run.config, run.world
+    if not isinstance(world, CausalTables):
         raise Problem(f"noisy nodes are asked about colours along a true graph, and env '{cfg.env.name}' has none; "
                       f"use a run on chemistry")  # fmt: skip
     if world.observation != "state":
@@ -140,11 +139,10 @@ def noisy_run(folder, split, data_dir, episodes: int, nodes: list[int] | None, s
     if max(nodes) >= world.num_objects:
         raise Problem(f"{max(nodes)} noisy nodes leave no clean object among the {world.num_objects} of env "
                       f"'{cfg.env.name}'; set nodes= to at most {world.num_objects - 1} each")  # fmt: skip
-    file = collect(OmegaConf.to_container(cfg.env), world, split or cfg.score.split, data_dir or cfg.data_dir)
+    file = run.file(split or cfg.score.split, data_dir)
     obs, action, state = file.episodes(world.shown.column, "action", "state", count=episodes)
     count, rows = action.shape
-    if torch.cuda.is_available():
-        model.cuda()
+    run.use_gpu()
     metrics = measure(model, world, obs, action, state, nodes, sigma, seed)
     results = {
         "run": cfg.name, "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "seed": cfg.seed,
@@ -154,7 +152,7 @@ def noisy_run(folder, split, data_dir, episodes: int, nodes: list[int] | None, s
                      "told_by": "decoder" if model.decoder is not None else "nearest latent"},
         "config_hash": config_hash(cfg),
     }  # fmt: skip
-    write_whole(Path(folder) / "noisy.json", json.dumps(results, indent=2))
+    write_whole(run.folder / "noisy.json", json.dumps(results, indent=2))
     return results
 
 

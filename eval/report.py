@@ -20,35 +20,32 @@ if __name__ == "__main__":
 
 from html import escape
 
-import torch
-from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-from envs.collect import collect
+from envs.protocols import Simulator
 from envs.whole_files import write_whole
 from eval.figures.curves import loss_curves
 from eval.pages.graphs import graph_section
 from eval.pages.html import page, table
 from eval.pages.site import write_site
 from eval.pages.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
-from eval.runs import folders_of, load_run, read_results
+from eval.probes.data import Data
+from eval.runs import Run, folders_of, read_results
 from eval.score_table import caption, table_rows
 
 
-def write_report(folder: str | Path) -> Path:
-    """Write <folder>/report.html for a scored run."""
-    folder = Path(folder)
-    results = read_results(folder)
-    model, cfg = load_run(folder)
-    if torch.cuda.is_available():
-        model.cuda()
+def write_report(folder: str | Path | Run) -> Path:
+    """Write report.html into the folder of a scored run, which may be open already."""
+    run = Run.open(folder)
+    folder, results = run.folder, read_results(run.folder)
+    run.use_gpu()
     parts = [f"<h1>{escape(results['run'])}</h1>", f'<p class="soft">{escape(caption(results))}</p>', _scores(results)]
     metrics = folder / "metrics.csv"
     if metrics.exists():
         parts.append(f"<h2>Loss</h2>{loss_curves(metrics)}")
     parts.append(graph_section(results))
-    parts += _pictures(model, cfg, results)
-    parts.append(f'<p class="soft">{_facts(results)}</p>{_settings(cfg)}')
+    parts += _pictures(run, results)
+    parts.append(f'<p class="soft">{_facts(results)}</p>{_settings(run.config)}')
     return write_whole(folder / "report.html", page(results["run"], "\n".join(parts)))
 
 
@@ -63,15 +60,17 @@ def _scores(results: dict) -> str:
     )
 
 
-def _pictures(model, cfg, results: dict) -> list[str]:
-    """Rollouts and one state under many actions, on the episodes that were scored."""
-    world = instantiate(cfg.env.world)
-    file = collect(OmegaConf.to_container(cfg.env), world, results["protocol"]["split"], cfg.data_dir)
+def _pictures(run: Run, results: dict) -> list[str]:
+    """Rollouts and one state under many actions, on the episodes that were scored; none where the data hold no pixels."""
+    model, world = run.model, run.world
+    file = run.file(results["protocol"]["split"])
+    if "pixels" not in file.columns:
+        return []
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
-    columns = (world.shown.column, "pixels", "action", "state")
-    obs, pixels, action, state = file.episodes(*columns, steps=horizon, count=results["protocol"]["pool"])
-    count = len(obs)
-    cases = rollout_strips(model, world, obs, pixels, action, horizon)
+    data = Data(run, file, [horizon], results["protocol"]["pool"], 0)
+    (pixels,) = file.episodes("pixels", steps=horizon, count=len(data))
+    count = len(data)
+    cases = rollout_strips(model, world, data.obs, pixels, data.action, horizon)
     shown = "the decoded prediction" if decodes_pictures(model, world) else "the true frame nearest to the prediction"
     pool = f"{count} episodes" if count <= BETWEEN_POOL else f"{count} episodes ({BETWEEN_POOL} before the last step)"
     parts = [
@@ -81,8 +80,8 @@ def _pictures(model, cfg, results: dict) -> list[str]:
         f"true one. Wrong cases first, drawn at random.</p>",
         cases.html,
     ]
-    if world.spec.action.choices:
-        what = what_if_strip(model, world, pixels[:, 0], state[:, 0], action)
+    if world.spec.action.choices and isinstance(world, Simulator):
+        what = what_if_strip(model, world, pixels[:, 0], data.state[:, 0], data.action)
         parts.append(
             f"<h2>What if</h2><p>One held-out state and the actions of one of its objects. Top: what each action does. "
             f"Below: the outcome nearest to the prediction among those of all {what.pool} actions; for {what.wrong} of "

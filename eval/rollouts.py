@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
+from envs.protocols import Simulator
 from models.actions import vector
 from models.layers.pixels import as_obs, to_float
 
@@ -49,11 +50,12 @@ def _share(model, latent: torch.Tensor, actions: torch.Tensor):
 def branch(model, latent: torch.Tensor, sequences: np.ndarray, spec) -> torch.Tensor:
     """Open-loop rollouts of sequences that share their beginning, which is computed once; memory branches with them.
 
-    latent (M, K, D), sequences (M, A, T) of recorded actions; the A sequences of one state part at one step.
-    -> last predicted latents (M, A, K, D).
+    latent (M, K, D), sequences (M, C, T, ...) of recorded actions; the C sequences of one state part at one step.
+    -> last predicted latents (M, C, K, D).
     """
-    choices = sequences.shape[1]
-    parting = (sequences != sequences[:, :1]).any(1).argmax(1)
+    count, choices, steps = sequences.shape[:3]
+    differs = (sequences != sequences[:, :1]).reshape(count, choices, steps, -1).any(-1)
+    parting = differs.any(1).argmax(1)
     ends = latent.new_empty(len(latent), choices, *latent.shape[1:])
     for step in np.unique(parting):
         rows = np.flatnonzero(parting == step)
@@ -77,40 +79,43 @@ def true_frames(obs: np.ndarray) -> torch.Tensor:
     return numbers * scale
 
 
-def what_if(world, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator):
+def what_if(world: Simulator, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator, count: int = 25):
     """True outcomes of action sequences that differ in one action.
 
-    state (M, N, F) rows of the state column; action (M, T >= horizon). The action at one random step of the first
-    `horizon` is replaced by every action in turn. Chance, where the world has any, is the same for all actions of a state:
-    the outcomes are counterfactuals of one another, not samples.
-    -> (sequences (M, A, horizon) int, boards: the U distinct outcomes, outcome (M, A) index into them).
+    state (M, ...) rows of the state column; action (M, T >= horizon, ...). The action at one random step of the first
+    `horizon` is replaced by every candidate in turn: every action where the world can count them, else the one done and
+    draws, `count` in all. Chance, where the world has any, is the same for all candidates of a state: the outcomes are
+    counterfactuals of one another, not samples.
+    -> (sequences (M, C, horizon, ...), the U distinct outcomes, outcome (M, C) index into them).
     """
-    count, choices = len(state), world.spec.action.size
+    rows = np.arange(len(state))
+    step = rng.integers(0, horizon, len(state))
+    candidates = world.candidates(action[rows, step], rng, count)
+    choices = candidates.shape[1]
     sequences = np.repeat(action[:, None, :horizon], choices, 1)
-    step = rng.integers(0, horizon, count)
-    sequences[np.arange(count), :, step] = np.arange(choices)
-    boards = world.unpack(np.repeat(state, choices, 0))
+    sequences[rows, :, step] = candidates
+    states = world.unpack(np.repeat(state, choices, 0))
     for t in range(horizon):
-        noise = world.noise(count, rng)
+        noise = world.noise(len(state), rng)
         noise = None if noise is None else np.repeat(noise, choices, 0)
-        boards, _ = world.step(boards, sequences[:, :, t].reshape(-1), noise)
+        states, _ = world.step(states, sequences[:, :, t].reshape(-1, *sequences.shape[3:]), noise)
     # Equal outcomes of one state are one candidate.
-    key = np.concatenate([np.repeat(np.arange(count), choices)[:, None], world.pack(boards).reshape(count * choices, -1)], 1)
+    key = np.concatenate([np.repeat(rows, choices)[:, None], world.pack(states).reshape(len(states), -1)], 1)
     _, first, outcome = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    return sequences, boards.take(first), outcome.reshape(count, choices)
+    return sequences, states.take(first), outcome.reshape(len(state), choices)
 
 
 def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarray, ids: np.ndarray) -> np.ndarray:
     """Rank of the true outcome of every action among the distinct outcomes of all actions of its state, ties against us.
 
-    query (M, A, ...) predictions; outcomes (U, ...) codes, outcome (M, A) index into them, ids (U,) equal for those that
-    look the same: two boards that look the same are one outcome.  -> (M, A), 0 = best.
+    query (M, C, ...) predictions; outcomes (U, ...) codes, outcome (M, C) index into them, ids (U,) equal for those that
+    look the same: two states that look the same are one outcome.  -> (M, C), 0 = best.
     """
     if not (query.isfinite().all() and outcomes.isfinite().all()):
         raise ValueError("predictions or outcomes hold NaN or infinity; a model that diverged cannot be ranked")
     query = query.flatten(2).double()
-    candidates = outcomes.flatten(1).double()[torch.from_numpy(outcome)]  # (M, A, D)
-    name = ids[outcome]  # (M, A)
+    candidates = outcomes.flatten(1).double()[torch.from_numpy(outcome)]  # (M, C, D)
+    name = ids[outcome]  # (M, C)
     same = name[:, :, None] == name[:, None, :]
     first = ~np.tril(same, -1).any(-1)
     other = torch.from_numpy(first[:, None, :] & ~same)
@@ -121,7 +126,7 @@ def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarr
 
 
 class WhatIfRanks(NamedTuple):
-    """Ranks (M, A), 0 = best: of the model, and of the floor that answers "nothing happens" in the model's own latents."""
+    """Ranks (M, C), 0 = best: of the model, and of the floor that answers "nothing happens" in the model's own latents."""
 
     model: np.ndarray
     copy: np.ndarray
@@ -129,9 +134,9 @@ class WhatIfRanks(NamedTuple):
 
 def what_if_ranks(model, world, obs, state, action, horizon: int, rng) -> WhatIfRanks:
     """`rank_outcomes` of a model's predictions.  obs (M, ...): what the model is shown of `state`."""
-    sequences, boards, outcome = what_if(world, state, action, horizon, rng)
-    outcomes = world.observe(boards)
-    ids = frame_ids(outcomes)
+    sequences, states, outcome = what_if(world, state, action, horizon, rng)
+    outcomes = world.observe(states)
+    ids = frame_ids(outcomes, world.shown.resolution)
     start, codes = encode_frames(model, obs), encode_frames(model, outcomes)
     nothing = start[:, None].expand(-1, outcome.shape[1], -1, -1)
     predicted = branch(model, start, sequences, world.spec)

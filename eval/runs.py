@@ -5,14 +5,22 @@ import inspect
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
+import hydra
+import torch
+from hydra.core.global_hydra import GlobalHydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
+from envs.collect import collect
+from envs.episodes import EpisodeFile
 from envs.problem import Problem
+from envs.protocols import Source
+from envs.spec import EnvSpec
 from eval.checkpoints import load_weights
 from eval.run_files.before import as_of_today
 from eval.run_files.results import fault
@@ -29,11 +37,72 @@ _NOT_SCIENCE = (  # `spec` follows from env.world, name_part is a table of befor
 )  # fmt: skip
 
 
-class Run(NamedTuple):
-    """What `load_run` gives back."""
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
-    model: WorldModel
-    config: DictConfig
+
+class Run:
+    """A trained model with all that belongs to it, opened once and handed on: from training to scores, goals and report.
+
+    model: in eval mode.  config: complete.  folder: where it lies.  world and files are made when they are asked for, unless
+    they are handed in: files by their split, as they lie in the run's own data_dir.
+    Unpacks as `model, config = run`.
+    """
+
+    def __init__(
+        self, model: WorldModel, config: DictConfig | None = None, folder: Path | None = None, world: Source | None = None,
+        files: Mapping[str, EpisodeFile] | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self.config, self.folder = model, config, folder
+        self._files = {(split, None): file for split, file in (files or {}).items()}
+        if world is not None:
+            self.world = world
+
+    @classmethod
+    def open(cls, folder: "str | Path | Run", world: Source | None = None, files: Mapping[str, EpisodeFile] | None = None) -> "Run":
+        """The run of a folder, with its best weights; one that is open already as it is."""
+        if isinstance(folder, Run):
+            return folder
+        config = load_config(folder)
+        model = instantiate(config.model.module)
+        load_weights(model, Path(folder) / "checkpoints" / "model.ckpt")
+        return cls(model.eval(), config, Path(folder), world, files)
+
+    def __iter__(self) -> Iterator:
+        return iter((self.model, self.config))
+
+    @cached_property
+    def world(self) -> Source:
+        return instantiate(self.config.env.world)
+
+    @property
+    def spec(self) -> EnvSpec:
+        return self.world.spec
+
+    def file(self, split: str, data_dir: str | Path | None = None) -> EpisodeFile:
+        """The episodes of a split, collected where they are missing; data_dir none: the run's own.
+
+        Splits that came later than the run are those of configs/env.
+        """
+        if (split, data_dir) not in self._files:
+            env = OmegaConf.to_container(self.config.env)
+            if split not in env["splits"]:
+                env["splits"] = {**_splits_of_today(env["name"]), **env["splits"]}
+            self._files[split, data_dir] = collect(env, self.world, split, data_dir or self.config.data_dir)
+        return self._files[split, data_dir]
+
+    def use_gpu(self) -> None:
+        """Moves the model to a GPU where there is one."""
+        if torch.cuda.is_available():
+            self.model.cuda()
+
+
+def _splits_of_today(env: str) -> dict:
+    """Those of configs/env: a run may be scored on boards that nobody had thought of when it was trained."""
+    if not (CONFIGS / "env" / f"{env}.yaml").exists():
+        return {}
+    started = GlobalHydra.instance().is_initialized()  # by the command that asks; a library call finds it not
+    with nullcontext() if started else hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        return OmegaConf.to_container(hydra.compose("fit", [f"env={env}"]).env.splits)
 
 
 def _spell_out(node):
@@ -193,11 +262,8 @@ def _check_world(folder: str | Path, config: DictConfig) -> None:
 
 
 def load_run(folder: str | Path) -> Run:
-    """Model (eval mode, best weights) and config from a run folder alone.
+    """A run from its folder alone: model (eval mode, best weights) and config.
 
     >>> model, config = load_run("runs/modular-infonce-physics5-quick-s0")  # doctest: +SKIP
     """
-    config = load_config(folder)
-    model = instantiate(config.model.module)
-    load_weights(model, Path(folder) / "checkpoints" / "model.ckpt")
-    return Run(model.eval(), config)
+    return Run.open(folder)

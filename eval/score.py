@@ -3,8 +3,10 @@
     python eval/score.py run=runs/modular-infonce-physics5-quick-s0
     python eval/score.py run=runs/<name> split=[test-v3,fewer-1]
     python eval/score.py run=runs/<name> horizons=[1,10] episodes=2000
+    python eval/score.py run=runs/<name> probes=[ranking_pool,counterfactual]
 
-Writes results.json into the run folder; another split, pool or horizon than the run's own: results-<what differs>.json.
+Writes results.json into the run folder; another split, pool, horizon or probes than the run's own: results-<what differs>.json.
+Every file of eval/probes/ that holds a probe is asked, where the world of the run can answer it.
 """
 
 import sys
@@ -22,33 +24,19 @@ import math
 import platform
 import subprocess
 import time
-from contextlib import nullcontext
 
-import hydra
-import numpy as np
-import torch
 from filelock import FileLock
-from hydra.core.global_hydra import GlobalHydra
-from hydra.utils import instantiate
 from omegaconf import ListConfig, OmegaConf
 
-from envs.collect import collect
-from envs.frames import frame_ids
-from envs.problem import Problem
-from envs.streams import Stream
+from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
-from eval.ceilings import ceilings, has_ceiling
-from eval.probes.same_board import painted, same_board_scores
-from eval.probes.sensitivity import one_object_gaps
-from eval.probes.structure import measure_structure
-from eval.ranking import hits_at_k, mrr, ranks
-from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, true_frames, what_if_ranks
+from eval.probes import every_probe
+from eval.probes.data import Data
+from eval.probes.probe import Probe
 from eval.run_files.results import holds_plan, numbers
-from eval.runs import config_hash, folders_of, load_run
+from eval.runs import Run, config_hash, folders_of
 from eval.score_table import print_scores
 from eval.terminal import Steps
-
-CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 
 def versions(*others: str) -> dict:
@@ -76,6 +64,8 @@ def _file_name(asked: dict, own) -> str:
         parts.append(f"n{asked['episodes']}")
     if asked["counterfactuals"] != own.counterfactuals:
         parts.append(f"cf{asked['counterfactuals']}")
+    if asked["probes"] is not None and asked["probes"] != own.get("probes"):
+        parts.append("-".join(asked["probes"]))
     return "-".join(parts) + ".json"
 
 
@@ -93,160 +83,72 @@ def _before(path: Path) -> dict:
     return kept
 
 
-def _events_until(world, state, action, horizon: int) -> dict[str, np.ndarray]:
-    """Which episodes saw an event in their first `horizon` steps.  state (E, T+1, N, 7), action (E, T+1)."""
-    seen: dict[str, np.ndarray] = {}
-    for t in range(horizon):
-        for name, now in world.events(world.unpack(state[:, t]), action[:, t]).items():
-            seen[name] = seen.get(name, False) | now
-    return seen
+def probes_of(run: Run, names: list[str] | None) -> list[Probe]:
+    """The probes of these names, in the order of the tables, none named: all that the run can be asked.
 
-
-def _rank_all(metrics, name, predicted, target, groups, horizon, subsets) -> None:
-    """H@1 and MRR of one predictor, over all episodes and over those with an event."""
-    result = ranks(predicted, target, groups=groups)
-    metrics[f"{name}hits@1/h{horizon}"], metrics[f"{name}mrr/h{horizon}"] = hits_at_k(result), mrr(result)
-    for event, rows in subsets.items():
-        metrics[f"{name}hits@1/{event}/h{horizon}"] = hits_at_k(result[rows])
-        metrics[f"{name}mrr/{event}/h{horizon}"] = mrr(result[rows])
-
-
-def weakest_slot(latent: torch.Tensor) -> float:
-    """Spread of the slot that varies least, in percent of the one that varies most; near 0 a slot has lost its object.
-
-    latent (N, K, D); spread: root of the summed variances over the N frames.
+    Raises Problem on a name that is none, or on a probe that the run cannot be asked.
     """
-    spread = latent.var(0).sum(-1).sqrt()
-    return float(100 * spread.min() / spread.max().clamp(min=1e-12))
+    every = {one.name: one for one in every_probe()}
+    for name in names or ():
+        if name not in every:
+            raise Problem(f"there is no probe '{name}': {nearest(str(name), every)}")
+        if why := every[name].why_not(run):
+            raise Problem(f"probe '{name}' {why}; leave it out of probes=")
+    return [one for one in every.values() if (not one.why_not(run) if names is None else one.name in names)]
 
 
-def measure(model, world, file, horizons, episodes: int, counterfactuals: int, progress: Steps) -> tuple[dict, dict]:
-    """-> (metrics, protocol). All numbers in percent but reconstruction (nats per frame) and spread."""
-    longest = int(file.ep_len.max()) - 1
-    if max(horizons) > longest:
-        raise Problem(f"horizon {max(horizons)} is longer than the episodes of {file.path} ({longest} actions); "
-                      f"shorten horizons=")  # fmt: skip
-    columns = (world.shown.column, "action", "state")
-    obs, action, state = file.episodes(*columns, steps=max(horizons), count=episodes)
-    count = len(obs)
-    actions = actions_of(action, world.spec)
-    start = encode_frames(model, obs[:, 0])
+def measure(run: Run, data: Data, probes: list[Probe], progress: Steps) -> dict[str, float]:
+    """Metrics of all probes. Most are percent."""
     metrics: dict[str, float] = {}
-    protocol = {
-        "pool": count, "rule": "grouped", "direction": "prediction queries true outcomes", "ties": "count against us",
-        "split": file.header["split"], "observation": world.observation, "episodes": count,
-        "distinct": {}, "events": {}, "counterfactual_states": 0,
-    }  # fmt: skip
-    for h in horizons:
-        groups = frame_ids(obs[:, h])
-        target = encode_frames(model, obs[:, h])
-        predicted = rollout(model, start, actions[:, :h])
-        if not predicted.isfinite().all():
-            raise Problem(f"predictions at horizon {h} hold NaN or infinity; the model diverged, train it again")
-        subsets = _events_until(world, state, action, h)
-        protocol["distinct"][f"h{h}"] = len(np.unique(groups))
-        protocol["events"][f"h{h}"] = {name: int(rows.sum()) for name, rows in subsets.items()}
-        _rank_all(metrics, "test/", predicted, target, groups, h, subsets)
-        reference = ranks(predicted, target, rule="reference")
-        metrics[f"test/reference/hits@1/h{h}"], metrics[f"test/reference/mrr/h{h}"] = hits_at_k(reference), mrr(reference)
-        _rank_all(metrics, "floor/copy/", start, target, groups, h, subsets)
-        constant = target.mean(0, keepdim=True).expand_as(target)
-        _rank_all(metrics, "floor/constant/", constant, target, groups, h, {})
-        if hasattr(world, "paint"):
-            paint = encode_frames(model, world.observe(painted(world, state, action, h)))
-            _rank_all(metrics, "floor/paint/", paint, target, groups, h, subsets)
-        if model.decoder is not None:
-            metrics[f"test/reconstruction/h{h}"] = _reconstruction(model, predicted, obs[:, h])
-        progress.step(f"ranking after {h} step{'s' if h > 1 else ''}")
-    metrics["test/latent_spread"] = float(start.flatten(1).std(0).mean())  # near 0: the encoder collapsed
-    if start.shape[1] > 1:
-        metrics["test/weakest_slot"] = weakest_slot(start)
-    metrics["test/smallest_gap"] = float(one_object_gaps(model, world).min())
-    if counterfactuals:
-        chosen = Stream.ASKED.rng().permutation(count)[:counterfactuals]  # the same states for every run
-        protocol["counterfactual_states"], protocol["counterfactual_actions"] = len(chosen), world.spec.action.size
-        for h in horizons:
-            rng = Stream.WHAT_IF.rng(h)
-            ranked = what_if_ranks(model, world, obs[chosen, 0], state[chosen, 0], action[chosen], h, rng)
-            for name, result in zip(("test", "floor/copy"), ranked):
-                result = result.ravel()
-                metrics[f"{name}/cf_hits@1/h{h}"], metrics[f"{name}/cf_mrr/h{h}"] = hits_at_k(result), mrr(result)
-            if has_ceiling(world):
-                metrics |= same_board_scores(model, world, obs[chosen, 0], state[chosen], action[chosen], h)
-            progress.step(f"counterfactuals of {h} step{'s' if h > 1 else ''}")
-        if 1 in horizons:
-            metrics["test/cf_hits@1"], metrics["test/cf_mrr"] = metrics["test/cf_hits@1/h1"], metrics["test/cf_mrr/h1"]
-    return metrics, protocol
+    data.say = progress.part
+    for one in probes:
+        metrics |= one(run, data)
+        progress.step(one.name.replace("_", " "))
+    return metrics
 
 
-def _reconstruction(model, latent, obs) -> float:
-    """How far decoded predictions are from the truth, in nats of the decoder's likelihood, mean over episodes."""
-    total = 0.0
-    for rows in torch.arange(len(obs)).split(512):
-        total += model.decoder.likelihood.distance(decode_frames(model, latent[rows]), true_frames(obs[rows])).item()
-    return total / len(obs)
-
-
-def _splits_of_today(env: str) -> dict:
-    """Those of configs/env: a run may be scored on boards that nobody had thought of when it was trained."""
-    if not (CONFIGS / "env" / f"{env}.yaml").exists():
-        return {}
-    started = GlobalHydra.instance().is_initialized()  # by the command that asks; a library call finds it not
-    with nullcontext() if started else hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        return OmegaConf.to_container(hydra.compose("fit", [f"env={env}"]).env.splits)
-
-
-def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, counterfactuals=None, timing=None) -> dict:
-    """Score a run folder and write its results; None takes what the run's config says."""
-    folder = Path(folder)
-    model, cfg = load_run(folder)
-    own = cfg.score
+def score_run(
+    folder, split=None, data_dir=None, horizons=None, episodes=None, counterfactuals=None, timing=None, probes=None
+) -> dict:
+    """Score a run, open or by its folder, and write its results; None takes what the run's config says."""
+    run = Run.open(folder)
+    cfg, own = run.config, run.config.score
     asked = {
         "split": own.split if split is None else split,
         "horizons": list(own.horizons if horizons is None else horizons),
         "episodes": own.episodes if episodes is None else episodes,
         "counterfactuals": own.counterfactuals if counterfactuals is None else counterfactuals,
+        "probes": own.get("probes") if probes is None else probes,  # runs of before do not say
     }
-    split = asked["split"]
-    world = instantiate(cfg.env.world)
-    env = OmegaConf.to_container(cfg.env)
-    if split not in env["splits"]:
-        env["splits"] = {**_splits_of_today(cfg.env.name), **env["splits"]}
-    file = collect(env, world, split, data_dir or cfg.data_dir)
+    asked["probes"] = None if asked["probes"] is None else list(asked["probes"])
+    wanted = probes_of(run, asked["probes"])
+    if asked["probes"] is None and not own.get("structure", True):  # nor do those of long before
+        wanted = [one for one in wanted if one.name != "structure"]
+    file = run.file(asked["split"], data_dir)
     start = time.monotonic()
-    if torch.cuda.is_available():
-        model.cuda()
-    structure, has_graph = {}, hasattr(world, "parents") and own.get("structure", True)  # runs of old do not say
-    parts = len(asked["horizons"]) * (2 if asked["counterfactuals"] else 1) + has_ceiling(world) + has_graph
-    with Steps(f"scoring {split}", parts) as progress:
-        metrics, protocol = measure(
-            model, world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"], progress
-        )
-        if has_ceiling(world):
-            metrics |= ceilings(world, file, asked["horizons"], asked["episodes"], asked["counterfactuals"])
-            progress.step("ceilings")
-        if has_graph:
-            found, structure = measure_structure(model, world, file)
-            metrics |= found
-            progress.step("structure")
-    path = folder / _file_name(asked, own)
+    run.use_gpu()
+    with Steps(f"scoring {asked['split']}", len(wanted)) as progress:
+        data = Data(run, file, asked["horizons"], asked["episodes"], asked["counterfactuals"])
+        metrics = measure(run, data, wanted, progress)
+    path = run.folder / _file_name(asked, own)
     if timing is None:
         timing = _before(path).get("timing", {})
-    count = {name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()}
+    count = {name: sum(p.numel() for p in part.parameters()) for name, part in run.model.named_children()}
     results = {
         "run": cfg.name,
         "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "trainer": cfg.trainer.name, "seed": cfg.seed,
         "metrics": {name: round(value, 4) for name, value in metrics.items() if math.isfinite(value)},
-        "protocol": {**protocol, "seeds": [cfg.seed], "budget": cfg.trainer.budget,
-                     "epochs": [stage.epochs for stage in cfg.loss.stages]},
-        "structure": structure,
+        "protocol": {**data.protocol, "seeds": [cfg.seed], "budget": cfg.trainer.budget,
+                     "epochs": [stage.epochs for stage in cfg.loss.stages], "probes": [one.name for one in wanted]},
+        "structure": {},
+        **data.arrays,
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
         "parameters": count,
         "config_hash": config_hash(cfg),
         "setting_hash": config_hash(cfg, seed=False),
         "versions": versions(),
     }  # fmt: skip
-    with FileLock(folder / ".results.lock"):  # eval/plan.py adds to the same file
+    with FileLock(run.folder / ".results.lock"):  # eval/plan.py adds to the same file
         before = _before(path)
         if "plan" in before:
             results["plan"] = before["plan"]
@@ -257,9 +159,10 @@ def score_run(folder, split=None, data_dir=None, horizons=None, episodes=None, c
 
 def run(cfg) -> None:
     """The command."""
-    asked = {key: cfg[key] for key in ("data_dir", "horizons", "episodes", "counterfactuals")}
+    asked = {key: cfg[key] for key in ("data_dir", "horizons", "episodes", "counterfactuals", "probes")}
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
     for folder in folders_of(cfg.run):
+        run = Run.open(folder)
         for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
-            print_scores(score_run(folder, split, **asked))
+            print_scores(score_run(run, split, **asked))

@@ -7,7 +7,7 @@ from pathlib import Path
 from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from eval.probes.sensitivity import SMALL, one_object_gaps
+from eval.probes.sensitivity import NEEDS, SMALL, gaps, pairs
 from eval.run_files.metrics_csv import COLUMNS, whole_rows
 from models.processes import rank
 from train.metrics_csv import add_rows
@@ -77,16 +77,20 @@ class Gaps(Callback):
     """Logs val/smallest_gap every epoch and says once when it is too small, as eval/probes/sensitivity.py explains."""
 
     def __init__(self, world) -> None:
-        self.world, self.warned = world, False
+        self.pairs = pairs(world) if all(isinstance(world, one) for one in NEEDS) else None
+        self.warned = False
 
     def on_validation_epoch_end(self, trainer, model) -> None:
-        gaps = one_object_gaps(model, self.world)
-        model.log("val/smallest_gap", float(gaps.min()), sync_dist=True)
-        if gaps.min() < SMALL and not self.warned and trainer.current_epoch > 0 and rank() == 0:
+        if self.pairs is None:  # nothing can be set in a world that only records
+            return
+        found = gaps(model, self.pairs)
+        least = min(found, key=found.get)
+        model.log("val/smallest_gap", found[least], sync_dist=True)
+        if found[least] < SMALL and not self.warned and trainer.current_epoch > 0 and rank() == 0:
             self.warned = True
             print(
-                f"warning: boards that differ only in object {gaps.argmin()} lie at {gaps.min():.4f} of the distance of two "
-                f"random boards; the latents hardly tell it", file=sys.stderr, flush=True,
+                f"warning: states that differ only in {least} lie at {found[least]:.4f} of the distance of two random "
+                f"states; the latents hardly tell it", file=sys.stderr, flush=True,
             )  # fmt: skip
 
 

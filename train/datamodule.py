@@ -70,7 +70,7 @@ class Windows:
         shown, rows, self.spec, self.streamed = spec.shown(observation), int(file.ep_len.sum()), spec, stream
         action = file.read("action")["action"] if spec.action.size else np.empty((rows, 0), np.float32)  # none: a video
         obs = Streamed(file, shown.column) if stream else file.read(shown.column)[shown.column]
-        parts = [(part.shape[1:], frame_ids(part)) for part in (obs.blocks() if stream else [obs])]
+        parts = [(part.shape[1:], frame_ids(part, shown.resolution)) for part in (obs.blocks() if stream else [obs])]
         if parts[0][0] != shown.shape:
             raise Problem(f"rows of column '{shown.column}' of {file.path} have shape {parts[0][0]}, the spec of the run says "
                           f"{shown.shape}; collect it again under the run's env, or choose another data_dir=")  # fmt: skip

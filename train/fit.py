@@ -143,16 +143,17 @@ def run(cfg) -> dict:
     timing = {"data_s": time.monotonic() - start}
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
         data = EpisodeData.of(cfg, files["train"], files["valid"], world)
-        return _train_and_score(cfg, folder, node, model, world, data, timing, goals)
+        return _train_and_score(cfg, folder, node, model, world, files, data, timing, goals)
 
 
 def _train_and_score(
-    cfg, folder: Path, node: int, model, world, data, timing: dict[str, float], goals: bool | None
+    cfg, folder: Path, node: int, model, world, files: dict, data, timing: dict[str, float], goals: bool | None
 ) -> dict:
     """What happens under the lock of the run folder; a machine that is not the first trains alone."""
     from eval.plan import plan_run, usual_protocol
     from eval.planning.tasks import has_goals
     from eval.report import write_report
+    from eval.runs import Run
     from eval.score import score_run
     from eval.score_table import print_scores
     from train.callbacks import seconds_of
@@ -171,7 +172,8 @@ def _train_and_score(
         epochs = sum(stage.epochs for stage in cfg.loss.stages)
         timing |= {"fit_s": seconds, "samples_per_s": epochs * int((data.files[0].ep_len - 1).sum()) / seconds}
 
-    results, refused = score_run(folder, timing=timing), None
+    run = Run.open(folder, world, files)  # the weights on the disk: what is scored is what is kept
+    results, refused = score_run(run, timing=timing), None
     if goals_asked(goals, cfg) and has_goals(world):
         try:
             results = plan_run(folder, **usual_protocol())
@@ -180,7 +182,7 @@ def _train_and_score(
     if logger is not None:
         logger.experiment.summary.update(results["metrics"])
         logger.experiment.finish()
-    report = write_report(folder)
+    report = write_report(run)
     print_scores(results)
     print(f"\n{folder / 'results.json'}\n{report}")
     if refused is not None:

@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 from eval.pages.html import table
 from eval.paper.panels import HORIZONS, book, read
+from eval.probes import every_row
+from eval.probes.probe import Row
 
 MEANING = """<p><b>H@1</b> is how often, in percent, the outcome nearest to the model's prediction is the true one, out of a
 pool of held-out outcomes; after 5 or 10 steps the model is fed its own predictions. <b>What-if H@1</b> asks the same of
@@ -40,11 +42,6 @@ def setting(results: dict) -> tuple[str, str, int]:
     return shown_env(results), budget(results), results["protocol"]["pool"]
 
 
-def last_horizon(results: dict) -> str:
-    """h10 of h1, h5, h10."""
-    return list(results["protocol"]["distinct"])[-1]
-
-
 def overview_section(scored: dict[Path, dict]) -> str:
     """The meaning, how many runs of which budgets, and the best run of every setting."""
     budgets = ", ".join(sorted({str(r["protocol"]["budget"]) for r in scored.values()}))
@@ -57,41 +54,46 @@ def _best(scored: dict[Path, dict]) -> str:
     groups: dict[tuple, list[dict]] = {}
     for results in scored.values():
         groups.setdefault(setting(results), []).append(results)
+    there = [key for results in scored.values() for key in results["metrics"]]
+    shown = [row for row in every_row() if row.kind == "score" and _best_column(row) and any(k.startswith(row.key) for k in there)]
     rows = []
     for (env, budget, pool), runs in sorted(groups.items()):
-        h = last_horizon(runs[0])
-        keys = (f"test/hits@1/{h}", "test/cf_hits@1/h1", f"plan/success/{h}")
-        rows.append([escape(env), escape(budget), f"{pool:,}", str(len(runs)), *(_winner(runs, key) for key in keys)])
-    header = ["env", "budget", "pool", "runs", "H@1, last step", "what-if H@1, 1 step", "success, last step"]
+        horizons = list(runs[0]["protocol"]["distinct"])
+        cells = [_winner(runs, row, list(row.compared(horizons).values())[-1]) for row in shown]
+        rows.append([escape(env), escape(budget), f"{pool:,}", str(len(runs)), *cells])
+    header = ["env", "budget", "pool", "runs", *(escape(_best_column(row)) for row in shown)]
     return table(header, rows, text_columns=2) + (
-        '<p class="soft">The single best run of each, in percent, with its ceiling (exact Bayes) where chance decides and the world '
-        "is small; each env may hold several drawn worlds with ceilings of their own. The best of many is lucky: means over "
-        "seeds stand below.</p>"
+        '<p class="soft">The single best run of each, in percent where nothing else is said, with its ceiling (exact Bayes) where '
+        "chance decides and the world is small; each env may hold several drawn worlds with ceilings of their own. The best of "
+        "many is lucky: means over seeds stand below.</p>"
     )
 
 
-def _winner(runs: list[dict], key: str) -> str:
+def _best_column(row: Row) -> str | None:
+    """What the table of best runs shows of a score, none where pages that compare runs leave it out: H@1, last step."""
+    ends = list(row.compared(["first", "last"]))
+    return ends[-1].replace(" first", ", first step").replace(" last", ", last step") if ends else None
+
+
+def _winner(runs: list[dict], row: Row, key: str) -> str:
     having = [r for r in runs if key in r["metrics"]]
     if not having:
         return "-"
-    best = max(having, key=lambda r: r["metrics"][key])
-    ceiling = best["metrics"].get(key.replace("test/", "bayes/")) if key.startswith("test/") else None
-    of = f" of {ceiling:.1f}" if ceiling is not None else ""
-    painted = best["metrics"].get(key.replace("success", "floor/painter")) if key.startswith("plan/") else None
-    of += f", painting by number {painted:.1f}" if painted is not None else ""
+    best = (max if row.higher_is_better else min)(having, key=lambda r: r["metrics"][key])
+    beside = ""
+    for bound in every_row():
+        value = best["metrics"].get(bound.key + key.removeprefix(row.key)) if bound.of == row.key else None
+        if value is not None and (bound.kind == "ceiling" or bound.short):
+            beside += f" of {value:.1f}" if bound.kind == "ceiling" else f", {bound.short} {value:.1f}"
     who = f"{best['model']} + {best['loss']}".replace("_", " ")
-    return f"{best['metrics'][key]:.1f}{of} <small>{escape(who)}</small>"
+    return f"{row.scale * best['metrics'][key]:.1f}{escape(beside)} <small>{escape(who)}</small>"
 
 
 def _numbers(results: dict) -> dict[str, float]:
-    """The columns of the runs: H@1 and MRR at the nearest and longest horizon, counterfactual H@1, success, the copy floor."""
+    """The columns of the runs: what the rows of the probes name, at the nearest and the longest horizon."""
     m, horizons = results["metrics"], list(results["protocol"]["distinct"])
-    names = {}
-    for h in dict.fromkeys((horizons[0], horizons[-1])):
-        names |= {f"H@1 {h}": f"test/hits@1/{h}", f"MRR {h}": f"test/mrr/{h}"}
-    names |= {"what-if H@1": "test/cf_hits@1", f"success {horizons[-1]}": f"plan/success/{horizons[-1]}",
-              f"copy floor {horizons[0]}": f"floor/copy/hits@1/{horizons[0]}"}  # fmt: skip
-    return {label: m[key] for label, key in names.items() if key in m}
+    keys = {label: (key, row.scale) for row in every_row() for label, key in row.compared(horizons).items()}
+    return {label: scale * m[key] for label, (key, scale) in keys.items() if key in m}
 
 
 def in_order(scored: dict[Path, dict]) -> dict[Path, dict]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from envs.protocols import CausalTables
 from envs.scm import reached
 from eval.probes.same_board import Alternatives, alternatives
 from eval.ranking import hits_at_k, mrr
@@ -20,13 +21,10 @@ TIE = 1e-9  # share of a belief by which another must be smaller
 
 def enumerable(world) -> bool:
     """Whether the belief can be held whole: few states, effects within the step, all descendants redrawn."""
-    model = getattr(world, "model", None)
-    return (
-        model is not None
-        and model.delays is None
-        and model.redraw == "descendants"
-        and model.num_colors ** len(model) <= MOST_STATES
-    )
+    if not isinstance(world, CausalTables):
+        return False
+    model = world.model
+    return model.delays is None and model.redraw == "descendants" and model.num_colors ** len(model) <= MOST_STATES
 
 
 def number(model, colors: np.ndarray) -> np.ndarray:

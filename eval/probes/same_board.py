@@ -10,11 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from envs.protocols import CausalTables, Painting, Simulator
 from envs.streams import Stream
+from eval.probes.probe import Row, bounds, probe
 from eval.rollouts import actions_of, encode_frames, rollout
 
 STATES = 500  # episodes asked about
 OTHERS = 64  # candidates of each kind, before equal ones are merged
+BOARD, ACCURACY = "test/board_hits@1/", "test/accuracy/"
 
 
 class Alternatives(NamedTuple):
@@ -97,4 +100,26 @@ def same_board_scores(model, world, obs, state, action, horizon: int) -> dict[st
     for name, guess in (("test", predicted), ("floor/paint", paint)):
         score = score_alternatives(guess, codes, pool)
         metrics[f"{name}/board_hits@1/h{horizon}"], metrics[f"{name}/accuracy/h{horizon}"] = score.hits, score.accuracy
+    return metrics
+
+
+def has_chance(world) -> bool:
+    """Whether chance has a part in the world; elsewhere everything can be known."""
+    return isinstance(world, Simulator) and world.noise(1, Stream.CHANCE.rng()) is not None
+
+
+def no_chance(run) -> str | None:
+    """Why a run is not asked what else might have happened."""
+    return None if has_chance(run.world) else f"asks about chance, and {type(run.world).__name__} leaves nothing to it"
+
+
+@probe(needs=(Simulator, CausalTables, Painting), unless=no_chance, rows=(
+    Row(BOARD, "H@1 on the same board", horizons=()), *bounds(BOARD, ("floor/paint/board_hits@1/", "paint", "floor")),
+    Row(ACCURACY, "objects in the right colour", horizons=()), *bounds(ACCURACY, ("floor/paint/accuracy/", "paint", "floor")),
+))  # fmt: skip
+def same_board(run, data) -> dict[str, float]:
+    """`same_board_scores` of the chosen episodes, percent."""
+    metrics, chosen = {}, data.chosen
+    for h in data.horizons if len(chosen) else ():
+        metrics |= same_board_scores(run.model, run.world, data.obs[chosen, 0], data.state[chosen], data.action[chosen], h)
     return metrics

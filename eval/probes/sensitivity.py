@@ -1,29 +1,54 @@
-"""How far apart two boards lie in latent space that differ in one object alone: a health check of any encoder.
+"""Sensitivity: how far apart two states lie in latent space that differ in one variable alone, a health check of any encoder.
 
 A loss that wants predictable latents shrinks what it cannot predict. H@1 shows that late; the smallest gap shows it while
 training (recipes: the published hinge loss on chemistry leaves .0004 of a random pair's distance between two colours).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 
+from envs.protocols import Interventions, Simulator
 from envs.streams import Stream
+from eval.probes.probe import Row, probe
 from eval.rollouts import encode_frames
 
-BOARDS = 256
-SMALL = 0.02  # below this share of a random pair, two boards are all but the same to the model
+NEEDS = (Simulator, Interventions)
+STATES = 256
+SMALL = 0.02  # below this share of a random pair, two states are all but the same to the model
 
 
-def one_object_gaps(model, world, boards: int = BOARDS) -> np.ndarray:
-    """For each object, the mean squared latent distance of boards that differ in it alone (another colour, another cell),
-    as a share of that of two random boards.  (N,), the same boards for every model."""
+class Pairs(NamedTuple):
+    """What is shown of B states, (B, ...), and of the same states with another value of one variable, by its name."""
+
+    base: np.ndarray
+    altered: dict[str, np.ndarray]
+
+
+def pairs(world, states: int = STATES) -> Pairs:
+    """The same ones for every model."""
     rng = Stream.GAPS.rng()
-    some = world.reset(boards, rng, "train")
-    base = encode_frames(model, world.observe(some)).flatten(1).double()
-    order = torch.from_numpy(np.roll(np.arange(boards), 1))
-    random_pair = (base - base[order]).pow(2).sum(1).mean()
-    gaps = []
-    for variable in world.variables(some):
-        other = encode_frames(model, world.observe(world.intervene(some, variable, rng))).flatten(1).double()
-        gaps.append(float((other - base).pow(2).sum(1).mean() / random_pair.clamp(min=1e-12)))
-    return np.array(gaps)
+    some = world.reset(states, rng, "train")
+    return Pairs(world.observe(some), {v: world.observe(world.intervene(some, v, rng)) for v in world.variables(some)})
+
+
+def gaps(model, asked: Pairs) -> dict[str, float]:
+    """For each variable, the mean squared latent distance of states that differ in it alone, as a share of that of two
+    random states."""
+    base = encode_frames(model, asked.base).flatten(1).double()
+    order = torch.from_numpy(np.roll(np.arange(len(base)), 1))
+    random_pair = (base - base[order]).pow(2).sum(1).mean().clamp(min=1e-12)
+    others = {name: encode_frames(model, obs).flatten(1).double() for name, obs in asked.altered.items()}
+    return {name: float((other - base).pow(2).sum(1).mean() / random_pair) for name, other in others.items()}
+
+
+@probe(
+    needs=NEEDS,
+    rows=(Row("test/smallest_gap", "smallest gap of one object, % of a random pair", "health", percent=False, scale=100),),
+)
+def sensitivity(run, data) -> dict[str, float]:
+    """The smallest gap, as a share; that of every variable goes into `sensitivity` of the results."""
+    found = gaps(run.model, pairs(run.world))
+    data.arrays["sensitivity"] = {name: round(gap, 4) for name, gap in found.items()}
+    return {"test/smallest_gap": min(found.values())}

@@ -15,9 +15,11 @@ import torch
 from scipy.optimize import linear_sum_assignment
 
 from envs.graphs import ancestors as closure
+from envs.protocols import CausalTables, Simulator
 from envs.streams import Stream
 from eval.probes.cuts import FAINT, LEARNED, MOVES, NEEDED, SEEN, VACUOUS
 from eval.probes.direct_edges import changes, leave_one_out, strengths
+from eval.probes.probe import probe
 from eval.rollouts import decode_frames, encode_frames, rollout
 
 STATES = 256  # boards on which every action is tried
@@ -163,6 +165,13 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
         edges = model.transition.edges().detach().cpu().numpy()[np.ix_(found.slots, found.slots)]
         add("edges", edges, true, LEARNED, vacuous)
     return metrics, about
+
+
+@probe(needs=(Simulator, CausalTables))
+def structure(run, data) -> dict[str, float]:
+    """`measure_structure`; its arrays go into `structure` of the results, from which the report draws graphs."""
+    metrics, data.arrays["structure"] = measure_structure(run.model, run.world, data.file)
+    return metrics
 
 
 def _codes(model, world, state: np.ndarray) -> np.ndarray:

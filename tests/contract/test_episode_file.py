@@ -176,7 +176,7 @@ def test_other_version_is_refused(file):
 def test_other_env_is_refused(file):
     """A file renamed to another env's name is refused, both sides printed."""
     other = PhysicsWorld(3, object_order="shuffled")
-    header = envs.collect.header(other, plan()["splits"]["train"], "train", True)
+    header = envs.collect.header(other, plan()["splits"]["train"] | {"drop_invalid": True}, "train")
     with pytest.raises(Problem, match="object_order: expected shuffled, file has by_weight.*remake it"):
         EpisodeFile(file.path, header, "remake it")
 

@@ -21,7 +21,7 @@ MAY = {
 ROOMS = {
     "envs.trifinger": ("", "interventions", "tasks", "scene", "robot"),
     # ceilings: what the true model scores under every rule, so that it stands above those who measure and those who plan
-    "eval": ("commands", "pages", "paper", "figures", "manipulation", "ceilings", "planning", "probes", "", "run_files"),
+    "eval": ("commands", "pages", "paper", "figures", "manipulation", "score_table", "ceilings", "planning", "probes", "", "run_files"),
 }
 UPWARDS = {("eval/manipulation/plots.py", "figures")}  # it draws: the axes, inks and bars of all other figures
 ROBOTLESS = ("envs/rendering", "envs/bullet.py", "envs/rotations.py")  # of all worlds in space, so that they know none

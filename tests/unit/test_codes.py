@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from envs.chemistry import ChemistryWorld
-from eval.probes.sensitivity import SMALL, one_object_gaps
+from eval.probes.sensitivity import SMALL, gaps, pairs
 from losses.inverse_action import CodeLikelihood, InverseAction, commands
 from models.encoders import BoardMaps, SlotEncoder
 from models.encoders.categorical import CodeEncoder
@@ -93,8 +93,8 @@ class Blind:
 
 def test_gaps_show_the_blind_spot():
     """The gap of the object that is not seen (but for a column of pixels beside its cell) is small, and of no other."""
-    gaps = one_object_gaps(Blind(), ChemistryWorld(numbering="causal"))
-    assert gaps[2] < SMALL and (np.delete(gaps, 2) > 0.1).all()
+    found = np.array(list(gaps(Blind(), pairs(ChemistryWorld(numbering="causal"))).values()))
+    assert found[2] < SMALL and (np.delete(found, 2) > 0.1).all()
 
 
 def test_latent_protocol():

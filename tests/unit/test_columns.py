@@ -16,7 +16,9 @@ from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from envs.spec import Action, EnvSpec, Observation
 from eval.rollouts import actions_of
-from eval.score import measure
+from eval.probes.data import Data
+from eval.runs import Run
+from eval.score import measure, probes_of
 from eval.terminal import Steps
 from train.datamodule import Windows
 
@@ -86,18 +88,21 @@ def of_before(file, about):
 def test_a_file_of_before_is_read_with_the_spec_of_its_world(tmp_path):
     """It is not collected anew, and the table of objects, which it lacks, follows from its states."""
     world = PhysicsWorld(3)
-    file = gathered(world, tmp_path)
-    wanted = file.read("objects", "pixels")
-    path = of_before(file, _of_before(header(world, SPLIT, "test", False)))
-    again = gathered(world, tmp_path)
+    file = gathered(world, tmp_path, episodes=60)
+    whole, wanted = file.read(), file.read("objects", "pixels")
+    path = of_before(file, _of_before(header(world, SPLIT | {"drop_invalid": False, "episodes": 60}, "test")))
+    again = gathered(world, tmp_path, episodes=60)
     assert again.path == path and "spec" not in again.header and again.spec == world.spec
     assert [p.name for p in tmp_path.glob("*.h5")] == [path.name]
     found = again.read("objects", "pixels")
     assert list(found) == list(wanted) and all(np.array_equal(found[name], wanted[name]) for name in wanted)
     part = Windows(again, world.spec, 2, 4, 0, True, "state")
     assert np.array_equal(part.obs.numpy(), wanted["objects"])
-    with pytest.raises(Problem, match="has no column 'event_push', it holds action, goal, pixels, reward, state; remove it"):
-        again.read("event_push")
+    events = [name for name in whole if name.startswith("event_") and name != "event_invalid_push"]
+    found = again.read(*events)
+    assert len(events) == 2 and all(np.array_equal(found[name], whole[name]) and whole[name].any() for name in events)
+    with pytest.raises(Problem, match="has no column 'event_x', it holds action, goal, pixels, reward, state; remove it"):
+        again.read("event_x")
 
 
 def test_a_header_that_tells_more_is_the_same_file(tmp_path):
@@ -228,12 +233,14 @@ class Knowing:
 def test_unequal_episodes_are_scored(uneven):
     """The pool is the episodes that reach the longest horizon; who knows the rule is right about all of them."""
     world = Uneven(3, observation="state")
-    with Steps("scoring", 4, quiet=True) as progress:
-        metrics, protocol = measure(Knowing(), world, uneven, [1, 5], 1000, 10, progress)
-    assert protocol["pool"] == protocol["episodes"] == 30
+    run = Run(Knowing(), world=world)
+    data = Data(run, uneven, [1, 5], 1000, 10)
+    with Steps("scoring", 6, quiet=True) as progress:
+        metrics = measure(run, data, probes_of(run, None), progress)
+    assert data.protocol["pool"] == data.protocol["episodes"] == data.protocol["too_short"] == 30
     assert metrics["test/hits@1/h1"] == metrics["test/hits@1/h5"] == metrics["test/cf_hits@1/h5"] == 100
-    with Steps("scoring", 4, quiet=True) as progress, pytest.raises(Problem, match=r"horizon 9 is longer .* \(8 actions\)"):
-        measure(Knowing(), world, uneven, [9], 1000, 0, progress)
+    with pytest.raises(Problem, match=r"horizon 9 is longer .* \(8 actions\)"):
+        Data(run, uneven, [9], 1000, 0)
 
 
 def test_a_world_whose_columns_and_lengths_differ_is_told(tmp_path):

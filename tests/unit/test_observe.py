@@ -61,8 +61,8 @@ def test_frames_are_shown_unless_asked_otherwise():
     world = ChemistryWorld(3, 4, graph="chain3")
     boards = world.reset(2, np.random.default_rng(0))
     assert np.array_equal(world.observe(boards), world.render(boards))
-    split = {"episodes": 1, "length": 1, "seed": 1, "mode": "train"}
-    assert header(world, split, "train", False) == header(states(), split, "train", False)
+    split = {"episodes": 1, "length": 1, "seed": 1, "mode": "train", "drop_invalid": False}
+    assert header(world, split, "train") == header(states(), split, "train")
 
 
 @pytest.mark.parametrize("world", [ChemistryWorld, PhysicsWorld])

@@ -10,8 +10,7 @@ from omegaconf import OmegaConf, open_dict
 
 from envs.problem import Problem
 from eval.run_files.trusted import MOVED
-from eval.runs import AGENT, config_hash, differences, freeze, load_config, load_run
-from eval.score import CONFIGS, _splits_of_today
+from eval.runs import AGENT, CONFIGS, _splits_of_today, config_hash, differences, freeze, load_config, load_run
 from train.run_folder import check_world, choose_folder
 
 

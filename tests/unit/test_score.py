@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from eval.score import weakest_slot
+from eval.probes.latents import weakest_slot
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.5, 2.0])

@@ -1,0 +1,41 @@
+"""Counterfactual ranking: one state under many actions, is the true outcome of each nearest to what was predicted for it?"""
+
+import numpy as np
+
+from envs.protocols import Simulator
+from envs.streams import Stream
+from eval.probes.probe import Row, probe
+from eval.ranking import hits_at_k, mrr
+from eval.rollouts import what_if_ranks
+
+CF = "test/cf_hits@1/"
+
+
+@probe(needs=(Simulator,), rows=(
+    Row(CF, "counterfactual H@1", short="what-if H@1", horizons=("first",)),
+    Row("floor/copy/cf_hits@1/", "copy the start", "floor", CF),
+    Row("test/cf_hits@1/{event}/", "counterfactual H@1 where {event}", horizons=()),
+    Row("test/cf_mrr/", "counterfactual MRR", horizons=()),
+))  # fmt: skip
+def counterfactual(run, data) -> dict[str, float]:
+    """H@1 and MRR of the model and of "nothing happens", over all candidate actions of the chosen states, percent.
+
+    By event: over states whose recorded actions lead to it.
+    """
+    metrics, chosen = {}, data.chosen
+    if not len(chosen):
+        return metrics
+    data.protocol["counterfactual_states"] = len(chosen)
+    for h in data.horizons:
+        ranked = what_if_ranks(
+            run.model, run.world, data.obs[chosen, 0], data.state[chosen, 0], data.action[chosen], h, Stream.WHAT_IF.rng(h)
+        )
+        data.protocol["counterfactual_actions"] = ranked.model.shape[1]
+        for name, result in zip(("test", "floor/copy"), ranked):
+            metrics |= {f"{name}/cf_hits@1/h{h}": hits_at_k(result.ravel()), f"{name}/cf_mrr/h{h}": mrr(result.ravel())}
+            for event, seen in data.events(h).items():
+                metrics[f"{name}/cf_hits@1/{event}/h{h}"] = hits_at_k(result[np.flatnonzero(seen[chosen])].ravel())
+        data.say(f"counterfactuals of {h} step{'s' if h > 1 else ''}")
+    if 1 in data.horizons:
+        metrics |= {"test/cf_hits@1": metrics["test/cf_hits@1/h1"], "test/cf_mrr": metrics["test/cf_mrr/h1"]}
+    return metrics

@@ -1,0 +1,96 @@
+"""What a probe is: what it asks of a world, the rows it adds to tables and pages, and the measurement."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+KINDS = ("score", "ceiling", "comparison", "floor", "health")
+EVENTS = {"contact": "weights decided", "push": "a block is pushed", "effect": "something follows"}  # others say their name
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the tables.
+
+    key: of the metric in results.json; one that ends in "/" is followed by a horizon, h1; "{event}" in it stands for every
+    event of the data.  kind: score; what bounds one: ceiling, comparison, floor; health of the latents.  of: the key of the
+    score that it bounds.  short: its name where there is little room; none: the label.
+    horizons: those at which pages that compare runs show it, first and last; none said: both of a score, none of others.
+    percent: from 0 to 100; else any number.  scale, digits: how it is printed.
+    """
+
+    key: str
+    label: str
+    kind: str = "score"
+    of: str = ""
+    higher_is_better: bool = True
+    short: str = ""
+    horizons: tuple[str, ...] | None = None
+    percent: bool = True
+    scale: float = 1.0
+    digits: int = 2
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"row '{self.key}' has no kind '{self.kind}'; known: {', '.join(KINDS)}")
+
+    @property
+    def name(self) -> str:
+        """Where there is little room."""
+        return self.short or self.label
+
+    def compared(self, horizons: list[str]) -> dict[str, str]:
+        """The columns in which pages show it for runs with these horizons, h1 and so on: column -> metric."""
+        asked = self.horizons if self.horizons is not None else ("first", "last") if self.kind == "score" else ()
+        if not self.key.endswith("/"):
+            return {self.name: self.key} if asked else {}
+        ends = {"first": horizons[0], "last": horizons[-1]}
+        return {f"{self.name} {ends[end]}": self.key + ends[end] for end in asked}
+
+    def of_event(self, event: str) -> "Row":
+        """The row of one event."""
+        words = EVENTS.get(event, event.replace("_", " "))
+        return Row(self.key.format(event=event), self.label.format(event=words), self.kind, self.of.format(event=event),
+                   self.higher_is_better, "", (), self.percent, self.scale, self.digits)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A measurement of a run on held-out episodes. Called with (run, data) it gives metrics, name -> number.
+
+    needs: protocols of envs/protocols.py that the world must answer.  unless: says why a run cannot be asked although its
+    world answers, or nothing.  measure: None where another command measures what the rows show.
+    """
+
+    name: str
+    home: str
+    needs: tuple[type, ...]
+    rows: tuple[Row, ...]
+    measure: Callable[..., dict[str, float]] | None
+    unless: Callable[..., str | None]
+
+    def why_not(self, run) -> str | None:
+        """Why this run cannot be asked, to follow the name of the probe; None where it can."""
+        if self.measure is None:
+            return "is measured by another command"
+        lacking = [protocol.__name__ for protocol in self.needs if not isinstance(run.world, protocol)]
+        if lacking:
+            return f"asks a world for {' and '.join(lacking)}, which {type(run.world).__name__} does not answer"
+        return self.unless(run)
+
+    def __call__(self, run, data) -> dict[str, float]:
+        """Metrics of a `Run` on a `Data`."""
+        return self.measure(run, data)
+
+
+def probe(needs: tuple[type, ...] = (), rows: tuple[Row, ...] = (), unless: Callable[..., str | None] = lambda run: None):
+    """Makes a probe of a function (run, data) -> metrics, named as the function is."""
+
+    def made(measure: Callable[..., dict[str, float]]) -> Probe:
+        return Probe(measure.__name__, measure.__module__, needs, rows, measure, unless)
+
+    return made
+
+
+def bounds(score: str, *rows: tuple[str, str, str], horizons: tuple[str, ...] = ()) -> tuple[Row, ...]:
+    """Rows that bound a score: (key, label, kind) each."""
+    return tuple(Row(key, label, kind, score, horizons=horizons) for key, label, kind in rows)
