@@ -17,7 +17,7 @@ from envs.frames import frame_ids
 from envs.streams import Stream
 from envs.whole_files import write_whole
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
-from eval.planning.tasks import Tasks, reach
+from eval.planning.tasks import Tasks, run_policy
 from eval.probes.bayes import bayes_scores, enumerable
 from eval.probes.same_board import alternatives, score_alternatives
 from eval.ranking import hits_at_k, mrr, ranks
@@ -120,4 +120,4 @@ def _plans(world, state, action, horizon: int) -> dict[str, float]:
     policies = {"random": Random(world, 0), "replay": Replay(), "greedy": TrueGreedy(world, 0)}
     if hasattr(world, "paint"):
         policies["painter"] = LowestWrong(world)
-    return {"noop": nothing, **{name: float(100 * reach(world, tasks, policy, 0).mean()) for name, policy in policies.items()}}
+    return {"noop": nothing, **{name: float(100 * run_policy(world, tasks, policy, 0).mean()) for name, policy in policies.items()}}

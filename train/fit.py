@@ -152,7 +152,8 @@ def _train_and_score(
     cfg, folder: Path, node: int, model, world, data, timing: dict[str, float], goals: bool | None
 ) -> dict:
     """What happens under the lock of the run folder; a machine that is not the first trains alone."""
-    from eval.plan import plan_run, usual_protocol
+    from eval.plan import plan_run
+    from eval.planning.kept import usual_protocol
     from eval.planning.tasks import has_goals
     from eval.report import write_report
     from eval.score import score_run
