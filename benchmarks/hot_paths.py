@@ -166,7 +166,7 @@ def training() -> dict:
 def planning() -> dict:
     """1000 episodes of 10 steps, 25 actions weighed at each: closed loop, learned distance. Any weights will do."""
     from eval.planning.latent_search import LatentSearch
-    from eval.planning.tasks import draw_tasks, reach
+    from eval.planning.tasks import draw_tasks, run_policy
     from models.encoders import BoardMaps, SlotEncoder
     from models.goal_distance import SiameseDistance
     from models.transitions.edge import EdgeTransition
@@ -186,7 +186,7 @@ def planning() -> dict:
         model = WorldModel(SlotEncoder(width=width, **encoder), transition).eval()
         policy = LatentSearch(model, world, SiameseDistance(5 * width).requires_grad_(False))
         start, cpu = time.perf_counter(), time.process_time()
-        reach(world, tasks, policy, seed=0)
+        run_policy(world, tasks, policy, seed=0)
         found[f"planning_s_{name}"] = time.perf_counter() - start
         found[f"planning_cpu_s_{name}"] = time.process_time() - cpu  # of all threads, hardly moved by the load
     return found

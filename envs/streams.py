@@ -35,6 +35,7 @@ class Stream(IntEnum):
     PAIRS = 7020  # frames whose distance is learned
     HELD_OUT_PAIRS = 7021
     PICTURES = 7022  # which cases a page shows
+    CANDIDATES = 7023  # plans that a planner draws
 
     def rng(self, *seeds: int) -> np.random.Generator:
         """The generator of this purpose and these seeds."""

@@ -18,7 +18,7 @@ from envs.protocols import CausalTables, Goals, Painting
 from envs.streams import Stream
 from envs.whole_files import write_whole
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
-from eval.planning.tasks import Tasks, reach
+from eval.planning.tasks import Tasks, run_policy
 from eval.probes.bayes import bayes_scores, enumerable
 from eval.probes.probe import Row, bounds, probe
 from eval.probes.ranking_pool import H1, MRR
@@ -136,4 +136,4 @@ def _plans(world, state, action, horizon: int) -> dict[str, float]:
     policies = {"random": Random(world, 0), "replay": Replay(), "greedy": TrueGreedy(world, 0)}
     if isinstance(world, Painting):
         policies["painter"] = LowestWrong(world)
-    return {"noop": nothing, **{name: float(100 * reach(world, tasks, policy, 0).mean()) for name, policy in policies.items()}}
+    return {"noop": nothing, **{name: float(100 * run_policy(world, tasks, policy, 0).mean()) for name, policy in policies.items()}}

@@ -77,20 +77,18 @@ def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
     """Some episodes of a protocol, a row each. Fractional success in [0, 1]; none where no start was accepted."""
     env = make(cfg["task"], reward="none", space=None, **made_with(cfg))  # or says which extra is missing
     from envs.trifinger.interventions.curriculum import intervene
-    from eval.manipulation.policies import load_policy
+    from envs.trifinger.play import play as play_episode
+    from eval.manipulation.controllers import load_controller
 
     drawn, rows = actor(protocol, cfg["task"]), []
     for episode in episodes:
         rng = np.random.default_rng([cfg["seed"], list(PROTOCOLS).index(protocol), episode])
-        observation, _ = env.reset(seed=int(rng.integers(2**31)))
+        env.reset(seed=int(rng.integers(2**31)))
         report = {"accepted": True, "tries": 0} if drawn is None else intervene(env, [drawn], rng)
         row = {"protocol": protocol, "episode": episode, "accepted": report["accepted"], "tries": report["tries"]}
         if report["accepted"]:
-            policy, fractions, over = load_policy(cfg["agent"], env, rng), [], False
-            observation = env.observe()
-            while not over:
-                observation, _, _, over, info = env.step(policy(observation))
-                fractions.append(info["fractional_success"])
+            played = play_episode(env, load_controller(cfg["agent"], env, rng), env.observe())
+            fractions = [step.info["fractional_success"] for step in played]
             scores = fractions[-1], np.mean(fractions), np.mean(fractions[-20:])
             row |= {**dict(zip(METRICS, map(float, scores))), "steps": len(fractions)}
         rows.append(row)

@@ -150,7 +150,8 @@ def _train_and_score(
     cfg, folder: Path, node: int, model, world, files: dict, data, timing: dict[str, float], goals: bool | None
 ) -> dict:
     """What happens under the lock of the run folder; a machine that is not the first trains alone."""
-    from eval.plan import plan_run, usual_protocol
+    from eval.plan import plan_run
+    from eval.planning.kept import usual_protocol
     from eval.planning.tasks import has_goals
     from eval.report import write_report
     from eval.runs import Run

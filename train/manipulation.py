@@ -18,8 +18,6 @@ if __name__ == "__main__":
 
     sys.exit(main("manipulation", "train.manipulation:run", __doc__))  # what stands below is imported for the work alone
 
-import time
-
 from omegaconf import OmegaConf
 
 from envs.problem import Problem
@@ -40,55 +38,63 @@ def _try(cfg) -> None:
     env.close()
 
 
-def measure(cfg, asked: list[str], agent, folder: Path) -> dict:
-    """What results.json holds: fractional success on the protocols, with the share of accepted starts."""
+def measure(cfg, asked: list[str], path: Path) -> dict:
+    """Fractional success on the protocols, with the share of accepted starts."""
     from eval.protocols import METRICS, play, summary
-    from train.agents.training import write_results
 
-    start = time.monotonic()
-    played = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(folder / "checkpoints" / "agent.zip")}
+    played = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(path)}
     rows = [row for name in asked for row in play(played, name, list(range(cfg.episodes)))]
-    found, metrics = summary(rows), {}
-    for name, entry in found.items():
+    metrics = {}
+    for name, entry in summary(rows).items():
         metrics |= {f"protocol/{name}/{key}": round(100 * entry[key][0], 4) for key in METRICS if key in entry}
         metrics[f"protocol/{name}/accepted"] = round(100 * entry["acceptance"], 4)
-    own = {
+    return {
         "algo": "ppo", "env": f"trifinger_{cfg.task}", "metrics": metrics,
-        "protocol": {"curriculum": cfg.curriculum.name, "steps": agent.num_timesteps, "episodes": cfg.episodes,
-                     "seeds": [cfg.seed]},
+        "protocol": {"curriculum": cfg.curriculum.name, "episodes": cfg.episodes},
     }  # fmt: skip
-    return write_results(cfg, agent, folder, own, {"play_s": time.monotonic() - start})
+
+
+def prepare(cfg):
+    """Arenas in processes, and an agent of two layers."""
+    from eval.manipulation.protocols import protocols_for_agent
+    from train.agents.training import Setting
+    from train.agents.trifinger_envs import arenas
+
+    asked = protocols_for_agent(cfg.task, cfg.protocols)
+    _try(cfg)
+    return Setting(
+        envs=lambda steps: arenas(cfg, steps),
+        policy={"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}},
+        measure=lambda agent, path: measure(cfg, asked, path),
+    )
+
+
+def _print(results: dict) -> None:
+    from eval.manipulation.protocols import PROTOCOLS
+    from eval.terminal import print_table
+
+    m, p, lines = results["metrics"], results["protocol"], []
+    for name in [name for name in PROTOCOLS if f"protocol/{name}/accepted" in m]:
+        numbers = [f"{m[key]:.1f}" if (key := f"protocol/{name}/{part}") in m else "-" for part in ("last", "accepted")]
+        lines.append([name, PROTOCOLS[name].told, *numbers])
+    caption = (
+        f"ppo on {results['env'].removeprefix('trifinger_')}, curriculum {p['curriculum']}, {p['steps']} steps, seed "
+        f"{results['seed']}: fractional success, percent, at the last step; {p['episodes']} episodes of each protocol; "
+        f"accepted: share of the starts drawn"
+    )
+    print_table(["protocol", "drawn anew", "last step", "accepted"], lines, caption)
 
 
 def run(cfg) -> dict:
     """The command; returns what results.json holds."""
-    from eval.manipulation.protocols import PROTOCOLS, protocols_for_agent
-    from eval.runs import AGENT
-    from eval.terminal import print_table
-    from train.agent import check_learner
-    from train.run_folder import check_writable, choose_folder, open_folder
+    from eval.manipulation.protocols import protocols_for_agent
+    from train.agents.learner import check_learner
 
     check_learner(cfg)
-    asked = protocols_for_agent(cfg.task, cfg.protocols)
-    from train.agents.training import train_agent  # this and the next need stable-baselines3
-    from train.agents.trifinger_envs import ArenaLessons
+    protocols_for_agent(cfg.task, cfg.protocols)  # names that do not exist are told first
+    from train.agents.training import train_and_measure  # needs stable-baselines3
 
-    overwrite = cfg.overwrite
-    folder, cfg = choose_folder(cfg, AGENT)
-    check_writable(folder)
-    _try(cfg)
-    with open_folder(folder, cfg, overwrite):
-        policy = {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}}
-        agent = train_agent(cfg, lambda steps: ArenaLessons(cfg, steps), policy, folder)
-        results = measure(cfg, asked, agent, folder)
-    m, lines = results["metrics"], []
-    for name in asked:
-        numbers = [f"{m[key]:.1f}" if (key := f"protocol/{name}/{part}") in m else "-" for part in ("last", "accepted")]
-        lines.append([name, PROTOCOLS[name].told, *numbers])
-    caption = (
-        f"ppo on {cfg.task}, curriculum {cfg.curriculum.name}, {agent.num_timesteps} steps, seed {cfg.seed}: fractional "
-        f"success, percent, at the last step; {cfg.episodes} episodes of each protocol; accepted: share of the starts drawn"
-    )
-    print_table(["protocol", "drawn anew", "last step", "accepted"], lines, caption)
+    folder, results = train_and_measure(cfg, prepare)
+    _print(results)
     print(f"\n{folder / 'results.json'}")
     return results

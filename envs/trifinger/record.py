@@ -1,14 +1,15 @@
 """Records episodes: observations, actions, rewards, pictures and every variable, into the project's episode file or for Minari.
 
-    record(make("pushing"), policy, "pushing.h5", episodes=100, seed=0, camera=VIEWS[0].sized(64, 64))
+    record(make("pushing"), controller, "pushing.h5", episodes=100, seed=0, camera=VIEWS[0].sized(64, 64))
     replay("pushing.h5", 3, camera=VIEWS[1])  ->  the columns of episode 3, played anew
     to_minari("pushing.h5", "causalwm/pushing-v0")
 
 Rows of an episode of T actions: T + 1 (see `envs.episodes`); the last row's action and reward are padding.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem
 from envs.rendering.cameras import Camera
 from envs.trifinger import make
+from envs.trifinger.play import Controller, Step, play
 from envs.trifinger.tasks import TASKS
 
 _HEADER = {"task": str, "settings": dict, "seed": int, "variables": list, "wrappers": list}  # that replay reads
@@ -25,13 +27,13 @@ _HEADER = {"task": str, "settings": dict, "seed": int, "variables": list, "wrapp
 
 def record(
     env,
-    policy: Callable[[np.ndarray], np.ndarray],
+    controller: Controller,
     path: str | Path,
     episodes: int,
     seed: int = 0,
     camera: Camera | None = None,
 ) -> None:
-    """policy: observation -> action. Columns: observation, action, reward, fractional_success, variables, and pixels where a
+    """controller: observation -> action. Columns: observation, action, reward, fractional_success, variables, and pixels where a
     camera is given. The header names every entry of `variables` and `observation`. Killed, the same call goes on.
 
     env may be wrapped (a Curriculum that begins at its first episode, say); the number of its objects must stay the same over
@@ -57,15 +59,9 @@ def record(
                 raise Problem(
                     f"episode {episode} of {path} has other objects than the first; record each scene in a file of its own"
                 )
-            rows, over = [_row(base, observation, info, names, camera)], False
-            while not over:
-                action = np.asarray(policy(observation), float)
-                observation, reward, terminated, truncated, info = env.step(action)
-                rows[-1] |= {"action": action, "reward": np.float64(reward)}
-                rows.append(_row(base, observation, info, names, camera))
-                over = terminated or truncated
-            columns = {key: np.stack([row[key] for row in rows]) for key in rows[0]}
-            writer.append(columns, np.array([len(rows)]))
+            first = _row(base, observation, info, names, camera)
+            columns = _columns(base, first, play(env, controller, observation), names, camera)
+            writer.append(columns, np.array([len(columns["action"])]))
         writer.finish()
 
 
@@ -118,15 +114,22 @@ def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray,
         env.get_wrapper_attr("skip_episodes")(episode - 1 - env.get_wrapper_attr("episode"))
     observation, info = env.reset(seed=header["seed"] + 1 + episode)
     names = sorted(base.variables())
-    rows = [_row(base, observation, info, names, camera)]
-    if _entries(base, names) != header["variables"] or not np.array_equal(rows[0]["variables"], variables[0]):
+    first = _row(base, observation, info, names, camera)
+    if _entries(base, names) != header["variables"] or not np.array_equal(first["variables"], variables[0]):
         raise Problem(
             f"episode {episode} of {path} began in another scene than here (set_start, or other actors); make the env as for it"
         )
-    for action in actions[:-1]:
-        observation, reward, _, _, info = env.step(action)
-        rows[-1] |= {"action": action, "reward": np.float64(reward)}
-        rows.append(_row(base, observation, info, names, camera))
+    again = iter(actions[:-1])
+    steps = islice(play(env, lambda _: next(again), observation), len(actions) - 1)
+    return _columns(base, first, steps, names, camera)
+
+
+def _columns(base, first: dict, steps: Iterable[Step], names: list[str], camera: Camera | None) -> dict[str, np.ndarray]:
+    """(T + 1, ...) each.  first: the row before any action; steps: T of them, played one by one."""
+    rows = [first]
+    for step in steps:
+        rows[-1] |= {"action": step.action, "reward": np.float64(step.reward)}
+        rows.append(_row(base, step.observation, step.info, names, camera))
     return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
 
 

@@ -16,11 +16,11 @@ from hydra.utils import instantiate
 from envs.boards import Boards
 from envs.frames import frame_ids
 from envs.problem import Problem
-from envs.streams import Stream
 from eval.pages.overview import family
 from eval.pages.strips import decodes_pictures, nearest
 from eval.planning.latent_search import LatentSearch
-from eval.planning.tasks import after_every_action, draw_tasks
+from eval.planning.oracles import after_every_action
+from eval.planning.tasks import draw_tasks, play
 from eval.rollouts import actions_of, decode_frames, encode_frames
 from eval.runs import load_run
 from eval.terminal import Steps
@@ -60,14 +60,8 @@ class Trip(NamedTuple):
 def travel(model, world, episodes: int = EPISODES, steps: int = STEPS) -> Trip:
     """Plan greedily towards fresh goals, seeing every true frame."""
     tasks = draw_tasks(world, episodes, steps, seed=0)
-    search, rng = LatentSearch(model, world, LatentDistance()), Stream.CHANCE.rng(0, steps)
-    search.begin(tasks)
-    trip = Trip([tasks.start], [], [], tasks.goal)
-    for t in range(steps):
-        trip.noise.append(world.noise(episodes, rng))
-        trip.actions.append(search.act(trip.boards[-1], steps - t))
-        trip.boards.append(world.step(trip.boards[-1], trip.actions[-1], trip.noise[-1])[0])
-    return trip
+    action, noise, state = zip(*play(world, tasks, LatentSearch(model, world, LatentDistance()), seed=0))
+    return Trip([tasks.start, *state], list(action), list(noise), tasks.goal)
 
 
 @torch.no_grad()
@@ -90,7 +84,7 @@ def film(model, world, trip: Trip, episode: int) -> Film:
         else:
             expected.append(world.render(after.take(best))[0])
     now = np.concatenate([world.render(board) for board in boards])
-    reached = np.array([(world.distance(board, goal) == 0)[0] for board in boards])
+    reached = np.array([world.solved(board, goal)[0] for board in boards])
     return Film(episode, now, np.stack(expected), world.render(goal)[0], reached, np.array(right))
 
 
@@ -163,7 +157,7 @@ def _films_of(folder: Path, results: dict, count: int) -> str:
     if torch.cuda.is_available():
         model.cuda()
     trip = travel(model, world)
-    reached = world.distance(trip.boards[-1], trip.goal) == 0
+    reached = world.solved(trip.boards[-1], trip.goal)
     hits, misses = np.flatnonzero(reached), np.flatnonzero(~reached)
     right = hits[: max(count - count // 2, count - len(misses))]
     episodes = [*right, *misses[: count - len(right)]]

@@ -1,18 +1,22 @@
 """Training a distance predictor: pairs of frames of one episode, latents computed once, the world's own distance as target."""
 
+import math
+import time
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import torch
+from omegaconf import OmegaConf
 
+from envs.collect import collect
 from envs.problem import Problem
 from envs.streams import Stream
 from envs.whole_files import write_whole
 from eval.checkpoints import digest
 from eval.rollouts import encode_frames
 from eval.terminal import Steps
-from models.goal_distance import FlatDistance, SiameseDistance
+from models.goal_distance import FlatDistance, LatentDistance, SiameseDistance
 
 HEADS = {"siamese": SiameseDistance, "flat": FlatDistance}
 BATCH = 1024
@@ -88,3 +92,29 @@ def load_distance(path: Path, model):
     except Exception as error:  # a damaged pickle can raise nearly anything
         raise Problem(f"{path} is not a readable predictor ({type(error).__name__}); remove it and plan again") from error
     return head.eval().requires_grad_(False), held_out
+
+
+def learned_distance(model, world, cfg, data_dir, asked: dict, folder: Path | None = None):
+    """The distance that a protocol asks for: (predictor, held-out error or none, seconds of training or none).
+
+    cfg: of the run, whose data is learned from.  folder: where predictors stay, and are found again.
+    """
+    start = time.monotonic()
+    if asked["reward"] == "latent":
+        return LatentDistance(), None, None
+    name = "-".join(str(asked[key]) for key in ("reward", "reach", "ahead", "reward_steps", "reward_learning_rate", "seed"))
+    path = None if folder is None else folder / f"distance-{name}.pt"
+    if path is not None and path.exists():
+        return *load_distance(path, model), None
+    env = OmegaConf.to_container(cfg.env)
+    pairs = [
+        Pairs(model, world, collect(env, world, split, data_dir or cfg.data_dir), asked["reach"], asked["ahead"])
+        for split in ("train", "valid")
+    ]
+    settings = asked["reward_steps"], asked["reward_learning_rate"], asked["seed"]
+    head, error = fit_distance(asked["reward"], *pairs, *settings, quiet=False)
+    if not math.isfinite(error):
+        raise Problem(f"the distance predictor diverged (held-out error {error}); lower reward_learning_rate=")
+    if path is not None:
+        save_distance(path, asked["reward"], head, error, model)
+    return head, error, time.monotonic() - start

@@ -1,24 +1,25 @@
-"""Tasks of reaching goals, and how a policy is run on them: one action for every board at once.
+"""Goal-reaching tasks, what acts on them, and the one loop that plays them: an action for every episode at once.
 
-A policy is told the goals once (`begin`), then at every step the boards and the steps that remain (`act`).
+A `Policy` sees what models are shown. An `Oracle` is a bound or a floor: it is given tasks and true states. `play` tells
+them apart, and nothing else does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from envs.boards import Boards, walk_to_goal
+from envs.protocols import Goals, State
 from envs.streams import Stream
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """start and goal, E boards each, and the actions (E, T) that made the goals."""
+    """start and goal, E states each, and the actions (E, T, ...) that made the goals."""
 
-    start: Boards
-    goal: Boards
+    start: State
+    goal: State
     actions: np.ndarray
 
     @property
@@ -26,41 +27,67 @@ class Tasks:
         return self.actions.shape[1]
 
 
-def draw_tasks(world, episodes: int, horizon: int, seed: int, mode: str = "train", may_equal_start: bool = False) -> Tasks:
-    """Fresh boards with goals `horizon` random actions away; the same for every model."""
+def draw_tasks(
+    world: Goals, episodes: int, horizon: int, seed: int, mode: str = "train", may_equal_start: bool = False
+) -> Tasks:
+    """Fresh states with goals `horizon` random actions away; the same for every model."""
     rng = Stream.TASKS.rng(seed, horizon)
     start = world.reset(episodes, rng, mode)
-    return Tasks(start, *walk_to_goal(world, start, rng, horizon, may_equal_start))
+    return Tasks(start, *world.draw_goals(start, rng, horizon, may_equal_start))
 
 
 def has_goals(world) -> bool:
-    """Whether a world tells how far its boards are from a goal, and has actions that can be tried one by one."""
-    return hasattr(world, "distance") and world.spec.action.discrete
+    """Whether the usual planner can be run: the world has goals, and actions that can be tried one by one."""
+    return isinstance(world, Goals) and world.spec.action.discrete
 
 
 class Policy(Protocol):
-    """Chooses an action for every board."""
+    """Chooses an action for every episode by what models are shown."""
 
-    def begin(self, tasks: Tasks) -> None: ...
-    def act(self, boards: Boards, remaining: int) -> np.ndarray: ...
+    def begin(self, goal_obs: np.ndarray) -> None:
+        """goal_obs (E, ...): the goals as models are shown them."""
+
+    def act(self, obs: np.ndarray, remaining: int) -> np.ndarray:
+        """obs (E, ...) now, and how many actions remain, this one included  ->  recorded actions (E, ...)."""
 
 
-def reach(world, tasks: Tasks, policy: Policy, seed: int, after_step: Callable[[], None] = lambda: None) -> np.ndarray:
-    """Which goals stand after exactly as many steps as made them, (E,) bool. Chance is the same for every policy.
+class Oracle:
+    """Chooses an action for every episode by the truth. Bounds, floors, and planners that are lent the simulator."""
+
+    def begin(self, tasks: Tasks) -> None:
+        """Nothing is kept, unless a subclass keeps it."""
+
+    def act(self, state: State, remaining: int) -> np.ndarray:
+        """states (E) now, and how many actions remain, this one included  ->  recorded actions (E, ...)."""
+        raise NotImplementedError
+
+
+class Played(NamedTuple):
+    """One step of all episodes: the actions (E, ...), the chance they met, the states after them."""
+
+    action: np.ndarray
+    noise: np.ndarray | None
+    state: State
+
+
+def play(world: Goals, tasks: Tasks, policy: Policy | Oracle, seed: int) -> Iterator[Played]:
+    """Every step of exactly as many as made the goals. Chance is the same for every policy."""
+    rng, state, told = Stream.CHANCE.rng(seed, tasks.horizon), tasks.start, isinstance(policy, Oracle)
+    policy.begin(tasks if told else world.observe(tasks.goal))
+    for remaining in range(tasks.horizon, 0, -1):
+        noise = world.noise(len(state), rng)
+        action = policy.act(state if told else world.observe(state), remaining)
+        state, _ = world.step(state, action, noise)
+        yield Played(action, noise, state)
+
+
+def run_policy(
+    world: Goals, tasks: Tasks, policy: Policy | Oracle, seed: int, after_step: Callable[[], None] = lambda: None
+) -> np.ndarray:
+    """Which goals are solved after exactly as many steps as made them, (E,) bool.
 
     after_step: called after every step of all episodes.
     """
-    rng, boards = Stream.CHANCE.rng(seed, tasks.horizon), tasks.start
-    policy.begin(tasks)
-    for t in range(tasks.horizon):
-        noise = world.noise(len(boards), rng)
-        boards, _ = world.step(boards, policy.act(boards, tasks.horizon - t), noise)
+    for played in play(world, tasks, policy, seed):
         after_step()
-    return world.distance(boards, tasks.goal) == 0
-
-
-def after_every_action(world, boards: Boards, noise) -> Boards:
-    """The boards after every action in turn, E * A of them; chance (E, ...) is shared by the actions of a board."""
-    count, choices = len(boards), world.spec.action.size
-    noise = None if noise is None else np.repeat(noise, choices, 0)
-    return world.step(boards.take(np.repeat(np.arange(count), choices)), np.tile(np.arange(choices), count), noise)[0]
+    return world.solved(played.state, tasks.goal)

@@ -10,7 +10,7 @@ import yaml
 
 from configs.help import keys_of
 from eval.manipulation.protocols import PROTOCOLS, ROLES
-from eval.plan import PLANNERS
+from eval.planning.planners import planners
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = {p.stem: p for folder in ("envs", "train", "eval") for p in (ROOT / folder).glob("*.py")
@@ -73,7 +73,7 @@ def test_a_typo_is_answered_without_the_work(tmp_path):
 
 
 @pytest.mark.parametrize("name, known", [
-    ("plan", PLANNERS), ("manipulation", [*ROLES, *PROTOCOLS]), ("protocols", [*ROLES, *PROTOCOLS, "random", "still"]),
+    ("plan", planners()), ("manipulation", [*ROLES, *PROTOCOLS]), ("protocols", [*ROLES, *PROTOCOLS, "random", "still"]),
 ])  # fmt: skip
 def test_names_are_told(name, known, command_here, tmp_path):
     """Names that are no config group are there too, every one."""

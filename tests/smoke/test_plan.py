@@ -8,8 +8,8 @@ from omegaconf import OmegaConf
 
 from envs.collect import collect
 from envs.physics import PhysicsWorld
-from eval.plan import _keep
 from eval.planning.goal_distance import Pairs, fit_distance
+from eval.planning.kept import asked_of, keep
 
 EVERY = "planners=[model_closed,model_open,simulator,beam,untrained]"
 FEW = ["episodes=20", "horizons=[1,2]", "reward_steps=20", "beam.width=2", "beam.depth=2"]
@@ -52,11 +52,9 @@ def test_another_protocol_gets_another_file(run, command_here):
 def test_plans_add_up_and_survive_scoring(run, command_here, compose):
     """The usual protocol goes into results.json: planner by planner, nothing else touched, kept when scored again."""
     folder, before = run / "r" / "first", read(run)
-    usual = OmegaConf.to_container(compose("plan"))
-    for key in ("run", "data_dir"):
-        usual.pop(key)
-    _keep(folder, {**usual, "planners": ["beam"]}, {"plan/success/beam/h1": 50.0}, {"beam_s/h1": 1.0})
-    _keep(folder, {**usual, "planners": ["model_open"]}, {"plan/success/model_open/h1": 25.0}, {})
+    usual = asked_of(OmegaConf.to_container(compose("plan")))
+    keep(folder, {**usual, "planners": ["beam"]}, {"plan/success/beam/h1": 50.0}, {"beam_s/h1": 1.0})
+    keep(folder, {**usual, "planners": ["model_open"]}, {"plan/success/model_open/h1": 25.0}, {})
     after = read(run)
     assert before["metrics"].items() <= after["metrics"].items()
     assert after["plan"]["planners"] == ["model_open", "beam"] and after["plan"]["timing"] == {"beam_s/h1": 1.0}

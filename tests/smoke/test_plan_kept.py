@@ -9,9 +9,11 @@ import torch
 from omegaconf import OmegaConf
 
 import eval.plan
-import eval.planning.latent_search
+import eval.planning.kept
+import eval.planning.latent_planner
 from eval.checkpoints import save_weights
-from eval.plan import plan_run, usual_protocol
+from eval.plan import plan_run
+from eval.planning.kept import usual_protocol
 from eval.runs import config_hash, differences, load_run
 from train.fit import goals_asked, run
 
@@ -25,7 +27,7 @@ def fitted(tmp_path_factory, small, compose):
     few = [*small, "env=physics3", "model=edge", "score.horizons=[1,2]", "name=run", "goals=true"]
     cfg = compose("fit", *few, f"data_dir={here}/d", f"runs_dir={here}/r")
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
-        patch.setattr(eval.plan, "usual_protocol", lambda: usual_protocol() | FEW)
+        patch.setattr(eval.planning.kept, "usual_protocol", lambda: usual_protocol() | FEW)
         run(cfg)
     return here / "r" / "run", said.getvalue()
 
@@ -42,15 +44,15 @@ def asked():
 
 def counted(monkeypatch, stop_at=None):
     """What is played from now on, by horizon and kind of policy; broken off at the given one."""
-    played, reach = [], eval.plan.reach
+    played, run_policy = [], eval.plan.run_policy
 
     def counting(world, tasks, policy, *others):
         if len(played) == stop_at:
             raise KeyboardInterrupt
         played.append((tasks.horizon, type(policy).__name__))
-        return reach(world, tasks, policy, *others)
+        return run_policy(world, tasks, policy, *others)
 
-    monkeypatch.setattr(eval.plan, "reach", counting)
+    monkeypatch.setattr(eval.plan, "run_policy", counting)
     return played
 
 
@@ -108,7 +110,7 @@ def test_fit_ends_with_success(fitted, asked, monkeypatch):
     for text in (" ".join(said.split()), (folder / "report.html").read_text()):
         assert all(word in text for word in ("H@1", "MRR", "RL success", "20 fresh episodes"))
     assert "scoring test 0/6  ranking after 1 step" in said and "planning 9/9  random, 2 steps" in said
-    monkeypatch.setattr(eval.plan, "usual_protocol", lambda: asked)
+    monkeypatch.setattr(eval.planning.kept, "usual_protocol", lambda: asked)
     played = counted(monkeypatch)
     assert plan_run(folder, **asked) == results and not played
 
@@ -132,7 +134,7 @@ def test_parts_of_the_batch_change_no_action(folder):
     """On a CPU latents are stepped in parts that fit its caches, twice as fast: the same plans, bit for bit."""
     from envs.physics import PhysicsWorld
     from eval.planning.latent_search import LatentSearch
-    from eval.planning.tasks import draw_tasks, reach
+    from eval.planning.tasks import draw_tasks, run_policy
     from models.goal_distance import LatentDistance
 
     model, world = load_run(folder).model, PhysicsWorld(3)
@@ -140,7 +142,7 @@ def test_parts_of_the_batch_change_no_action(folder):
     tasks = draw_tasks(world, 150, 3, 0)
     for rows in (16384, 1024, 100):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(eval.planning.latent_search, "ROWS_OF_CPU", rows)
+            patch.setattr(eval.planning.latent_planner, "ROWS_OF_CPU", rows)
             search = LatentSearch(model, world, LatentDistance(), width=2, depth=2)
-            found.append(reach(world, tasks, search, 0))
+            found.append(run_policy(world, tasks, search, 0))
     assert (found[0] == found[1]).all() and (found[0] == found[2]).all()

@@ -13,7 +13,7 @@ import eval.ceilings
 from envs.problem import Problem
 from envs.scm import StructuralCausalModel
 from eval.figures.curves import loss_curves
-from eval.manipulation.policies import _archive
+from eval.manipulation.controllers import _archive
 from eval.planning.goal_distance import load_distance, save_distance
 from models.goal_distance import SiameseDistance
 from train.callbacks import COLUMNS, seconds_of

@@ -7,8 +7,9 @@ pytest.importorskip("stable_baselines3")
 from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
 from eval.planning.oracles import Replay, TrueGreedy
-from eval.planning.tasks import draw_tasks, reach
+from eval.planning.tasks import Tasks, draw_tasks, run_policy
 from train.agents.board_envs import STOCK, GoalEpisodes, glimpse, observation
+from train.agents.training import EpisodeSums
 
 WORLDS = {"physics": PhysicsWorld(3), "chemistry": ChemistryWorld(5), "delayed": ChemistryWorld(5, delay=1)}
 STATES = {"physics": PhysicsWorld(3, observation="state"), "chemistry": ChemistryWorld(5, observation="state")}
@@ -28,8 +29,8 @@ def test_observations_are_in_their_space(world):
         for i in range(6):
             assert episodes.observation_space.contains({name: values[i] for name, values in seen.items()})
         half = seen["board"].shape[1] // 2
-        assert np.array_equal(seen["board"][:, :half], glimpse(world, episodes.boards))
-        assert np.array_equal(seen["board"][:, half:], glimpse(world, episodes.goal))
+        assert np.array_equal(seen["board"][:, :half], glimpse(world.observe(episodes.boards)))
+        assert np.array_equal(seen["board"][:, half:], glimpse(world.observe(episodes.goal)))
         assert np.array_equal(seen["remaining"].argmax(1) + 1, episodes.remaining)
         seen, reward, over, infos = episodes.step(rng.integers(0, world.spec.action.size, 6))
         assert reward.shape == over.shape == (6,) and len(infos) == 6
@@ -41,30 +42,33 @@ def test_observations_are_in_their_space(world):
 def test_episodes_end_after_exactly_their_actions(world):
     """Not when the goal is met, not later; then another begins in the same step, with another goal."""
     episodes = GoalEpisodes(world, 40, 5, [0])
-    episodes.reset()
+    counted = EpisodeSums(episodes)
+    counted.reset()
     rng, left = np.random.default_rng(0), episodes.remaining.copy()
     assert set(left) == {1, 2, 3, 4, 5}
     for _ in range(12):
         goals, before = world.pack(episodes.goal), left
-        _, _, over, _ = episodes.step(rng.integers(0, world.spec.action.size, 40))
+        _, _, over, _ = counted.step(rng.integers(0, world.spec.action.size, 40))
         assert np.array_equal(over, before == 1)
         left = episodes.remaining.copy()
         assert np.array_equal(left[~over], before[~over] - 1) and (left >= 1).all()
         assert np.array_equal(world.pack(episodes.goal)[~over], goals[~over])
         assert (world.distance(episodes.boards, episodes.goal)[over] > 0).all()  # goals differ from the start
-    assert episodes.steps == 480 and episodes.episodes >= 40
+    assert counted.steps == 480 and counted.episodes >= 40 > counted.succeeded
 
 
 def test_reward_is_the_way_made_and_success():
     """Blocks: a cell nearer is 1, a cell away -1, and 1 more only at the end of an episode whose goal stands."""
     world = PhysicsWorld(3)
     episodes = GoalEpisodes(world, 64, 1, [0])
-    episodes.reset()
+    counted = EpisodeSums(episodes)
+    counted.reset()
     way = world.distance(episodes.boards, episodes.goal) * 3
     chosen = TrueGreedy(world, 0)
-    chosen.goal = episodes.goal.take(np.arange(64))
-    _, reward, over, _ = episodes.step(chosen.act(episodes.boards, 1))
-    assert over.all() and np.allclose(reward, way + 1) and episodes.reached == 64  # one action made every goal
+    chosen.begin(Tasks(episodes.boards, episodes.goal.take(np.arange(64)), np.zeros((64, 1), int)))
+    _, reward, over, _ = counted.step(chosen.act(episodes.boards, 1))
+    assert over.all() and np.allclose(reward, way + 1) and counted.succeeded == 64  # one action made every goal
+    assert counted.reward == reward.sum() and counted.episodes == 64
     _, reward, _, _ = episodes.step(stay(episodes))
     assert not reward.any()  # nothing moved and nothing is reached
     longer = GoalEpisodes(world, 64, 3, [1])
@@ -82,7 +86,7 @@ def test_tasks_are_those_of_planning():
     tasks = draw_tasks(world, 2000, 1, seed=0)
     far = world.distance(episodes.boards, episodes.goal)
     assert abs(far.mean() - world.distance(tasks.start, tasks.goal).mean()) < 0.02
-    assert reach(world, tasks, Replay(), 0).mean() > 0.5
+    assert run_policy(world, tasks, Replay(), 0).mean() > 0.5
     assert not np.array_equal(world.pack(episodes.boards), world.pack(tasks.start))  # of another stream
 
 

@@ -18,7 +18,7 @@ from envs.trifinger import make  # noqa: E402
 from envs.trifinger.interventions import curriculum  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 from eval import protocols  # noqa: E402
-from eval.manipulation.policies import load_policy  # noqa: E402
+from eval.manipulation.controllers import load_controller  # noqa: E402
 from eval.manipulation.protocols import PROTOCOLS, ROLES, actor, keeps_length, protocols_of  # noqa: E402
 
 HANG = 600  # seconds
@@ -130,19 +130,19 @@ def archive(path, width=56, names=("shared_fc0", "shared_fc1")):
 def test_an_archive_of_stable_baselines_acts(tmp_path):
     env = make()
     observation, _ = env.reset(seed=0)
-    act = load_policy(archive(tmp_path / "a.zip"), env, None)
+    act = load_controller(archive(tmp_path / "a.zip"), env, None)
     hidden = np.tanh(4 * 0.01 * np.tanh(0.01 * observation.sum()))
     assert act(observation) == pytest.approx(np.full(9, np.clip(40 * hidden + 0.5, -1, 1)))
-    still = load_policy("still", env, None)(observation)
+    still = load_controller("still", env, None)(observation)
     env.step(still)
     assert np.abs(env.state["joint_positions"] - env.task.start_pose).max() < 0.05
     for agent, said in (("rnd", "did you mean 'random'"), (str(tmp_path / "b.zip"), "does not exist"),
                         (archive(tmp_path / "c.zip", 37), "observations of 37 numbers, this task gives 56")):  # fmt: skip
         with pytest.raises(Problem, match=said):
-            load_policy(agent, env, None)
+            load_controller(agent, env, None)
     (tmp_path / "d.zip").write_text("no")
     with pytest.raises(Problem, match="not an archive of stable-baselines 2"):
-        load_policy(str(tmp_path / "d.zip"), env, None)
+        load_controller(str(tmp_path / "d.zip"), env, None)
     env.close()
 
 

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from envs.problem import Problem
 from eval.pages.site import write_site
 from eval.paper.panels import read
-from eval.plan import _plans_of_before
+from eval.planning.kept import _plans_of_before
 from eval.report import _facts, _settings
 from eval.runs import read_results
 from eval.score import _before

@@ -17,7 +17,7 @@ from envs.problem import Problem
 from eval.paper.panels import Cell, book, fill, is_agent_row, panels, run_name
 from eval.paper.sweep import Job, missing, run_jobs
 from eval.paper.table_text import caption, latex, lines, long_csv
-from eval.plan import _file_name
+from eval.planning.kept import asked_of, file_name
 from eval.tables import _workers, expected_minutes, jobs_of
 
 PAGES = book()
@@ -146,9 +146,9 @@ def test_other_splits_are_scored_and_planned_on(cfg, scripts, tmp_path):
 
 def test_files_are_those_that_score_and_plan_write(compose):
     """The file a column reads is the one the commands write."""
-    usual = {k: v for k, v in OmegaConf.to_container(compose("plan")).items() if k not in ("run", "data_dir")}
+    usual = asked_of(OmegaConf.to_container(compose("plan")))
     column = panels(PAGES, 16, None, None)[2].columns[1]
-    assert column.split == "zero-shot" and column.file == _file_name({**usual, "mode": "zero-shot"})
+    assert column.split == "zero-shot" and column.file == file_name({**usual, "mode": "zero-shot"})
     assert panels(PAGES, 16, None, None)[0].columns[4].file == "results-zero-shot.json"
 
 

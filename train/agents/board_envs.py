@@ -4,16 +4,14 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
-from envs.boards import Boards, draw_goal
 from envs.streams import Stream
 
 STOCK = 4096  # tasks drawn at a time: a walk of one board costs as much as one of hundreds
 
 
-def glimpse(world, boards: Boards) -> np.ndarray:
-    """What an agent sees of B boards: frames (B, 3, H, W) uint8, or one-hot factors (B, N, F) uint8."""
-    shown = world.observe(boards)
-    return shown if world.observation == "state" else shown.transpose(0, 3, 1, 2)
+def glimpse(obs: np.ndarray) -> np.ndarray:
+    """What an agent sees of B observations: frames (B, H, W, 3) -> (B, 3, H, W); tables (B, N, F) as they are."""
+    return obs.transpose(0, 3, 1, 2) if obs.ndim == 4 else obs
 
 
 def observation(now: np.ndarray, goal: np.ndarray, remaining: np.ndarray, longest: int) -> dict[str, np.ndarray]:
@@ -26,19 +24,21 @@ class GoalEpisodes(VecEnv):
 
     Tasks are drawn as eval/planning/tasks.py draws them (goals differ from the start), from random numbers of their own. An
     episode ends after its actions and never before, so that a goal that stands must be kept; the next begins in the same step.
-    Reward: how many cells or colours of objects the goal has come nearer, and 1 more where it stands at the end.
-    `steps`, `reward`, `episodes`, `reached`: sums since the start.
+    Reward: how many cells or colours of objects the goal has come nearer, and 1 more where it stands at the end; that is told
+    as `success` in the info of every step.
     """
 
     def __init__(self, world, num_envs: int, longest: int, seed: list[int]) -> None:
         self.world, self.longest, self.render_mode = world, longest, None
         self.rng = Stream.EPISODES.rng(*seed)
-        self.steps, self.reward, self.episodes, self.reached = 0, 0.0, 0, 0
         self._draw()
-        first, *others = glimpse(world, self._start.take(np.arange(1)))[0].shape
-        board = spaces.Box(0, 1 if world.observation == "state" else 255, (2 * first, *others), np.uint8)
+        first, *others = self._glimpse(self._start.take(np.arange(1)))[0].shape
+        board = spaces.Box(0, 255 if others[1:] else 1, (2 * first, *others), np.uint8)  # bytes of frames, or one-hot factors
         seen = spaces.Dict(board=board, remaining=spaces.Box(0, 1, (longest,), np.uint8))
         super().__init__(num_envs, seen, spaces.Discrete(world.spec.action.size))
+
+    def _glimpse(self, boards) -> np.ndarray:
+        return glimpse(self.world.observe(boards))
 
     def _draw(self) -> None:
         """A new stock of tasks."""
@@ -46,7 +46,7 @@ class GoalEpisodes(VecEnv):
         self._goal, self._horizon = self._start.take(np.arange(STOCK)), self.rng.integers(1, self.longest + 1, STOCK)
         for horizon in range(1, self.longest + 1):
             rows = np.flatnonzero(self._horizon == horizon)
-            self._goal.put(rows, draw_goal(self.world, self._start.take(rows), self.rng, horizon))
+            self._goal.put(rows, self.world.draw_goals(self._start.take(rows), self.rng, horizon)[0])
 
     def _next(self, count: int) -> np.ndarray:
         """Which tasks of the stock come next."""
@@ -58,11 +58,11 @@ class GoalEpisodes(VecEnv):
     def reset(self) -> dict[str, np.ndarray]:
         which = self._next(self.num_envs)
         self.boards, self.goal, self.remaining = self._start.take(which), self._goal.take(which), self._horizon[which]
-        self.distance, self._goal_seen = self.world.distance(self.boards, self.goal), glimpse(self.world, self.goal)
+        self.distance, self._goal_seen = self.world.distance(self.boards, self.goal), self._glimpse(self.goal)
         return self._observe()
 
     def _observe(self) -> dict[str, np.ndarray]:
-        return observation(glimpse(self.world, self.boards), self._goal_seen, self.remaining, self.longest)
+        return observation(self._glimpse(self.boards), self._goal_seen, self.remaining, self.longest)
 
     def step_async(self, actions: np.ndarray) -> None:
         self._actions = actions
@@ -73,18 +73,17 @@ class GoalEpisodes(VecEnv):
         before, self.distance = self.distance, self.world.distance(self.boards, self.goal)
         self.remaining = self.remaining - 1
         over = self.remaining == 0
-        reached = over & (self.distance == 0)
+        reached = over & self.world.solved(self.boards, self.goal)
         reward = (before - self.distance) * self.world.spec.objects + reached
-        self.steps, self.reward = self.steps + self.num_envs, self.reward + reward.sum()
-        self.episodes, self.reached = self.episodes + over.sum(), self.reached + reached.sum()
+        infos = [{"success": bool(one)} for one in reached]
         rows = np.flatnonzero(over)
         if len(rows):
             which = self._next(len(rows))
             self.boards.put(rows, self._start.take(which))
             self.goal.put(rows, self._goal.take(which))
-            self.remaining[rows], self._goal_seen[rows] = self._horizon[which], glimpse(self.world, self._goal.take(which))
+            self.remaining[rows], self._goal_seen[rows] = self._horizon[which], self._glimpse(self._goal.take(which))
             self.distance[rows] = self.world.distance(self._start.take(which), self._goal.take(which))
-        return self._observe(), reward.astype(np.float32), over, [{}] * self.num_envs
+        return self._observe(), reward.astype(np.float32), over, infos
 
     # What else stable-baselines3 asks of a batch: it has no boards with attributes or methods of their own.
 

@@ -1,6 +1,7 @@
-"""Training an agent in parts: every part begins from the file that the part before wrote, interrupted or not.
+"""Trains an agent in segments, measures it and writes its results, on whatever environments it is given.
 
-So a run that was taken up again ends where the uninterrupted one ends: parts have their own seeds and boards.
+Every segment begins from the file that the one before wrote, with seeds and environments of its own: a run that was
+interrupted ends where the uninterrupted one ends.
 """
 
 import json
@@ -10,35 +11,76 @@ import zipfile
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
 
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.save_util import load_from_zip_file
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.run_files.metrics_csv import whole_rows
-from eval.runs import config_hash
+from eval.runs import AGENT, config_hash
 from eval.score import versions
+from train.malloc import keep_freed_memory
 from train.metrics_csv import add_rows
+from train.run_folder import check_writable, choose_folder, open_folder
 
 COLUMNS = {  # of metrics.csv: mean reward of a step, share of episodes that succeeded
     "steps": int, "reward": float, "success": float, "seconds": float,
 }  # fmt: skip
 
 
-class Lessons(Protocol):
-    """A VecEnv of stable-baselines3 that keeps sums since its start."""
-
-    steps: int
-    reward: float
-    episodes: int
-    reached: int  # episodes that succeeded
+MakeEnvs = Callable[[int], VecEnv]  # those that begin after so many steps, with random numbers of their own
 
 
-GiveLessons = Callable[[int], Lessons]  # those that begin after so many steps, with random numbers of their own
+class Setting(NamedTuple):
+    """What agents of one kind of world need. envs: `success` stands in the infos of their steps.
+
+    policy: the learner's arguments `policy` and `policy_kwargs`.  measure: a trained agent, its archive -> its own part of
+    results.json, `metrics` and `protocol` among it.
+    """
+
+    envs: MakeEnvs
+    policy: dict
+    measure: Callable[[BaseAlgorithm, Path], dict]
+
+
+class EpisodeSums(VecEnvWrapper):
+    """Sums since the start: steps, their rewards, episodes that ended, and how many of those succeeded."""
+
+    def __init__(self, envs: VecEnv) -> None:
+        super().__init__(envs)
+        self.steps, self.reward, self.episodes, self.succeeded = 0, 0.0, 0, 0
+
+    def reset(self):
+        return self.venv.reset()
+
+    def step_wait(self):
+        observation, reward, over, infos = self.venv.step_wait()
+        self.steps, self.reward = self.steps + self.num_envs, self.reward + float(reward.sum())
+        self.episodes += int(over.sum())
+        self.succeeded += sum(bool(info["success"]) for info, ended in zip(infos, over) if ended)
+        return observation, reward, over, infos
+
+
+def train_and_measure(cfg: DictConfig, prepare: Callable[[DictConfig], Setting]) -> tuple[Path, dict]:
+    """What every command that trains agents does.  -> (run folder, what its results.json holds)
+
+    prepare: from the run's config; raises Problem where it cannot be trained, before anything is written.
+    """
+    keep_freed_memory()
+    overwrite = cfg.overwrite
+    folder, cfg = choose_folder(cfg, AGENT)
+    check_writable(folder)
+    setting = prepare(cfg)
+    with open_folder(folder, cfg, overwrite):
+        agent = train_agent(cfg, setting.envs, setting.policy, folder)
+        start = time.monotonic()
+        own = setting.measure(agent, folder / "checkpoints" / "agent.zip")
+        return folder, _write_results(cfg, agent, folder, own, time.monotonic() - start)
 
 
 def _save(agent, path: Path) -> None:
@@ -64,13 +106,13 @@ def _unreadable(path: Path, error: Exception) -> Problem:
     return Problem(f"{path} is not a readable agent ({type(error).__name__}); remove it and train again")
 
 
-def _build(cfg: DictConfig, given: Lessons, policy: dict, path: Path | None, **own) -> BaseAlgorithm:
+def _build(cfg: DictConfig, envs: VecEnv, policy: dict, path: Path | None, **own) -> BaseAlgorithm:
     """An agent as the config says, with the weights, the optimizer's state and the steps of an archive.
 
     own: the learner's arguments that change from part to part.
     """
     steps, parameters = _read(path, cfg.algo.learner.device) if path else (0, None)
-    agent = instantiate(cfg.algo.learner, _partial_=True)(env=given, **policy, **own)
+    agent = instantiate(cfg.algo.learner, _partial_=True)(env=envs, **policy, **own)
     if parameters is not None:
         try:
             agent.set_parameters(parameters, device=cfg.algo.learner.device)
@@ -80,38 +122,38 @@ def _build(cfg: DictConfig, given: Lessons, policy: dict, path: Path | None, **o
     return agent
 
 
-def train_agent(cfg: DictConfig, lessons: GiveLessons, policy: dict, folder: Path) -> BaseAlgorithm:
+def train_agent(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path) -> BaseAlgorithm:
     """Train (or go on with training) the agent of a run folder for `cfg.steps` environment steps.
 
     policy: the learner's arguments `policy` and `policy_kwargs`.
     """
     path = folder / "checkpoints" / "agent.zip"
     if not path.exists():
-        first = lessons(0)
+        first = make_envs(0)
         _save(_build(cfg, first, policy, None, seed=cfg.seed), path)
         first.close()
     steps = _read(path, cfg.algo.learner.device)[0]
     if steps >= cfg.steps:
-        given = lessons(steps)  # what the agent sees and does is known by them alone
-        agent = _build(cfg, given, policy, path, seed=cfg.seed)
-        given.close()
+        envs = make_envs(steps)  # what the agent sees and does is known by them alone
+        agent = _build(cfg, envs, policy, path, seed=cfg.seed)
+        envs.close()
         return agent
     while steps < cfg.steps:
-        agent = _part(cfg, lessons, policy, folder, path, steps)
+        agent = _part(cfg, make_envs, policy, folder, path, steps)
         steps = agent.num_timesteps
     return agent
 
 
-def _part(cfg: DictConfig, lessons: GiveLessons, policy: dict, folder: Path, path: Path, before: int) -> BaseAlgorithm:
+def _part(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path, path: Path, before: int) -> BaseAlgorithm:
     """The next `cfg.save_every` steps; rate and exploration fall linearly to nothing over all of them."""
     start, left = time.monotonic(), 1 - before / cfg.steps
-    given = lessons(before)
+    envs = EpisodeSums(make_envs(before))
     own = {"seed": (cfg.seed * 1_000_003 + before) % 2**32, "learning_rate": left * cfg.algo.learner.learning_rate,
            "ent_coef": left * cfg.algo.learner.ent_coef}  # fmt: skip
-    agent = _build(cfg, given, policy, path, **own)
+    agent = _build(cfg, envs, policy, path, **own)
     agent.learn(min(cfg.save_every, cfg.steps - before), reset_num_timesteps=False)
-    reward, success = given.reward / given.steps, given.reached / max(1, given.episodes)
-    given.close()
+    reward, success = envs.reward / envs.steps, envs.succeeded / max(1, envs.episodes)
+    envs.close()
     seconds = time.monotonic() - start
     line = agent.num_timesteps, f"{reward:.6g}", f"{success:.6g}", f"{seconds:.6g}"
     add_rows(folder / "metrics.csv", COLUMNS, [line])
@@ -123,16 +165,17 @@ def _part(cfg: DictConfig, lessons: GiveLessons, policy: dict, folder: Path, pat
     return agent
 
 
-def write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dict, seconds: dict[str, float]) -> dict:
+def _write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dict, seconds: float) -> dict:
     """results.json: what is the measurement's own, beside what is told of every agent.  -> what it holds
 
-    seconds: name -> time of what came after training.
+    seconds: that measuring took.
     """
     fit_s = _seconds_of(folder / "metrics.csv")
     speed = {"env_steps_per_s": round(agent.num_timesteps / fit_s, 1)} if fit_s else {}
     results = {
         "run": cfg.name, "seed": cfg.seed, **own,
-        "timing": {"fit_s": round(fit_s, 2), **speed, **{name: round(value, 2) for name, value in seconds.items()}},
+        "protocol": {"seeds": [cfg.seed], "steps": agent.num_timesteps, **own["protocol"]},
+        "timing": {"fit_s": round(fit_s, 2), **speed, "measure_s": round(seconds, 2)},
         "parameters": {"agent": sum(p.numel() for p in agent.policy.parameters())},
         "config_hash": config_hash(cfg),
         "setting_hash": config_hash(cfg, seed=False),

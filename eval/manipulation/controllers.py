@@ -1,13 +1,12 @@
-"""Policies that protocols run: random, still, agents of train/manipulation.py, the trained agents that CausalWorld ships.
+"""Controllers that protocols run: random, still, agents of train/manipulation.py, the trained agents that CausalWorld ships.
 
-A policy: act(observation) -> action (9,) in [-1, 1]; it is made for an environment and keeps nothing between steps.
+A controller gives an action (9,) in [-1, 1] for an observation; it is made for an environment and keeps nothing between steps.
 """
 
 import json
 import pickle
 import zipfile
 import zlib
-from collections.abc import Callable
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -17,8 +16,8 @@ import torch
 from torch.nn import functional
 
 from envs.problem import Problem, nearest
+from envs.trifinger.play import Controller
 
-Policy = Callable[[np.ndarray], np.ndarray]
 SCRIPTED = ("random", "still")
 _CRAFTED = (  # what zip, json, numpy and torch raise over an archive of another make
     zipfile.BadZipFile, zlib.error, KeyError, IndexError, TypeError, AttributeError, ValueError, EOFError, RuntimeError,
@@ -26,7 +25,7 @@ _CRAFTED = (  # what zip, json, numpy and torch raise over an archive of another
 )  # fmt: skip
 
 
-def load_policy(agent: str, env, rng: np.random.Generator) -> Policy:
+def load_controller(agent: str, env, rng: np.random.Generator) -> Controller:
     """agent: random | still (holds the start's joints) | the path of an archive (.zip) of stable-baselines 2 or 3."""
     if agent == "random":
         return lambda observation: rng.uniform(-1, 1, 9)
@@ -41,7 +40,7 @@ def load_policy(agent: str, env, rng: np.random.Generator) -> Policy:
 
 
 @lru_cache  # an agent plays many episodes
-def _archive(path: Path, width: int) -> Policy:
+def _archive(path: Path, width: int) -> Controller:
     """width: length of the observation it must fit."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -73,7 +72,7 @@ def _fits(path: Path, trained: int, width: int) -> None:
 _ACTIVATIONS = {"Tanh": torch.tanh, "ReLU": torch.relu, "ELU": functional.elu, "LeakyReLU": functional.leaky_relu}
 
 
-def _stable_baselines3(path: Path, archive: zipfile.ZipFile, width: int) -> Policy:
+def _stable_baselines3(path: Path, archive: zipfile.ZipFile, width: int) -> Controller:
     """A PPO agent with an MLP policy, acting by its mean.
 
     Only the weights are read: PPO.load would unpickle the rest of the archive, and a pickle runs what its author likes.
@@ -103,7 +102,7 @@ def _stable_baselines3(path: Path, archive: zipfile.ZipFile, width: int) -> Poli
     return act
 
 
-def _stable_baselines2(path: Path, raw, width: int) -> Policy:
+def _stable_baselines2(path: Path, raw, width: int) -> Controller:
     """An MLP policy, acting by its mean: `parameters` in the archive is a numpy file of plain arrays."""
     arrays = {name.removeprefix("model/").removesuffix(":0"): raw[name].astype(float) for name in raw}
     stem = "pi_fc" if "pi_fc0/w" in arrays else "shared_fc"
