@@ -6,7 +6,7 @@ import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.trifinger import make
-from envs.trifinger.exploration import RandomTouch, ScriptedPush
+from envs.trifinger.exploration import Drive, RandomTouch, ScriptedPush
 from envs.trifinger.interventions.actors import DrawingActor, GoalActor, PoseActor, free
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.saved import Layout
@@ -25,10 +25,10 @@ class PhysicsActor(DrawingActor):
 
 
 class Arena:
-    """options: those of TriFingerEnv, `task` among them."""
+    """options: those of TriFingerEnv, `task` among them.  speed: what an action means (see `Drive`)."""
 
-    def __init__(self, options: Mapping) -> None:
-        self.env = make(**options)
+    def __init__(self, options: Mapping, speed: float | None) -> None:
+        self.env, self.drive = make(**options, action_mode="joint_positions", normalized=False), Drive(speed)
         self.env.reset(seed=0)
         self.layout = Layout(self.env.save())
         self.kinematics = Kinematics(self.env.settings["robot"])
@@ -59,7 +59,8 @@ class Arena:
     def step(self, row: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, float, bool]:
         """-> the row after an action, the reward, whether the robot touches a block."""
         self.restore(row)
-        _, reward, *_ = self.env.step(action)
+        now = row[self.layout.place["joint_positions"]]
+        _, reward, *_ = self.env.step(self.drive.joints(action, now))
         after = self.layout.row(self.env.save())
         return after, reward, self._touches()
 
@@ -69,24 +70,30 @@ class Arena:
             (a in blocks and b == "robot") or (b in blocks and a == "robot") for a, b, depth in self.env.world.contacts() if depth >= 0
         )
 
-    def policy(self, policy: str | Callable, speed: float, rng: np.random.Generator) -> Callable[[], np.ndarray]:
-        """What acts in an episode, on the environment as it is."""
+    def policy(self, policy: str | Callable, rng: np.random.Generator) -> Callable[[], np.ndarray]:
+        """What acts in an episode, on the environment as it is: () -> action (9,) float32, with noise where it explores."""
         if callable(policy):
-            act = policy(env=self.env, rng=rng)
-            return lambda: act(self.env.observe())
-        joints_for = self.kinematics.joints
-        made = RandomTouch(rng, joints_for, speed) if policy == "random" else ScriptedPush(rng, joints_for, speed)
+            act, whole = policy(env=self.env, rng=rng), Drive(None)
 
-        def act_on_state() -> np.ndarray:
+            def asked() -> np.ndarray:
+                now = self.env.state["joint_positions"]
+                return self.drive.action(whole.joints(act(self.env.observe()), now), now).astype(np.float32)
+
+            return asked
+        made = (RandomTouch if policy == "random" else ScriptedPush)(rng, self.kinematics.joints)
+
+        def explored() -> np.ndarray:
             state = self.env.state
-            return made.act(state, self.kinematics.tips(state["joint_positions"]))
+            now = state["joint_positions"]
+            action = self.drive.action(made.act(state, self.kinematics.tips(now)), now) + rng.normal(0, self.drive.noise, 9)
+            return np.clip(action, -1, 1).astype(np.float32)
 
-        return act_on_state
+        return explored
 
-    def episode(self, seed: int, mode: str, length: int, policy: str | Callable, speed: float) -> dict[str, np.ndarray]:
+    def episode(self, seed: int, mode: str, length: int, policy: str | Callable) -> dict[str, np.ndarray]:
         """length actions of a fresh policy: state (T + 1, S), action, reward and event_contact (T + 1, ...), the last padding."""
         rng = np.random.default_rng(seed)
-        row, act = self.start(mode, rng), self.policy(policy, speed, rng)
+        row, act = self.start(mode, rng), self.policy(policy, rng)
         columns = {
             "action": np.zeros((length + 1, 9), np.float32), "reward": np.zeros(length + 1, np.float32),
             "state": np.empty((length + 1, self.layout.width)), "event_contact": np.zeros(length + 1, bool),
@@ -98,10 +105,10 @@ class Arena:
         columns["state"][length] = row
         return columns
 
-    def walk(self, row: np.ndarray, seed: int, steps: int, speed: float) -> tuple[np.ndarray, np.ndarray]:
+    def walk(self, row: np.ndarray, seed: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
         """The row after some steps of the random policy, and its actions (steps, 9)."""
         self.restore(row)
-        act, actions = self.policy("random", speed, np.random.default_rng(seed)), np.empty((steps, 9), np.float32)
+        act, actions = self.policy("random", np.random.default_rng(seed)), np.empty((steps, 9), np.float32)
         for t in range(steps):
             actions[t] = act()
             row, *_ = self.step(row, actions[t])

@@ -1,7 +1,7 @@
 """How a robot acts while data are collected: smooth targets near the blocks, or pushes in a straight line.
 
-A policy is made for one episode and keeps its own targets: act(state, tips) -> action (9,) in [-1, 1], the joint positions
-of the next step. All chance comes from the generator that it is given.
+A policy is made for one episode and keeps its own targets: act(state, tips) -> where the joints are to go (9,), radians. All
+chance comes from the generator that it is given.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from envs.trifinger.scene.state import CUBE, State, of_type
 JointsFor = Callable[[np.ndarray, np.ndarray], np.ndarray]  # wanted tips (3, 3), joints to search from (9,) -> joints (9,)
 LOWEST, HIGHEST = 0.015, 0.15  # metres of the tips' targets
 _HELD = 8  # steps that a target stays
-_NEAR_BLOCK, _SPREAD, _NOISE = 0.6, 0.05, 0.3  # chance; metres; of the speed
+_NEAR_BLOCK, _SPREAD = 0.6, 0.05  # chance; metres
 _BEHIND, _BEYOND, _ABOVE = 0.03, 0.06, 0.05  # metres of a scripted push
 _MIDDLE = 0.11  # metres from the middle, within which a push may end
 
@@ -26,25 +26,36 @@ class Policy(Protocol):
     def act(self, state: State, tips: np.ndarray) -> np.ndarray: ...
 
 
-def as_action(joints: np.ndarray) -> np.ndarray:
-    """Joint positions (9,) as an action, (9,) float32 in [-1, 1]."""
-    return np.clip(2 * (joints - JOINTS_LOW) / (JOINTS_HIGH - JOINTS_LOW) - 1, -1, 1).astype(np.float32)
+class Drive:
+    """What the nine numbers of an action in [-1, 1] mean.
 
+    speed: an action is where the joints are to go, from where they are, in units of this many radians. None: joint positions,
+    -1 and 1 the ends of their range, as `action_mode=joint_positions` has them; the robot then goes as fast as it can.
+    """
 
-def towards(joints: np.ndarray, now: np.ndarray, speed: float, rng: np.random.Generator) -> np.ndarray:
-    """The action (9,) float32 that moves the joints from where they are towards others, by `speed` radians at most, with noise."""
-    way = np.clip(joints - now, -speed, speed) + rng.normal(0, _NOISE * speed, 9)
-    return as_action(now + way)
+    def __init__(self, speed: float | None) -> None:
+        self.speed = speed
+        self.noise = 0.05 if speed is None else 0.3  # standard deviation of what explores, in units of an action
+
+    def action(self, joints: np.ndarray, now: np.ndarray) -> np.ndarray:
+        """The action nearest to sending the joints from `now` to `joints`. All (9,)."""
+        if self.speed is None:
+            return np.clip(2 * (joints - JOINTS_LOW) / (JOINTS_HIGH - JOINTS_LOW) - 1, -1, 1)
+        return np.clip((joints - now) / self.speed, -1, 1)
+
+    def joints(self, action: np.ndarray, now: np.ndarray) -> np.ndarray:
+        """Where an action sends the joints, (9,) radians; the environment cuts what lies outside their range."""
+        action = np.clip(np.asarray(action, float), -1, 1)
+        if self.speed is None:
+            return JOINTS_LOW + (action + 1) / 2 * (JOINTS_HIGH - JOINTS_LOW)
+        return now + self.speed * action
 
 
 class RandomTouch:
-    """Every 8 steps each finger is sent near a block, or near its own place; where there is no block, anywhere in the arena.
+    """Every 8 steps each finger is sent near a block, or near its own place; where there is no block, anywhere in the arena."""
 
-    speed: see `towards`.
-    """
-
-    def __init__(self, rng: np.random.Generator, joints_for: JointsFor, speed: float) -> None:
-        self._rng, self._joints_for, self._speed = rng, joints_for, speed
+    def __init__(self, rng: np.random.Generator, joints_for: JointsFor) -> None:
+        self._rng, self._joints_for = rng, joints_for
         self._left, self._joints = 0, np.zeros(9)
 
     def act(self, state: State, tips: np.ndarray) -> np.ndarray:
@@ -52,7 +63,7 @@ class RandomTouch:
             self._left = _HELD
             self._joints = self._joints_for(self._targets(state, tips), state["joint_positions"])
         self._left -= 1
-        return towards(self._joints, state["joint_positions"], self._speed, self._rng)
+        return self._joints
 
     def _targets(self, state: State, tips: np.ndarray) -> np.ndarray:
         """Where the tips are to go, (3, 3)."""
@@ -79,21 +90,20 @@ class ScriptedPush:
 
     _PHASES = (("above", 6), ("behind", 4), ("through", 8))  # and how many steps each lasts
 
-    def __init__(self, rng: np.random.Generator, joints_for: JointsFor, speed: float) -> None:
-        self._rng, self._joints_for, self._speed = rng, joints_for, speed
+    def __init__(self, rng: np.random.Generator, joints_for: JointsFor) -> None:
+        self._rng, self._joints_for = rng, joints_for
         self._plan: list[tuple[int, np.ndarray]] = []  # finger and target of each step to come
 
     def act(self, state: State, tips: np.ndarray) -> np.ndarray:
         blocks = of_type(state, CUBE)
         if not blocks:
-            return as_action(state["joint_positions"])
+            return state["joint_positions"]
         if not self._plan:
             self._plan = self._push(state[blocks[self._rng.integers(len(blocks))]], tips)
         finger, target = self._plan.pop(0)
         wanted = tips.copy()
         wanted[finger] = target
-        joints = self._joints_for(wanted, state["joint_positions"])
-        return towards(joints, state["joint_positions"], self._speed, self._rng)
+        return self._joints_for(wanted, state["joint_positions"])
 
     def _push(self, block: State, tips: np.ndarray) -> list[tuple[int, np.ndarray]]:
         rng, place = self._rng, block["cartesian_position"]

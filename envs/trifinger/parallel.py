@@ -17,8 +17,8 @@ _WORTH = 400  # environment steps below which processes cost more than they save
 
 @lru_cache(2)
 def arena(options: str) -> Arena:
-    """This process's arena of these options, as JSON."""
-    return Arena(json.loads(options))
+    """This process's arena of these arguments, as JSON."""
+    return Arena(**json.loads(options))
 
 
 def _work(options: str, process: int, method: str, arguments: tuple):
@@ -31,15 +31,15 @@ def _work(options: str, process: int, method: str, arguments: tuple):
 @lru_cache(2)
 def _own(options: str) -> Arena:
     """A worker's arena: a forked one has the parent's in its memory, whose engine and renderer it must not use."""
-    return Arena(json.loads(options))
+    return Arena(**json.loads(options))
 
 
 class Crew:
-    """workers: processes at most; None = as many as there are cores.  fork: whether they may be copies of this process, which
+    """arguments: of `Arena`.  workers: processes at most; None = as many as there are cores.  fork: whether they may be copies of this process, which
     is quick; those that draw or ask torch must be started anew."""
 
-    def __init__(self, options: Mapping, workers: int | None, fork: bool) -> None:
-        self._options = json.dumps(dict(options), sort_keys=True)
+    def __init__(self, arguments: Mapping, workers: int | None, fork: bool) -> None:
+        self._options = json.dumps(dict(arguments), sort_keys=True)
         self._workers = workers or len(os.sched_getaffinity(0))
         self._context = multiprocessing.get_context("fork" if fork else "spawn")
 

@@ -17,7 +17,6 @@ from envs.problem import Problem, nearest
 from envs.spec import Action, EnvSpec, Observation
 from envs.trifinger.arena import POLICIES
 from envs.trifinger.parallel import Crew
-from envs.trifinger.robot.robot import JOINTS_HIGH, JOINTS_LOW
 from envs.trifinger.saved import FINGERS, WIDTH, States
 from envs.trifinger.tasks import TASKS
 
@@ -31,7 +30,8 @@ class TriFingerSource:
 
     observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures
     cost as much as the simulation.  policy: random | scripted (see `exploration`), or a function that gives an episode's
-    policy: (env=, rng=) -> (observation -> action), picklable.  speed: how far ahead of a joint its target is at most, radians.
+    policy: (env=, rng=) -> (observation -> normalised joint positions), picklable.  speed: what an action means (see `Drive`);
+    a policy that is a function is slowed down to it.
     options: of TriFingerEnv.  workers: processes; None = one a core. They change no byte.
 
     A state is the exact save of the environment. Steps begin from it alone, so that going on from a recorded row gives the
@@ -41,7 +41,7 @@ class TriFingerSource:
 
     def __init__(
         self, task: str = "pushing", observation: str = "objects", policy: str | Callable = "random",
-        speed: float = 0.04, skip_frame: int = 10, dynamics: str = "legacy", collision: str = "mesh",
+        speed: float | None = 0.04, skip_frame: int = 10, dynamics: str = "legacy", collision: str = "mesh",
         image_size: int = 64, renderer: str = "auto", workers: int | None = None,
     ) -> None:  # fmt: skip
         if task not in TASKS:
@@ -51,18 +51,19 @@ class TriFingerSource:
                           f"set env.observation=")  # fmt: skip
         if not callable(policy) and policy not in POLICIES:
             raise Problem(f"there is no policy '{policy}': {nearest(str(policy), POLICIES)}; set env.world.policy=")
-        if not (isinstance(speed, int | float) and 0 < speed < float("inf")):
-            raise Problem(f"speed is how far ahead of a joint its target is at most, radians > 0, got {speed!r}; "
-                          f"set env.world.speed=")  # fmt: skip
+        if speed is not None and not (isinstance(speed, int | float) and 0 < speed < float("inf")):
+            raise Problem(f"speed is how far an action sends a joint at most, radians > 0, or null for joint positions, got "
+                          f"{speed!r}; set env.world.speed=")  # fmt: skip
         if workers is not None and not (isinstance(workers, int) and workers > 0):
             raise Problem(f"workers is a number of processes >= 1, or null for one a core, got {workers!r}; "
                           f"set env.world.workers=")  # fmt: skip
-        self.observation, self._policy, self._speed, self._size = observation, policy, speed, image_size
+        self.observation, self._policy, self._size = observation, policy, image_size
         self._options = {
             "task": task, "skip_frame": skip_frame, "dynamics": dynamics, "collision": collision, "renderer": renderer,
             "space": None,
         }  # fmt: skip
-        self._crew = Crew(self._options, workers, fork=observation == "objects" and not callable(policy))
+        self._speed, fork = speed, observation == "objects" and not callable(policy)
+        self._crew = Crew({"options": self._options, "speed": speed}, workers, fork)
 
     @cached_property
     def spec(self) -> EnvSpec:
@@ -107,7 +108,7 @@ class TriFingerSource:
         """
         length, mode = split["length"], split["mode"]
         seeds = rng.integers(2**63, size=episodes).tolist()
-        pieces = [(seed, mode, length, self._policy, self._speed) for seed in seeds]
+        pieces = [(seed, mode, length, self._policy) for seed in seeds]
         played = self._crew.do("episode", pieces, episodes * length)
         columns = {name: np.concatenate([one[name] for one in played]) for name in played[0]}
         moved = np.zeros(len(columns["state"]), bool)
@@ -151,17 +152,16 @@ class TriFingerSource:
         return np.concatenate(self._crew.do("pictures", pieces, len(state)))
 
     def candidates(self, action: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
-        """action (B, 9)  ->  (B, count, 9) float32: the one done first, then draws about it, such as the policy might have done:
-        joint targets uniform within twice the speed of its own."""
-        about = 4 * self._speed / (JOINTS_HIGH - JOINTS_LOW) * rng.uniform(-1, 1, (len(action), count, 9))
-        about[:, 0] = 0.0
-        return np.clip(action[:, None] + about, -1, 1).astype(np.float32)
+        """action (B, 9)  ->  (B, count, 9) float32: the one done first, then uniform draws."""
+        drawn = rng.uniform(-1, 1, (len(action), count, 9)).astype(np.float32)
+        drawn[:, 0] = action
+        return drawn
 
     def draw_goals(self, state: States, rng: np.random.Generator, steps: int, may_equal_start: bool = False):
         """States that the random policy reaches in `steps` actions, and those actions (B, steps, 9)."""
         if steps < 1 and not may_equal_start:
             raise Problem(f"a goal needs at least 1 step away from the start, got steps={steps}")
-        pieces = [(row, int(seed), steps, self._speed) for row, seed in zip(state.rows, rng.integers(2**63, size=len(state)))]
+        pieces = [(row, seed, steps) for row, seed in zip(state.rows, rng.integers(2**63, size=len(state)).tolist())]
         walks = self._crew.do("walk", pieces, len(state) * steps)
         return States(np.array([row for row, _ in walks])), np.array([actions for _, actions in walks])
 

@@ -12,6 +12,7 @@ from envs.problem import Problem  # noqa: E402
 from envs.protocols import CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
 from envs.trifinger import parallel  # noqa: E402
 from envs.trifinger.arena import Arena  # noqa: E402
+from envs.trifinger.exploration import Drive  # noqa: E402
 from envs.trifinger.saved import COLUMNS, FINGERS, WIDTH  # noqa: E402
 from envs.trifinger.source import TriFingerSource  # noqa: E402
 
@@ -112,11 +113,21 @@ def still(env, rng, height):
 
 
 def test_a_policy_may_be_a_function(world):
-    world = TriFingerSource("reaching", policy=partial(still, height=0.25), **FAST)
+    world = TriFingerSource("reaching", policy=partial(still, height=0.25), **{**FAST, "speed": None})
     columns, _ = world.record({"mode": "still", "length": 3}, RNG(0), 1)
     assert (columns["action"][:3] == 0.25).all() and columns["objects"].shape == (4, 3, WIDTH)
     assert world.header()["policy"] == {"function": f"{__name__}.still", "height": 0.25}
     assert not columns["event_moved"].any() and not columns["event_contact"].any()
+
+
+@pytest.mark.parametrize("speed", [0.04, None])
+def test_an_action_and_where_it_sends_the_joints_agree(speed):
+    """Relative to where the joints are, or all over their range."""
+    drive, now = Drive(speed), np.linspace(-0.3, 0.3, 9)
+    joints = now + np.linspace(-0.03, 0.03, 9)
+    assert np.allclose(drive.joints(drive.action(joints, now), now), joints)
+    far = drive.joints(drive.action(now + 9, now), now)
+    assert np.allclose(far, np.tile([1.0, 1.57, 3.0], 3) if speed is None else now + speed)
 
 
 def test_candidates_begin_with_what_was_done(world, recorded):
