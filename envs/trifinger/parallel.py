@@ -16,46 +16,41 @@ _WORTH = 400  # environment steps below which processes cost more than they save
 
 
 @lru_cache(2)
-def arena(options: str) -> Arena:
-    """This process's arena of these arguments, as JSON."""
-    return Arena(**json.loads(options))
+def _arena(arguments: str, process: int) -> Arena:
+    """A process's arena of these arguments, as JSON. process: its number; a forked process has its parent's arena in its memory
+    and must not use that engine and renderer."""
+    return Arena(**json.loads(arguments))
 
 
-def _work(options: str, process: int, method: str, arguments: tuple):
-    """One piece of work. process: whose; an arena is used by the process that made it alone."""
-    if process == os.getpid():
-        return getattr(arena(options), method)(*arguments)
-    return getattr(_own(options), method)(*arguments)
-
-
-@lru_cache(2)
-def _own(options: str) -> Arena:
-    """A worker's arena: a forked one has the parent's in its memory, whose engine and renderer it must not use."""
-    return Arena(**json.loads(options))
+def _work(arguments: str, method: str, piece: tuple):
+    return getattr(_arena(arguments, os.getpid()), method)(*piece)
 
 
 class Crew:
-    """arguments: of `Arena`.  workers: processes at most; None = as many as there are cores.  fork: whether they may be copies of this process, which
-    is quick; those that draw or ask torch must be started anew."""
+    """arguments: of `Arena`.  workers: processes at most; None = as many as there are cores.  fork: whether they may be copies
+    of this process, which is quick; those that draw or use torch must be started anew."""
 
     def __init__(self, arguments: Mapping, workers: int | None, fork: bool) -> None:
-        self._options = json.dumps(dict(arguments), sort_keys=True)
+        self._arguments = json.dumps(dict(arguments), sort_keys=True)
         self._workers = workers or len(os.sched_getaffinity(0))
         self._context = multiprocessing.get_context("fork" if fork else "spawn")
 
     @property
     def arena(self) -> Arena:
         """The arena of this process."""
-        return arena(self._options)
+        return _arena(self._arguments, os.getpid())
 
     def do(self, method: str, pieces: list[tuple], steps: int) -> list:
-        """`Arena.<method>` of every piece of work, in order. steps: of environments, all together."""
-        work: Callable = partial(_work, self._options, os.getpid(), method)
+        """`Arena.<method>` of every piece of work, in order. steps: of environments, all together.
+
+        A Problem where a process dies, and the sentence of the arena where that has one.
+        """
+        work: Callable = partial(_work, self._arguments, method)
+        _ = self.arena  # a worker that is a copy finds the hulls of the links in its memory
         if min(self._workers, len(pieces)) < 2 or steps < _WORTH:
             return [work(piece) for piece in pieces]
-        _ = self.arena  # what every worker's arena is made of is then in the memory that they are copies of
         try:
-            with ProcessPoolExecutor(self._workers, self._context, initializer=die_with_parent) as pool:
+            with ProcessPoolExecutor(min(self._workers, len(pieces)), self._context, initializer=die_with_parent) as pool:
                 return list(pool.map(work, pieces))
         except BrokenProcessPool as error:
             raise Problem("a process that simulates TriFinger died, perhaps for lack of memory; give the same command again, "

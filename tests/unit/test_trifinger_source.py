@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
+from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.protocols import CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
 from envs.trifinger import parallel  # noqa: E402
@@ -74,6 +75,30 @@ def test_a_process_that_dies_is_told(monkeypatch):
     monkeypatch.setattr(Arena, "episode", lambda *_: os._exit(9))
     with pytest.raises(Problem, match="a process that simulates TriFinger died"):
         TriFingerSource("pushing", **{**FAST, "workers": 2}).record(SPLIT, RNG(0), 2)
+
+
+def test_a_file_is_collected_whole_or_not_at_all(world, tmp_path, monkeypatch):
+    """The block that was whole when a process died stays; the same command goes on from there to the same bytes."""
+    env = {"name": "hands", "drop_invalid": False, "splits": {"train": {"episodes": 4, "length": 3, "seed": 1, "mode": "train"}}}
+    monkeypatch.setattr(collecting, "BLOCK_ROWS", 8)
+    whole = collecting.collect(env, world, "train", tmp_path / "a", quiet=True)
+    assert whole.spec == world.spec and whole.ep_len.tolist() == [4] * 4
+
+    with monkeypatch.context() as patch:
+        episode, played = Arena.episode, []
+
+        def mortal(*piece):
+            played.append(piece)
+            if len(played) == 4:  # of the second block; the first tells what columns there are
+                raise Problem("a process died")
+            return episode(*piece)
+
+        patch.setattr(Arena, "episode", mortal)
+        with pytest.raises(Problem, match="died"):
+            collecting.collect(env, world, "train", tmp_path / "b", quiet=True)
+    assert not list((tmp_path / "b").glob("*.h5"))
+    again = collecting.collect(env, world, "train", tmp_path / "b", quiet=True)
+    assert all(np.array_equal(again.read(name)[name], values) for name, values in whole.read().items())
 
 
 def test_the_table_holds_entities_and_neither_goal_nor_time(world, recorded):
