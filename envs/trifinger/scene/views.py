@@ -26,10 +26,18 @@ class Views:
         self._drawing, self._kind, self._renderer = Drawing(model), renderer, None
         self._goals: tuple[list, np.ndarray] | None = None
 
-    def _draw(self, parts, cameras):
+    def _opened(self):
         if self._renderer is None:
             self._renderer = open_renderer(MESHES, self._kind)
-        return self._renderer.draw(parts, cameras)
+        return self._renderer
+
+    def _draw(self, parts, cameras):
+        return self._opened().draw(parts, cameras)
+
+    @property
+    def drawn_by(self) -> str:
+        """Name of the renderer: moderngl | bullet."""
+        return self._opened().name
 
     def now(self, state: State, cameras: tuple[Camera, ...]) -> np.ndarray:
         """The scene without its goals, (cameras, H, W, 3) uint8."""

@@ -1,0 +1,156 @@
+"""One environment that goes on from any row: the work of one process."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from envs.problem import Problem, nearest
+from envs.trifinger import make
+from envs.trifinger.exploration import Drive, RandomTouch, ScriptedPush
+from envs.trifinger.interventions.actors import DrawingActor, GoalActor, PoseActor, free
+from envs.trifinger.robot.kinematics import Kinematics
+from envs.trifinger.saved import Layout
+from envs.trifinger.scene.views import VIEWS, Views
+
+MODES = ("train", "still", "poses-b", "physics-a", "physics-b")
+POLICIES = ("random", "scripted")
+_TRIES = 20  # draws of a start or of a value before another one is taken
+
+
+class PhysicsActor(DrawingActor):
+    """Masses, frictions and sizes of all that has them."""
+
+    def chosen(self, env, rng, paths):
+        return [path for path in paths if path.endswith(("/mass", "_friction", "/size"))]
+
+
+class Arena:
+    """options: those of TriFingerEnv, `task` among them.  speed: what an action means (see `Drive`)."""
+
+    def __init__(self, options: Mapping, speed: float | None) -> None:
+        self.env, self.drive = make(**options, action_mode="joint_positions", normalized=False), Drive(speed)
+        self.env.reset(seed=0)
+        self.layout = Layout(self.env.save())
+        self.kinematics = Kinematics(self.env.settings["robot"])
+        self.views = Views(self.env.settings["robot"], options["renderer"])
+
+    def start(self, mode: str, rng: np.random.Generator) -> np.ndarray:
+        """The row of a fresh episode. mode: train = blocks and goals at places of space A; still = the task's start; poses-b =
+        places of space B; physics-a, physics-b = as train, with masses, frictions and sizes of that space."""
+        if mode not in MODES:
+            raise Problem(f"TriFinger has no mode '{mode}': {nearest(str(mode), MODES)}; set mode= of the split")
+        self.env.reset(seed=int(rng.integers(2**31)))
+        space = "b" if mode == "poses-b" else "a"
+        actors = [] if mode == "still" else [PoseActor(space=space), GoalActor(space)]
+        if mode.startswith("physics"):
+            actors.insert(0, PhysicsActor(mode[-1]))
+        for actor in actors:
+            for _ in range(_TRIES):
+                if self.env.intervene(actor.wish(self.env, rng)).accepted:
+                    break
+        return self.layout.row(self.env.save())
+
+    def restore(self, row: np.ndarray) -> None:
+        """Go on from a row. Its time is never over: the last step that an episode has is taken again and again."""
+        saved = self.layout.saved(row)
+        control = saved["control"]
+        self.env.restore(saved, steps=int(min(control["steps"], control["limit"] - 1)))
+
+    def step(self, row: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, float, bool]:
+        """-> the row after an action, the reward, whether the robot touches a block."""
+        self.restore(row)
+        now = row[self.layout.place["joint_positions"]]
+        _, reward, *_ = self.env.step(self.drive.joints(action, now))
+        after = self.layout.row(self.env.save())
+        return after, reward, self._touches()
+
+    def _touches(self) -> bool:
+        blocks = set(self.layout.blocks)
+        return bool(blocks) and any(
+            (a in blocks and b == "robot") or (b in blocks and a == "robot") for a, b, depth in self.env.world.contacts() if depth >= 0
+        )
+
+    def policy(self, policy: str | Callable, rng: np.random.Generator) -> Callable[[], np.ndarray]:
+        """What acts in an episode, on the environment as it is: () -> action (9,) float32, with noise where it explores."""
+        if callable(policy):
+            act, whole = policy(env=self.env, rng=rng), Drive(None)
+
+            def asked() -> np.ndarray:
+                now = self.env.state["joint_positions"]
+                return self.drive.action(whole.joints(act(self.env.observe()), now), now).astype(np.float32)
+
+            return asked
+        made = (RandomTouch if policy == "random" else ScriptedPush)(rng, self.kinematics.joints)
+
+        def explored() -> np.ndarray:
+            state = self.env.state
+            now = state["joint_positions"]
+            action = self.drive.action(made.act(state, self.kinematics.tips(now)), now) + rng.normal(0, self.drive.noise, 9)
+            return np.clip(action, -1, 1).astype(np.float32)
+
+        return explored
+
+    def episode(self, seed: int, mode: str, length: int, policy: str | Callable) -> dict[str, np.ndarray]:
+        """length actions of a fresh policy: state (T + 1, S), action, reward and event_contact (T + 1, ...), the last padding."""
+        rng = np.random.default_rng(seed)
+        row, act = self.start(mode, rng), self.policy(policy, rng)
+        columns = {
+            "action": np.zeros((length + 1, 9), np.float32), "reward": np.zeros(length + 1, np.float32),
+            "state": np.empty((length + 1, self.layout.width)), "event_contact": np.zeros(length + 1, bool),
+        }  # fmt: skip
+        for t in range(length):
+            action = np.asarray(act(), np.float32)
+            columns["state"][t], columns["action"][t] = row, action
+            row, columns["reward"][t], columns["event_contact"][t] = self.step(row, action)
+        columns["state"][length] = row
+        return columns
+
+    def walk(self, row: np.ndarray, seed: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+        """The row after some steps of the random policy, and its actions (steps, 9)."""
+        self.restore(row)
+        act, actions = self.policy("random", np.random.default_rng(seed)), np.empty((steps, 9), np.float32)
+        for t in range(steps):
+            actions[t] = act()
+            row, *_ = self.step(row, actions[t])
+        return row, actions
+
+    def solved(self, row: np.ndarray, goal: np.ndarray) -> bool:
+        """The task's success, with what the other row has reached for its goal."""
+        self.restore(goal)
+        wanted, _ = self.env.goals()
+        self.restore(row)
+        achieved, _ = self.env.goals()
+        return self.env.task.solved(self.env.task.measure(achieved, wanted))
+
+    def steps(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """The rows (B, S) after an action each (B, 9)."""
+        return np.array([self.step(row, action)[0] for row, action in zip(rows, actions)])
+
+    def intervene(self, row: np.ndarray, variable: str, rng: np.random.Generator) -> np.ndarray:
+        """The row with another value of one variable, drawn from its spaces A and B until the environment accepts one."""
+        self.restore(row)
+        known = self.env.variables()[variable]
+        low, high = known.space("ab") or known.bounds
+        reasons: tuple[str, ...] = ()
+        for _ in range(_TRIES):
+            verdict = self.env.intervene({variable: rng.uniform(low, high)})
+            if verdict.accepted:
+                break
+            reasons = verdict.reasons
+        else:
+            raise Problem(f"none of {_TRIES} values of '{variable}' was accepted ({reasons[0]}); choose another variable")
+        # Not `save`, which reads from the engine: quaternions come back with other last digits.
+        after, place = self.layout.row(self.env.state | {"control": self.layout.saved(row)["control"]}), self.layout.place
+        if variable == "joint_positions":
+            after[place["control/target"]] = after[place["joint_positions"]]  # where the fingers were put they are to stay
+        return after
+
+    def variables(self) -> tuple[str, ...]:
+        """What has a space."""
+        return tuple(free(self.env.variables(), "ab"))
+
+    def pictures(self, rows: np.ndarray, views: int, size: int) -> np.ndarray:
+        """What the first `views` cameras see of rows (B, S): (B, size, size, 3 views) uint8."""
+        cameras = tuple(camera.sized(size, size) for camera in VIEWS[:views])
+        seen = np.array([self.views.now(self.layout.saved(row), cameras) for row in rows])  # (B, views, size, size, 3)
+        return seen.transpose(0, 2, 3, 1, 4).reshape(len(rows), size, size, 3 * views)

@@ -1,0 +1,201 @@
+"""TriFinger as a world of which models are learned: recorded episodes, exact simulation, goals and interventions.
+
+    world = TriFingerSource("pushing");  columns, lengths = world.record({"mode": "train", "length": 100}, rng, 90)
+
+Fingers and blocks are the rows of the table `objects`; neither a goal nor the time is among what models see.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from envs.problem import Problem, nearest
+from envs.spec import Action, EnvSpec, Observation
+from envs.trifinger.arena import POLICIES
+from envs.trifinger.parallel import Crew
+from envs.trifinger.saved import FINGERS, WIDTH, States
+from envs.trifinger.tasks import TASKS
+
+VIEWS = {"pixels": 1, "views": 3}  # observation -> cameras
+_PIECE = 50  # rows that a process steps at a time
+_RESOLUTION = 1e-3  # metres, and radians, metres per second ...
+
+
+class TriFingerSource:
+    """One task, in the terms of envs/protocols.py: Source, Simulator, Goals, Interventions.
+
+    observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures
+    cost as much as the simulation.  policy: random | scripted (see `exploration`), or a function that gives an episode's
+    policy: (env=, rng=) -> (observation -> normalised joint positions), picklable.  speed: what an action means (see `Drive`);
+    a policy that is a function is slowed down to it.
+    options: of TriFingerEnv.  workers: processes; None = one a core. They change no byte.
+
+    A state is the exact save of the environment. Steps begin from it alone, so that going on from a recorded row gives the
+    next row to the last bit. Distance between states: mean way of the blocks, metres; in reaching of the tips. Solved: the
+    task's own success, with the blocks (or tips) of the other state for the goal.
+    """
+
+    def __init__(
+        self, task: str = "pushing", observation: str = "objects", policy: str | Callable = "random",
+        speed: float | None = 0.04, skip_frame: int = 10, dynamics: str = "legacy", collision: str = "mesh",
+        image_size: int = 64, renderer: str = "auto", workers: int | None = None,
+    ) -> None:  # fmt: skip
+        if task not in TASKS:
+            raise Problem(f"there is no task '{task}': {nearest(str(task), TASKS)}; set env.world.task=")
+        if observation not in ("objects", *VIEWS):
+            raise Problem(f"there is no observation '{observation}': {nearest(str(observation), ('objects', *VIEWS))}; "
+                          f"set env.observation=")  # fmt: skip
+        if not callable(policy) and policy not in POLICIES:
+            raise Problem(f"there is no policy '{policy}': {nearest(str(policy), POLICIES)}; set env.world.policy=")
+        if speed is not None and not (isinstance(speed, int | float) and 0 < speed < float("inf")):
+            raise Problem(f"speed is how far an action sends a joint at most, radians > 0, or null for joint positions, got "
+                          f"{speed!r}; set env.world.speed=")  # fmt: skip
+        if workers is not None and not (isinstance(workers, int) and workers > 0):
+            raise Problem(f"workers is a number of processes >= 1, or null for one a core, got {workers!r}; "
+                          f"set env.world.workers=")  # fmt: skip
+        self.observation, self._policy, self._size = observation, policy, image_size
+        self._options = {
+            "task": task, "skip_frame": skip_frame, "dynamics": dynamics, "collision": collision, "renderer": renderer,
+            "space": None,
+        }  # fmt: skip
+        self._speed, fork = speed, observation == "objects" and not callable(policy)
+        self._crew = Crew({"options": self._options, "speed": speed}, workers, fork)
+
+    @cached_property
+    def spec(self) -> EnvSpec:
+        entities = FINGERS + len(self._layout.blocks)
+        shown = {"objects": Observation("objects", (entities, WIDTH), values="real", resolution=_RESOLUTION)}
+        if self.observation in VIEWS:
+            shape = (self._size, self._size, 3 * VIEWS[self.observation])
+            shown[self.observation] = Observation(self.observation, shape)
+        return EnvSpec(shown, Action(9, owners=FINGERS, low=(-1.0,) * 9, high=(1.0,) * 9), entities)
+
+    @property
+    def shown(self) -> Observation:
+        return self.spec.shown(self.observation)
+
+    @property
+    def row_bytes(self) -> int:
+        """Constants of a state take next to nothing; of pictures about half is left."""
+        return 900 + self._size**2 * 3 * VIEWS.get(self.observation, 0) // 2
+
+    @property
+    def _layout(self):
+        return self._crew.arena.layout
+
+    def header(self) -> dict:
+        """All that decides a byte: options, policy, the engine, and the renderer where pictures are drawn."""
+        about = {"world": type(self).__name__, **self._options, "observation": self.observation, "speed": self._speed,
+                 "policy": _named(self._policy), "pybullet": version("pybullet"), "explorer": 1}  # fmt: skip
+        del about["space"], about["renderer"]
+        if self.observation in VIEWS:
+            about |= {"image_size": self._size, "renderer": self._crew.arena.views.drawn_by}
+        return about
+
+    def save_beside(self, path: Path) -> Path | None:
+        """The header names everything."""
+
+    def record(self, split: Mapping, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Columns (rows, ...) of `episodes` episodes, one after the other, and their lengths in rows.
+
+        split: mode (see `Arena.start`), length in actions.  objects, and the pictures of the observation; action; reward of the
+        task; state; event_moved, a block went more than a millimetre or turned by more than .02 rad in the step that leads to
+        the next row; event_contact, the robot touches a block at its end.
+        """
+        length, mode = split["length"], split["mode"]
+        seeds = rng.integers(2**63, size=episodes).tolist()
+        pieces = [(seed, mode, length, self._policy) for seed in seeds]
+        played = self._crew.do("episode", pieces, episodes * length)
+        columns = {name: np.concatenate([one[name] for one in played]) for name in played[0]}
+        moved = np.zeros(len(columns["state"]), bool)
+        moved[:-1] = self._layout.moved(columns["state"][:-1], columns["state"][1:])
+        moved[length :: length + 1] = False  # padding, as its action is
+        states = self.unpack(columns["state"])
+        observed = {one.column: self.observe(states, one.column) for one in self.spec.observations.values()}
+        return {**observed, **columns, "event_moved": moved}, np.full(episodes, length + 1)
+
+    def reset(self, batch: int, rng: np.random.Generator, mode: str = "train") -> States:
+        """Starts of episodes; see `Arena.start` for modes."""
+        return States(np.array([self._crew.arena.start(mode, rng) for _ in range(batch)]).reshape(batch, -1))
+
+    def pack(self, state: States) -> np.ndarray:
+        return state.rows
+
+    def unpack(self, rows: np.ndarray) -> States:
+        """rows (B, S) float64 of the column `state`."""
+        if rows.shape[1:] != (self._layout.width,):
+            raise Problem(f"states of {self._options['task']} are rows of {self._layout.width} numbers, got shape {rows.shape}; "
+                          f"collect the data again")  # fmt: skip
+        return States(rows)
+
+    def noise(self, batch: int, rng: np.random.Generator) -> None:
+        """The engine is deterministic."""
+
+    def step(self, state: States, action: np.ndarray, noise: None = None) -> tuple[States, np.ndarray]:
+        """-> (states after the actions (B, 9), (B,) bool: none cannot be done)."""
+        pieces = [(state.rows[i : i + _PIECE], action[i : i + _PIECE]) for i in range(0, len(state), _PIECE)]
+        done = self._crew.do("steps", pieces, len(state))
+        return States(np.concatenate(done) if done else state.rows), np.zeros(len(state), bool)
+
+    def observe(self, state: States, column: str | None = None) -> np.ndarray:
+        """objects (B, N, F) float32, or pictures (B, H, W, C) uint8."""
+        column = self.shown.column if column is None else column
+        if column == "objects":
+            return self._layout.table(state.rows, self._crew.arena.kinematics)
+        if column not in VIEWS:
+            raise Problem(f"TriFinger is observed as a column, got '{column}': {nearest(column, ('objects', *VIEWS))}")
+        pieces = [(state.rows[i : i + _PIECE], VIEWS[column], self._size) for i in range(0, len(state), _PIECE)]
+        return np.concatenate(self._crew.do("pictures", pieces, len(state)))
+
+    def candidates(self, action: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
+        """action (B, 9)  ->  (B, count, 9) float32: the one done first, then uniform draws."""
+        drawn = rng.uniform(-1, 1, (len(action), count, 9)).astype(np.float32)
+        drawn[:, 0] = action
+        return drawn
+
+    def draw_goals(self, state: States, rng: np.random.Generator, steps: int, may_equal_start: bool = False):
+        """States that the random policy reaches in `steps` actions, and those actions (B, steps, 9)."""
+        if steps < 1 and not may_equal_start:
+            raise Problem(f"a goal needs at least 1 step away from the start, got steps={steps}")
+        pieces = [(row, seed, steps) for row, seed in zip(state.rows, rng.integers(2**63, size=len(state)).tolist())]
+        walks = self._crew.do("walk", pieces, len(state) * steps)
+        return States(np.array([row for row, _ in walks])), np.array([actions for _, actions in walks])
+
+    def distance(self, state: States, goal: States) -> np.ndarray:
+        """Mean distance of the blocks from where the goal has them, metres; of the tips where there is no block. (B,)"""
+        here, there = (self.observe(one, "objects")[..., 1:4] for one in (state, goal))
+        kind = slice(FINGERS, None) if self._layout.blocks else slice(0, FINGERS)
+        return np.linalg.norm(here[:, kind] - there[:, kind], axis=-1).mean(-1).astype(float)
+
+    def solved(self, state: States, goal: States) -> np.ndarray:
+        """The task's success were the goal's blocks, or tips, what is asked for. (B,) bool"""
+        return np.array([self._crew.arena.solved(a, b) for a, b in zip(state.rows, goal.rows)], bool)
+
+    def variables(self, state: States) -> tuple[str, ...]:
+        """Paths of what can be set: 'tool_block/mass'; all that has a space A or B."""
+        return self._crew.arena.variables()
+
+    def intervene(self, state: States, variable: str, rng: np.random.Generator) -> States:
+        """The same states with another value of one variable, which the environment accepts."""
+        names = self.variables(state)
+        if variable not in names:
+            raise Problem(f"TriFinger has no variable '{variable}': {nearest(str(variable), names)}")
+        return States(np.array([self._crew.arena.intervene(row, variable, rng) for row in state.rows]).reshape(state.rows.shape))
+
+
+def _named(policy: str | Callable) -> str | dict:
+    """What identifies a policy in a header: its name; of a partial function also its arguments, files by their digest."""
+    if not callable(policy):
+        return policy
+    function = getattr(policy, "func", policy)
+    arguments = {name: _digest(value) for name, value in getattr(policy, "keywords", {}).items()}
+    return {"function": f"{function.__module__}.{function.__qualname__}", **arguments}
+
+
+def _digest(value):
+    path = Path(value) if isinstance(value, str) else None
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path is not None and path.is_file() else value

@@ -1,0 +1,226 @@
+"""TriFinger as a world of which models are learned: what is recorded can be gone on from, to the last bit."""
+
+import json
+import os
+from functools import partial
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pybullet")
+from envs import collect as collecting  # noqa: E402
+from envs.problem import Problem  # noqa: E402
+from envs.protocols import CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
+from envs.trifinger import parallel  # noqa: E402
+from envs.trifinger.arena import Arena  # noqa: E402
+from envs.trifinger.exploration import Drive  # noqa: E402
+from envs.trifinger.saved import COLUMNS, FINGERS, WIDTH  # noqa: E402
+from envs.trifinger.source import TriFingerSource  # noqa: E402
+
+RNG = np.random.default_rng
+SPLIT = {"mode": "train", "length": 12}
+FAST = {"skip_frame": 4, "speed": 0.1, "workers": 1}
+
+
+@pytest.fixture(scope="module")
+def world():
+    return TriFingerSource("pushing", **FAST)
+
+
+@pytest.fixture(scope="module")
+def recorded(world):
+    return world.record(SPLIT, RNG(0), 6)
+
+
+def inner(columns, length):
+    """Rows that an action leaves."""
+    return np.arange(len(columns["action"])).reshape(-1, length + 1)[:, :-1].ravel()
+
+
+@pytest.mark.parametrize("ability", [Source, Simulator, Goals, Interventions])
+def test_it_can_all_but_tell_its_graph(world, ability):
+    assert isinstance(world, ability) and not isinstance(world, CausalGraph)
+
+
+def test_columns_are_what_the_spec_says(world, recorded):
+    columns, lengths = recorded
+    assert lengths.tolist() == [13] * 6 and all(len(values) == 78 for values in columns.values())
+    assert columns["objects"].shape[1:] == world.spec.shown("objects").shape == (4, WIDTH)
+    assert {columns[name].dtype.name for name in ("objects", "action", "reward")} == {"float32"}
+    assert columns["state"].dtype == np.float64 and columns["event_moved"].dtype == columns["event_contact"].dtype == bool
+    assert np.abs(columns["action"]).max() <= 1 and world.spec.action.owners == FINGERS
+    assert not columns["action"][12::13].any() and not columns["event_moved"][12::13].any()  # padding
+    assert json.loads(json.dumps(world.header())) == world.header()
+
+
+def test_going_on_from_any_row_gives_the_next_one_to_the_last_bit(world, recorded):
+    columns, _ = recorded
+    rows = inner(columns, 12)
+    after, invalid = world.step(world.unpack(columns["state"][rows]), columns["action"][rows])
+    assert np.array_equal(world.pack(after), columns["state"][rows + 1]) and not invalid.any()
+    assert np.array_equal(world.observe(after, "objects"), columns["objects"][rows + 1])
+    shuffled = RNG(1).permutation(rows)[:20]  # whatever was simulated before
+    again, _ = world.step(world.unpack(columns["state"][shuffled]), columns["action"][shuffled])
+    assert np.array_equal(world.pack(again), columns["state"][shuffled + 1])
+
+
+def test_any_number_of_processes_records_the_same_bytes(recorded, monkeypatch):
+    monkeypatch.setattr(parallel, "_WORTH", 0)
+    columns, _ = TriFingerSource("pushing", **{**FAST, "workers": 2}).record(SPLIT, RNG(0), 6)
+    assert all(np.array_equal(columns[name], values) for name, values in recorded[0].items())
+
+
+def test_a_process_that_dies_is_told(monkeypatch):
+    monkeypatch.setattr(parallel, "_WORTH", 0)
+    monkeypatch.setattr(Arena, "episode", lambda *_: os._exit(9))
+    with pytest.raises(Problem, match="a process that simulates TriFinger died"):
+        TriFingerSource("pushing", **{**FAST, "workers": 2}).record(SPLIT, RNG(0), 2)
+
+
+def test_a_file_is_collected_whole_or_not_at_all(world, tmp_path, monkeypatch):
+    """The block that was whole when a process died stays; the same command goes on from there to the same bytes."""
+    env = {"name": "hands", "drop_invalid": False, "splits": {"train": {"episodes": 4, "length": 3, "seed": 1, "mode": "train"}}}
+    monkeypatch.setattr(collecting, "BLOCK_ROWS", 8)
+    whole = collecting.collect(env, world, "train", tmp_path / "a", quiet=True)
+    assert whole.spec == world.spec and whole.ep_len.tolist() == [4] * 4
+
+    with monkeypatch.context() as patch:
+        episode, played = Arena.episode, []
+
+        def mortal(*piece):
+            played.append(piece)
+            if len(played) == 4:  # of the second block; the first tells what columns there are
+                raise Problem("a process died")
+            return episode(*piece)
+
+        patch.setattr(Arena, "episode", mortal)
+        with pytest.raises(Problem, match="died"):
+            collecting.collect(env, world, "train", tmp_path / "b", quiet=True)
+    assert not list((tmp_path / "b").glob("*.h5"))
+    again = collecting.collect(env, world, "train", tmp_path / "b", quiet=True)
+    assert all(np.array_equal(again.read(name)[name], values) for name, values in whole.read().items())
+
+
+def test_the_table_holds_entities_and_neither_goal_nor_time(world, recorded):
+    columns, _ = recorded
+    state, layout = world.unpack(columns["state"][:5]), world._layout
+    table = world.observe(state, "objects")
+    assert np.array_equal(table[..., 0], [[0, 0, 0, 1]] * 5)
+    assert np.allclose(table[:, 3, COLUMNS["position"]], layout.of(state.rows, "tool_block/cartesian_position"))
+    axes = table[:, 3, COLUMNS["axes"]].reshape(5, 2, 3)
+    assert np.allclose(axes @ axes.transpose(0, 2, 1), np.eye(2), atol=1e-6)
+    other = state.rows.copy()
+    for path in layout.place:
+        if path.startswith(("goal_block", "control")):
+            other[:, layout.place[path]] += 1
+    assert np.array_equal(world.observe(world.unpack(other), "objects"), table)
+
+
+def test_random_fingers_touch_the_block():
+    world = TriFingerSource("pushing", workers=1)
+    columns, _ = world.record({"mode": "train", "length": 40}, RNG(0), 6)
+    rows = inner(columns, 40)
+    assert columns["event_moved"][rows].mean() > 0.2 and columns["event_contact"][rows].any()
+    ways = np.linalg.norm(np.diff(columns["objects"][:, 3, COLUMNS["position"]], axis=0), axis=-1)[rows]
+    assert columns["event_moved"][rows][ways > 1.1e-3].all()
+
+
+def test_a_scripted_push_moves_the_block():
+    columns, _ = TriFingerSource("pushing", policy="scripted", speed=0.15, workers=1).record(
+        {"mode": "train", "length": 36}, RNG(0), 4
+    )
+    assert columns["event_moved"].mean() > 0.2
+
+
+def still(env, rng, height):
+    """A policy as a function: it is given the environment and the chance of its episode."""
+    return lambda observation: np.full(9, height + 0 * observation[0])
+
+
+def test_a_policy_may_be_a_function(world):
+    world = TriFingerSource("reaching", policy=partial(still, height=0.25), **{**FAST, "speed": None})
+    columns, _ = world.record({"mode": "still", "length": 3}, RNG(0), 1)
+    assert (columns["action"][:3] == 0.25).all() and columns["objects"].shape == (4, 3, WIDTH)
+    assert world.header()["policy"] == {"function": f"{__name__}.still", "height": 0.25}
+    assert not columns["event_moved"].any() and not columns["event_contact"].any()
+
+
+@pytest.mark.parametrize("speed", [0.04, None])
+def test_an_action_and_where_it_sends_the_joints_agree(speed):
+    """Relative to where the joints are, or all over their range."""
+    drive, now = Drive(speed), np.linspace(-0.3, 0.3, 9)
+    joints = now + np.linspace(-0.03, 0.03, 9)
+    assert np.allclose(drive.joints(drive.action(joints, now), now), joints)
+    far = drive.joints(drive.action(now + 9, now), now)
+    assert np.allclose(far, np.tile([1.0, 1.57, 3.0], 3) if speed is None else now + speed)
+
+
+def test_candidates_begin_with_what_was_done(world, recorded):
+    done = recorded[0]["action"][:9]
+    found = world.candidates(done, RNG(0), 25)
+    assert found.shape == (9, 25, 9) and found.dtype == np.float32 and np.array_equal(found[:, 0], done)
+    assert np.abs(found).max() <= 1 and (np.abs(found[:, 1:] - done[:, None]).max(-1) > 0).all()
+
+
+def test_an_intervention_changes_its_variable_alone(world, recorded):
+    state = world.unpack(recorded[0]["state"][[0, 20, 40]])
+    before, names = state.rows.copy(), world.variables(state)
+    assert {"tool_block/mass", "tool_block/cylindrical_position", "floor_friction"} < set(names) and "gravity" not in names
+    for name in ("tool_block/mass", "floor_friction", "tool_block/color"):
+        differs = world.intervene(state, name, RNG(0)).rows != before
+        place = world._layout.place[name]
+        assert differs[:, place].any(1).all() and not np.delete(differs, np.r_[place], 1).any(), name
+    assert np.array_equal(state.rows, before)
+    with pytest.raises(Problem, match="no variable 'tool_block/mas': did you mean"):
+        world.intervene(state, "tool_block/mas", RNG(0))
+
+
+@pytest.mark.parametrize("task", ["pushing", "reaching"])
+def test_goals_are_states(task):
+    world = TriFingerSource(task, **FAST)
+    state = world.reset(3, RNG(0), "train")
+    goal, actions = world.draw_goals(state, RNG(1), 4)
+    reached = state
+    for t in range(4):
+        reached, _ = world.step(reached, actions[:, t])
+    assert np.array_equal(reached.rows, goal.rows) and actions.shape == (3, 4, 9)
+    assert world.solved(goal, goal).all() and (world.distance(goal, goal) == 0).all()
+    far = world.reset(3, RNG(7), "poses-b" if task == "pushing" else "train")
+    if task == "pushing":
+        assert not world.solved(state, far).any() and (world.distance(state, far) > 0.02).all()
+
+
+def test_modes_draw_starts_from_their_spaces(world):
+    block = world._layout.place["tool_block/cartesian_position"]
+    near, far = (np.hypot(*world.reset(8, RNG(0), mode).rows[:, block].T[:2]) for mode in ("train", "poses-b"))
+    assert near.max() <= 0.11 <= far.min() and np.ptp(near) > 0
+    mass = world._layout.place["tool_block/mass"]
+    heavy = world.reset(4, RNG(0), "physics-b").rows[:, mass]
+    assert heavy.min() >= 0.045 and np.ptp(heavy) > 0
+
+
+def test_pictures_stand_beside_the_table():
+    world = TriFingerSource("pushing", observation="views", image_size=16, renderer="bullet", **FAST)
+    columns, _ = world.record({"mode": "still", "length": 2}, RNG(0), 1)
+    assert columns["views"].shape == (3, 16, 16, 9) and columns["views"].dtype == np.uint8 and np.ptp(columns["views"]) > 50
+    assert world.header()["renderer"] == "bullet" and world.shown.shape == (16, 16, 9)
+    assert np.array_equal(world.observe(world.unpack(columns["state"])), columns["views"])
+
+
+@pytest.mark.parametrize("options, told", [
+    ({"task": "pushin"}, "no task 'pushin': did you mean 'pushing'"),
+    ({"policy": "expert"}, "no policy 'expert': .*known: random, scripted"),
+    ({"observation": "pixel"}, "no observation 'pixel': did you mean 'pixels'"),
+    ({"speed": 0}, "speed is how far .*got 0"),
+    ({"workers": 0}, "workers is a number of processes"),
+])  # fmt: skip
+def test_what_is_no_option_is_told(options, told):
+    with pytest.raises(Problem, match=told):
+        TriFingerSource(**options)
+
+
+def test_states_and_modes_of_others_are_told(world):
+    with pytest.raises(Problem, match="rows of 134 numbers, got shape"):
+        world.unpack(np.zeros((2, 5)))
+    with pytest.raises(Problem, match="no mode 'trian': did you mean 'train'"):
+        world.record({"mode": "trian", "length": 1}, RNG(0), 1)
