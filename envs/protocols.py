@@ -23,16 +23,19 @@ class State(Protocol):
 
 @runtime_checkable
 class Source(Protocol):
-    """Episodes can be recorded.
+    """Episodes can be recorded. A class that inherits from it writes `header` and `record`, and sets the rest.
 
-    observation: name of what models are shown, `shown` its entry of the spec.  row_bytes: what a row of an episode file takes
-    on the disk at most.
+    observation: name of what models are shown.  row_bytes: what a row of an episode file takes on the disk at most.
     """
 
     spec: EnvSpec
     observation: str
-    shown: Observation
     row_bytes: int
+
+    @property
+    def shown(self) -> Observation:
+        """The entry of the spec of what models are shown."""
+        return self.spec.shown(self.observation)
 
     def header(self) -> dict:
         """What decides the bytes of a file apart from the split; JSON."""
