@@ -29,7 +29,8 @@ def fits(model, world):
     """codes are of choices, random is a control of seeing; all others go with everything. Of videos three models are asked."""
     if world == "video":
         return model in ("ae", "gnn", "modular")
-    return not (model == "codes" and not WORLDS[world][2]["discrete"]) and not (model == "random" and len(WORLDS[world][0]) == 2)
+    shape, _, action = WORLDS[world]
+    return not (model == "codes" and not action["discrete"]) and not (model == "random" and len(shape) == 2)
 
 
 def spec_of(shape, values, action):
@@ -44,9 +45,11 @@ def batch_of(world, size=3, steps=1):
     if len(shape) == 3:
         obs = torch.randint(0, 256, (*full, shape[2], *shape[:2]), dtype=torch.uint8)
     else:
-        obs = torch.randint(0, 2, (*full, *shape)).float() if values == "binary" else 50 + 0.01 * torch.randn(*full, *shape)
-    count = action["size"]
-    drawn = F.one_hot(torch.randint(0, count, (size, steps)), count).float() if action["discrete"] else torch.randn(size, steps, count)
+        obs = torch.randint(0, 2, (*full, *shape)).float()
+        obs = obs if values == "binary" else 50 + 0.01 * torch.randn(*full, *shape)
+    count, drawn = action["size"], torch.randn(size, steps, action["size"])
+    if action["discrete"]:
+        drawn = F.one_hot(torch.randint(0, count, (size, steps)), count).float()
     return Batch(obs, drawn, torch.arange(size * (steps + 1)).view(full))
 
 
@@ -75,7 +78,7 @@ def built(compose, model, world, *overrides):
 
 @pytest.mark.parametrize("model, world", [(m, w) for m in MODELS for w in WORLDS if fits(m, w)])
 def test_every_model_on_every_world(compose, model, world):
-    """The trunk of the observation, a finite loss of every stage with a gradient, a latent of the spec's slots, its decoding."""
+    """The trunk of the observation, a finite loss of every stage with a gradient, a latent of its slots, its decoding."""
     loss = next(loss for loss in ["nll", *entries("loss")] if pair(model, loss))
     cfg, net = built(compose, model, world, f"loss={loss}")
     objectives, batch = [instantiate(stage.objective) for stage in cfg.loss.stages], batch_of(world)
@@ -136,11 +139,12 @@ def test_real_values_are_seen_and_drawn_in_units_of_the_training_split(compose):
 
 
 def test_gaussian_by_hand():
-    """Unit variance: half a squared error and half of ln 2 pi an entry; learned: the variance of every column is a parameter."""
+    """Unit variance: half a squared error and half of ln 2 pi an entry; learned: the variance of a column is a parameter."""
     unit, learned = Gaussian((2, 3)), Gaussian((2, 3), "learned")
     obs, outputs = torch.zeros(5, 2, 3), torch.ones(5, 2, 3)
     told = 3 + 3 * torch.log(torch.tensor(2 * torch.pi))
-    assert unit.nll(outputs, obs).item() == pytest.approx(told.item()) and unit.distance(outputs, obs).item() == pytest.approx(5 * told.item())
+    assert unit.nll(outputs, obs).item() == pytest.approx(told.item())
+    assert unit.distance(outputs, obs).item() == pytest.approx(5 * told.item())
     assert learned.nll(outputs, obs).item() == pytest.approx(told.item())
     learned.nll(3 * outputs, obs).backward()
     assert (learned.log_variance.grad < 0).all()  # errors of three: the variance is too small
@@ -155,10 +159,10 @@ def test_only_real_tables_have_buffers(compose):
         assert not [name for name in net.state_dict() if "normal" in name or "likelihood" in name]
 
 
-@pytest.mark.parametrize("shape, said", [((60, 64, 3), "a multiple of 8, got 60 x 64"), ((512, 512, 3), "32 to 256 pixels a side")])
-def test_pictures_of_strange_sizes_are_refused(shape, said):
+@pytest.mark.parametrize("sides, said", [((60, 64), "a multiple of 8, got 60 x 64"), ((512, 512), "32 to 256 pixels a side")])
+def test_pictures_of_strange_sizes_are_refused(sides, said):
     with pytest.raises(ValueError, match=said):
-        ConvMaps(3, shape[0], shape[1])
+        ConvMaps(3, *sides)
 
 
 def test_fewer_slots_than_owners_are_refused(compose):
