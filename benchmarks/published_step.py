@@ -110,7 +110,8 @@ def plain_steps(file, size: str) -> Iterator[float]:
 def our_steps(file, world, size: str, window: int, bf16: bool) -> Iterator[float]:
     """Seconds of each training step, drawing the windows included."""
     torch.manual_seed(0)
-    model = WorldModel(SlotEncoder(BoardMaps(OBJECTS, size=size), WIDTH, HIDDEN), ModularTransition(OBJECTS, ACTIONS, WIDTH, HIDDEN))
+    encoder = SlotEncoder(BoardMaps(OBJECTS, size=size), WIDTH, HIDDEN)
+    model = WorldModel(encoder, ModularTransition(OBJECTS, ACTIONS, WIDTH, HIDDEN))
     objective = Contrastive()
     model.begin(objective, ["encoder", "transition"], 5e-4)
     model.train()

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from hydra.utils import instantiate
 
+import configs  # noqa: F401  what yaml alone cannot compute
 from benchmarks.floors import helped
 from envs.collect import collect
 from envs.physics import PhysicsWorld

@@ -29,7 +29,7 @@ def _movement(dynamic) -> str:
 
 
 def _chemistry(graph, dynamic, delay) -> str:
-    """`${chemistry:graph,dynamic,delay}`: the name of a chemistry env, and so of its data; a digest stands for a drawn graph."""
+    """`${chemistry:graph,dynamic,delay}`: the name of a chemistry env and of its data; a digest for a drawn graph."""
     if not (isinstance(graph, str) and graph.isalnum() and graph[:1].isalpha()):
         text = graph if isinstance(graph, str) else OmegaConf.to_container(graph)
         graph = "graph-" + hashlib.sha256(str(text).replace(" ", "").encode()).hexdigest()[:8]

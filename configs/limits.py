@@ -173,7 +173,7 @@ def check_values(cfg: DictConfig, config: str = "fit") -> None:
         while said is not None and not isinstance(said, Problem):  # by a resolver
             said = said.__cause__ or said.__context__
         if said is not None:
-            raise said from None
+            raise Problem(" ".join(str(said).split())) from None
         raise Problem(f"the configuration does not resolve: {' '.join(str(error).split())}") from error
     optional = _may_be_null(config)
     for path, value in _values(plain):

@@ -55,7 +55,8 @@ class Batch:
 class Encoder(Protocol):
     """obs (B, C, H, W), float in [0, 1], or a table of N rows (B, N, F), float  ->  Latent of (B, K, D).
 
-    `gives`: the kind of its latents, vectors (where it does not say), gaussian, categorical or whitened; objectives ask for one.
+    `gives`: the kind of its latents, vectors (where it does not say), gaussian, categorical or whitened; objectives ask for
+    one.
     `trained_by`: what to set where an objective asks for another.
 
     A class that says `takes_bytes = True` is given uint8 frames as they are stored, and floats as they come; its first

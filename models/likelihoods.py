@@ -22,7 +22,7 @@ class Bernoulli(nn.Module):
         return outputs.sigmoid()
 
     def nll(self, outputs: Tensor, obs: Tensor) -> Tensor:
-        """Binary cross entropy, summed over an observation, mean over observations, a scalar.  obs uint8, or float in [0, 1]."""
+        """Binary cross entropy, summed over an observation, mean over observations.  obs uint8, or float in [0, 1]."""
         target = obs.float() / 255 if obs.dtype == torch.uint8 else obs
         return F.binary_cross_entropy_with_logits(outputs.float(), target, reduction="sum") / len(obs)
 

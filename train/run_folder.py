@@ -138,8 +138,10 @@ def check_world(cfg: DictConfig, world) -> None:
         raise Problem(
             f"env.world.observation={world.observation} and env.observation={cfg.env.observation} differ; set env.observation= alone"
         )
-    said = OmegaConf.to_container(cfg.spec) if cfg.get("spec") else world.spec.to_dict()
-    spec = EnvSpec.from_dict({key: said[key] for key in world.spec.to_dict()})
+    if not OmegaConf.is_dict(cfg.get("spec")):
+        return
+    said = OmegaConf.to_container(cfg.spec)
+    spec = EnvSpec.from_dict({key: value for key, value in said.items() if key not in ("shown", "slots")})
     if differs := spec.difference(world.spec):
         raise Problem(f"the spec of run '{cfg.name}' is another than that of its env '{cfg.env.name}' ({differs}); train again "
                       f"under another name")  # fmt: skip

@@ -22,6 +22,9 @@ class CodeEncoder(nn.Module):
 
     def __init__(self, trunk: Trunk, choices: int) -> None:
         super().__init__()
+        if choices < 2:
+            raise ValueError("codes are what actions command of an object, and the actions of this env are no choices; "
+                             "use another model=, for example model=modular")  # fmt: skip
         self.choices, self.maps = choices, trunk
         if trunk.features:
             wide = trunk.features

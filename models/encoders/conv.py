@@ -14,8 +14,8 @@ SIDES = (32, 256)  # pixels along a side
 def check_picture(height: int, width: int) -> None:
     """ValueError on a picture that maps of every eighth pixel do not cover."""
     if not all(SIDES[0] <= side <= SIDES[1] and side % STRIDE == 0 for side in (height, width)):
-        raise ValueError(f"pictures are {SIDES[0]} to {SIDES[1]} pixels a side, a multiple of {STRIDE}, got {height} x {width}; "
-                         f"record others")  # fmt: skip
+        raise ValueError(f"pictures are {SIDES[0]} to {SIDES[1]} pixels a side, a multiple of {STRIDE}, got {height} x "
+                         f"{width}; record others")  # fmt: skip
 
 
 class ConvMaps(Trunk, nn.Module):

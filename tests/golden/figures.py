@@ -57,7 +57,7 @@ def _preset(name: str) -> list[str]:
 
 
 def data() -> dict[str, str]:
-    """A digest of the columns that simulators, frames and actions are in, of the first episodes of every split of every recorded env."""
+    """A digest of the columns that simulators, frames and actions are in: first episodes, every split of every recorded env."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for preset in _recorded():

@@ -27,7 +27,8 @@ def test_arguments_and_preset_are_one_env(preset, asked, compose, tmp_path):
 
 
 @pytest.mark.parametrize("asked, name", [
-    (["env.delay=3"], "chemistry_chain5_delayed-3"), (["env.delay=poisson", "env.dynamic=true"], "chemistry_chain5_dynamic_delayed-poisson"),
+    (["env.delay=3"], "chemistry_chain5_delayed-3"),
+    (["env.delay=poisson", "env.dynamic=true"], "chemistry_chain5_dynamic_delayed-poisson"),
     (["env.graph='0->{1-2}'"], "chemistry_graph-"), (["env.graph=[[0,0],[1,0]]"], "chemistry_graph-"),
 ])  # fmt: skip
 def test_names_tell_the_arguments(asked, name, compose):
@@ -38,7 +39,8 @@ def test_names_tell_the_arguments(asked, name, compose):
 
 
 @pytest.mark.parametrize("asked, said", [
-    ("env.graph=chian5", "chian5"), ("env.graph='0->>1'", "at character 4"), ("env.dynamic=5", "env.dynamic must be true or false"),
+    ("env.graph=chian5", "chian5"), ("env.graph='0->>1'", "at character 4"),
+    ("env.dynamic=5", "env.dynamic must be true or false"),
     ("env.delay=0", "a whole number of steps >= 1, or poisson; got 0"),
 ])  # fmt: skip
 def test_bad_arguments_are_told(asked, said, compose):

@@ -36,7 +36,8 @@ def model_of(case):
     """Encoders and decoders with batch norm, as the configs compose them."""
     torch.manual_seed(0)
     if case == "nll":  # torch's own norm is right to 1e-4 only on the layout of the medium encoder's maps, so: small
-        return WorldModel(FlatEncoder(BoardMaps(3, size="small", channels=4), 4, 16), MLPTransition(3, 15, 4, 16), FlatDecoder(3, 4, hidden=8))
+        encoder = FlatEncoder(BoardMaps(3, size="small", channels=4), 4, 16)
+        return WorldModel(encoder, MLPTransition(3, 15, 4, 16), FlatDecoder(3, 4, hidden=8))
     if case == "learned edges":  # in eval mode, where its graph is no sample; its running means are told by hand
         return WorldModel(SlotEncoder(BoardMaps(3, size="cells", channels=4), 4, 16), CausalTransition(3, 15, 4, 16))
     return WorldModel(SlotEncoder(BoardMaps(3, size="cells", channels=4), 4, 16), ModularTransition(3, 15, 4, 16))

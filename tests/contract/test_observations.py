@@ -1,0 +1,192 @@
+"""Every model config on every kind of observation and action that it fits: encodes, steps, decodes, and learns one step."""
+
+import pytest
+import torch
+from hydra.utils import instantiate
+from omegaconf import OmegaConf, open_dict
+from torch.nn import functional as F
+
+from envs.problem import Problem
+from models.encoders import BoardMaps, ConvMaps, Entities
+from models.interfaces import Batch
+from models.layers.normalised import Normalised
+from models.likelihoods import Bernoulli, Gaussian
+from parts import entries, pair, plain
+from train.fit import check_parts
+
+DISCRETE = {"size": 15, "discrete": True, "owners": 3, "low": [], "high": []}
+VECTOR = {"size": 9, "discrete": False, "owners": 1, "low": [], "high": []}
+WORLDS = {  # what is shown and what is done
+    "board": ((50, 50, 3), "binary", DISCRETE), "one-hot table": ((3, 8), "binary", DISCRETE),
+    "real table": ((4, 7), "real", VECTOR), "one view": ((64, 64, 3), "binary", VECTOR),
+    "three views": ((64, 64, 9), "binary", VECTOR), "video": ((64, 64, 3), "binary", {**VECTOR, "size": 0}),
+}  # fmt: skip
+TRUNKS = {"board": BoardMaps, "one-hot table": Entities, "real table": Entities}
+MODELS = entries("model")
+
+
+def fits(model, world):
+    """codes are of choices, random is a control of seeing; all others go with everything. Of videos three models are asked."""
+    if world == "video":
+        return model in ("ae", "gnn", "modular")
+    shape, _, action = WORLDS[world]
+    return not (model == "codes" and not action["discrete"]) and not (model == "random" and len(shape) == 2)
+
+
+def spec_of(shape, values, action):
+    shown = {"column": "seen", "shape": list(shape), "values": values, "resolution": 0.0}
+    slots = shape[0] if len(shape) == 2 else 3
+    return {"observations": {"seen": shown}, "action": action, "objects": 3, "shown": shown, "slots": slots}
+
+
+def batch_of(world, size=3, steps=1):
+    """Random windows as `Windows` gives them; real values far from 0 and from spread 1."""
+    (shape, values, action), full = WORLDS[world], (size, steps + 1)
+    if len(shape) == 3:
+        obs = torch.randint(0, 256, (*full, shape[2], *shape[:2]), dtype=torch.uint8)
+    else:
+        obs = torch.randint(0, 2, (*full, *shape)).float()
+        obs = obs if values == "binary" else 50 + 0.01 * torch.randn(*full, *shape)
+    count, drawn = action["size"], torch.randn(size, steps, action["size"])
+    if action["discrete"]:
+        drawn = F.one_hot(torch.randint(0, count, (size, steps)), count).float()
+    return Batch(obs, drawn, torch.arange(size * (steps + 1)).view(full))
+
+
+class Rows:
+    """The observations of a batch, as training windows hand them out."""
+
+    def __init__(self, obs):
+        self.obs, self.starts = obs.flatten(0, 1), torch.arange(obs.shape[:2].numel())
+
+    def frames(self, rows):
+        return self.obs[rows]
+
+
+def built(compose, model, world, *overrides):
+    """(config, model) of a world that exists as a spec alone."""
+    cfg = compose("fit", f"model={model}", *overrides)
+    with open_dict(cfg):
+        cfg.spec = spec_of(*WORLDS[world])
+        if "looks" in cfg.model and len(WORLDS[world][0]) == 2:
+            cfg.model.looks = 0
+        if "graph" in cfg.model:
+            cfg.model.graph = "full" if model == "codes" else "none"
+    torch.manual_seed(0)
+    return cfg, instantiate(cfg.model.module)
+
+
+@pytest.mark.parametrize("model, world", [(m, w) for m in MODELS for w in WORLDS if fits(m, w)])
+def test_every_model_on_every_world(compose, model, world):
+    """The trunk of the observation, a finite loss of every stage with a gradient, a latent of its slots, its decoding."""
+    loss = next(loss for loss in ["nll", *entries("loss")] if pair(model, loss))
+    cfg, net = built(compose, model, world, f"loss={loss}")
+    objectives, batch = [instantiate(stage.objective) for stage in cfg.loss.stages], batch_of(world)
+    check_parts(net, objectives, cfg.spec)
+    net.fit_normalisation(Rows(batch.obs))
+    for stage, objective in zip(cfg.loss.stages, objectives):
+        net.train()
+        net.begin(objective, stage.trains, stage.learning_rate)
+        net.on_train_epoch_start()
+        net.zero_grad()
+        terms = objective(net, batch)
+        assert all(term.shape == () and term.isfinite() for term in terms.values())
+        sum(terms.values()).backward()
+        touched = {name.split(".")[0] for name, p in net.named_parameters() if p.grad is not None and p.grad.any()}
+        assert touched == set(stage.trains)
+    net.eval()
+    with torch.no_grad():
+        latent = net.encode(batch.obs[:, 0])
+        after, _ = net.step(latent, batch.action[:, 0])
+        decoded = net.decode(after) if net.decoder is not None else None
+    assert latent.shape[1] in (1, cfg.spec.slots) and after.shape == latent.shape and after.isfinite().all()
+    trunk = getattr(net.encoder, "inner", net.encoder).maps
+    assert type(trunk) is TRUNKS.get(world, ConvMaps)
+    if decoded is not None:
+        assert decoded.shape == batch.obs[:, 0].shape and decoded.isfinite().all()
+        assert type(net.decoder.likelihood) is (Gaussian if world == "real table" else Bernoulli)
+
+
+def test_models_and_losses_refuse_what_they_cannot_do(compose):
+    """Codes without choices, a control of seeing without pictures, a loss that reads back choices of objects on torques."""
+    with pytest.raises(Exception, match="the actions of this env are no choices; use another model="):
+        built(compose, "codes", "one view")
+    for model, loss, world, said in (
+        ("random", "whitened", "real table", "shows no pictures; use another model="),
+        ("modular", "inverse_action", "one view", "are no choices of objects; set loss=infonce"),
+        ("modular", "inverse_action", "board", "latents that are categorical, and SlotEncoder gives vectors; set model=codes"),
+    ):
+        cfg, net = built(compose, model, world, f"loss={loss}")
+        with pytest.raises(Problem, match=said):
+            check_parts(net, [instantiate(stage.objective) for stage in cfg.loss.stages], cfg.spec)
+
+
+def test_real_values_are_seen_and_drawn_in_units_of_the_training_split(compose):
+    """Encoder and decoder hold one mean and one spread, which a checkpoint keeps; a constant entry has spread 1."""
+    _, net = built(compose, "modular", "real table", "loss=nll")
+    obs = batch_of("real table", 50).obs
+    obs[..., 0, 0] = 3.0
+    net.fit_normalisation(Rows(obs))
+    rows, layers = obs.flatten(0, 1), [layer for layer in net.modules() if isinstance(layer, Normalised)]
+    assert len(layers) == 2
+    normal = layers[0](rows)
+    assert normal.mean(0).abs().max() < 1e-2 and not normal[:, 0, 0].any()
+    assert torch.allclose(normal.std(0).flatten()[1:], torch.ones(27), atol=2e-2)
+    assert torch.allclose(net.decoder.likelihood.mean(normal), rows, atol=1e-4)
+    _, other = built(compose, "modular", "real table", "loss=nll")
+    other.load_state_dict(net.state_dict())
+    assert torch.equal(other.eval().encode(rows), net.eval().encode(rows))
+
+
+def test_gaussian_by_hand():
+    """Unit variance: half a squared error and half of ln 2 pi an entry; learned: the variance of a column is a parameter."""
+    unit, learned = Gaussian((2, 3)), Gaussian((2, 3), "learned")
+    obs, outputs = torch.zeros(5, 2, 3), torch.ones(5, 2, 3)
+    told = 3 + 3 * torch.log(torch.tensor(2 * torch.pi))
+    assert unit.nll(outputs, obs).item() == pytest.approx(told.item())
+    assert unit.distance(outputs, obs).item() == pytest.approx(5 * told.item())
+    assert learned.nll(outputs, obs).item() == pytest.approx(told.item())
+    learned.nll(3 * outputs, obs).backward()
+    assert (learned.log_variance.grad < 0).all()  # errors of three: the variance is too small
+    with pytest.raises(ValueError, match="variance is unit or learned, got 'free'"):
+        Gaussian((2, 3), "free")
+
+
+def test_only_real_tables_have_buffers(compose):
+    """Weights of models of boards keep their names: no normalisation, no likelihood among them."""
+    for world in ("board", "one-hot table"):
+        _, net = built(compose, "modular", world, "loss=nll")
+        assert not [name for name in net.state_dict() if "normal" in name or "likelihood" in name]
+
+
+@pytest.mark.parametrize("sides, said", [((60, 64), "a multiple of 8, got 60 x 64"), ((512, 512), "32 to 256 pixels a side")])
+def test_pictures_of_strange_sizes_are_refused(sides, said):
+    with pytest.raises(ValueError, match=said):
+        ConvMaps(3, *sides)
+
+
+def test_fewer_slots_than_owners_are_refused(compose):
+    """Slots of a picture may be set; an action of three objects needs three of them."""
+    cfg = compose("fit", "model=gnn")
+    with open_dict(cfg):
+        cfg.spec, cfg.model.slots = spec_of((64, 64, 3), "binary", DISCRETE), 2
+    with pytest.raises(Exception, match="actions belong to 3 objects and the model has 2 slots"):
+        instantiate(cfg.model.module)
+
+
+def test_real_pictures_have_no_likelihood(compose):
+    """A sentence, and a loss that needs none."""
+    cfg = compose("fit", "model=modular", "loss=nll")
+    with open_dict(cfg):
+        cfg.spec = spec_of((64, 64, 1), "real", VECTOR)
+    with pytest.raises(Exception, match="real values are decoded as a table"):
+        instantiate(cfg.model.module)
+
+
+def test_models_say_what_they_share_once():
+    """Slot models name a transition and what differs; the encoder and the decoder stand in _slots.yaml and _flat.yaml."""
+    shared = [name for name in MODELS if plain("model", name)["module"].get("decoder")]
+    assert len(shared) == 10
+    for name in shared:
+        own = OmegaConf.load(f"{__file__.rsplit('/', 3)[0]}/configs/model/{name}.yaml")
+        assert "decoder" not in own.module and "trunk" not in (own.module.get("encoder") or {})
