@@ -116,6 +116,10 @@ class GridWorld:
         split: mode, length in actions, drop_invalid.  pixels and objects, as `observe` gives them; action; reward; state, as
         `pack` gives it; goal; and event_<name> bool, what happens in the step that leads to the next row.
         """
+        for key, holds in (("mode", str), ("drop_invalid", bool)):
+            if not isinstance(split.get(key), holds):
+                raise Problem(f"a split of boards has {key}, got {split.get(key)!r}; set env.splits.<name>.mode= to a mode of "
+                              f"the world and env.drop_invalid= to true or false")  # fmt: skip
         length = split["length"]
         boards = self.reset(episodes, rng, split["mode"])
         goal = draw_goal(self, boards, rng, GOAL_STEPS, may_equal_start=True)

@@ -36,17 +36,17 @@ from eval.score_table import caption, table_rows
 
 def write_report(folder: str | Path | Run) -> Path:
     """Write report.html into the folder of a scored run, which may be open already."""
+    results = read_results(folder.folder if isinstance(folder, Run) else Path(folder))
     run = Run.open(folder)
-    folder, results = run.folder, read_results(run.folder)
     run.use_gpu()
     parts = [f"<h1>{escape(results['run'])}</h1>", f'<p class="soft">{escape(caption(results))}</p>', _scores(results)]
-    metrics = folder / "metrics.csv"
+    metrics = run.folder / "metrics.csv"
     if metrics.exists():
         parts.append(f"<h2>Loss</h2>{loss_curves(metrics)}")
     parts.append(graph_section(results))
     parts += _pictures(run, results)
     parts.append(f'<p class="soft">{_facts(results)}</p>{_settings(run.config)}')
-    return write_whole(folder / "report.html", page(results["run"], "\n".join(parts)))
+    return write_whole(run.folder / "report.html", page(results["run"], "\n".join(parts)))
 
 
 def _scores(results: dict) -> str:

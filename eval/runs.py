@@ -59,8 +59,8 @@ class Run:
             self.world = world
 
     @classmethod
-    def open(cls, folder: "str | Path | Run", world: Source | None = None, files: Mapping[str, EpisodeFile] | None = None) -> "Run":
-        """The run of a folder, with its best weights; one that is open already as it is."""
+    def open(cls, folder: "str | Path | Run", world: Source | None = None, files: Mapping | None = None) -> "Run":
+        """The run of a folder, with its best weights; one that is open already as it is.  world, files: as of `Run`."""
         if isinstance(folder, Run):
             return folder
         config = load_config(folder)

@@ -47,7 +47,8 @@ def caption(results: dict) -> str:
     shown = ", state input" if p.get("observation") == "state" else ""
     plan = results.get("plan") or {}
     short = f", {p['too_short']} shorter episodes left out" if p.get("too_short") else ""
-    goals = f"; success on {plan['episodes']} fresh episodes, reward {plan['reward']}" if {"episodes", "reward"} <= plan.keys() else ""
+    planned = {"episodes", "reward"} <= plan.keys()
+    goals = f"; success on {plan['episodes']} fresh episodes, reward {plan['reward']}" if planned else ""
     return (
         f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}{shown}), budget {p['budget']}{epochs}, "
         f"seed {results['seed']}, pool {p['pool']}{short} (distinct outcomes {distinct}), "

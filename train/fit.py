@@ -119,6 +119,8 @@ def run(cfg) -> dict:
     from pytorch_lightning import seed_everything
 
     from envs.collect import collect
+    from eval.runs import Run
+    from eval.score import probes_of
     from train.datamodule import EpisodeData
     from train.distributed import node_of
     from train.malloc import keep_freed_memory
@@ -134,6 +136,7 @@ def run(cfg) -> dict:
     seed_everything(cfg.seed, workers=False, verbose=False)
     model = instantiate(cfg.model.module)
     _check_graph(world, model.transition)
+    probes_of(Run(model, cfg, world=world), cfg.score.get("probes"))  # one that cannot be asked is told now, not after training
     objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]  # before anything is made or deleted
     check_parts(model, objectives, cfg.get("spec") or world.spec)  # runs of before hold no spec
     env = OmegaConf.to_container(cfg.env)

@@ -55,7 +55,8 @@ def _best(scored: dict[Path, dict]) -> str:
     for results in scored.values():
         groups.setdefault(setting(results), []).append(results)
     there = [key for results in scored.values() for key in results["metrics"]]
-    shown = [row for row in every_row() if row.kind == "score" and _best_column(row) and any(k.startswith(row.key) for k in there)]
+    compared = [row for row in every_row() if row.kind == "score" and _best_column(row)]
+    shown = [row for row in compared if any(key.startswith(row.key) for key in there)]
     rows = []
     for (env, budget, pool), runs in sorted(groups.items()):
         horizons = list(runs[0]["protocol"]["distinct"])

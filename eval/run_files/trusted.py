@@ -116,13 +116,12 @@ _STAGE = {  # of every stage
 }
 _SPLIT = {  # of every split
     "episodes": ("a whole number >= 1", _whole(1)), "length": ("a whole number >= 1", _whole(1)),
-    "seed": ("a whole number >= 0", _whole(0)), "mode": _NAME_OF,
+    "seed": ("a whole number >= 0", _whole(0)),
 }  # fmt: skip
 _NEEDED = {  # of a world model's run: key -> what it must be, and whether it is
     "name": ("a name", lambda v: isinstance(v, str | int) and v != ""),
     "env.name": _IN_A_PATH,
     "env.world._target_": _CLASS,
-    "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
     "env.splits": ("a mapping", lambda v: isinstance(v, dict) and all(_file_name(k) and isinstance(v[k], dict) for k in v)),
     "model.name": _NAME_OF,
     "model.module._target_": _CLASS,
