@@ -136,4 +136,5 @@ def _plans(world, state, action, horizon: int) -> dict[str, float]:
     policies = {"random": Random(world, 0), "replay": Replay(), "greedy": TrueGreedy(world, 0)}
     if isinstance(world, Painting):
         policies["painter"] = LowestWrong(world)
-    return {"noop": nothing, **{name: float(100 * run_policy(world, tasks, policy, 0).mean()) for name, policy in policies.items()}}
+    reached = {name: float(100 * run_policy(world, tasks, policy, 0).mean()) for name, policy in policies.items()}
+    return {"noop": nothing, **reached}

@@ -152,7 +152,7 @@ def caption(results: dict) -> str:
     goals = "goals may equal the start" if p["goal_may_equal_start"] else "goals differ from the start"
     error = results["metrics"].get("plan/reward_error")
     told = "" if error is None else f", held-out error {error:.3f}"
-    own = "".join(f"; {name} of {_listed(p[name])}" for name in p["planners"] if isinstance(p.get(name), dict))
+    own = "".join(f"; {name} of {_listed(p[name])}" for name in p["planners"] if _listed(p.get(name, {})))
     return (
         f"success, percent, after exactly as many actions as made the goal; {results['model']} + {results['loss']} on "
         f"{results['env']} ({p['mode']}), seed {results['seed']}; {p['episodes']} fresh episodes, {goals}; reward "
@@ -161,7 +161,7 @@ def caption(results: dict) -> str:
 
 
 def _listed(settings: dict) -> str:
-    return ", ".join(f"{key} {value}" for key, value in settings.items())
+    return ", ".join(f"{key} {value}" for key, value in settings.items() if not isinstance(value, bool))
 
 
 def print_plans(results: dict, planners: dict[str, str], text: str) -> None:

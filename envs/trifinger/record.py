@@ -33,8 +33,8 @@ def record(
     seed: int = 0,
     camera: Camera | None = None,
 ) -> None:
-    """controller: observation -> action. Columns: observation, action, reward, fractional_success, variables, and pixels where a
-    camera is given. The header names every entry of `variables` and `observation`. Killed, the same call goes on.
+    """Columns: observation, action, reward, fractional_success, variables, and pixels where a camera is given.
+    The header names every entry of `variables` and `observation`. Killed, the same call goes on.
 
     env may be wrapped (a Curriculum that begins at its first episode, say); the number of its objects must stay the same over
     all episodes.

@@ -1,4 +1,4 @@
-"""Kinds of action as planners ask for them, known here alone: all of them, random ones, and distributions that a search fits."""
+"""Kinds of action, as planners ask: all actions, random ones, and distributions that a search fits. Known here alone."""
 
 import numpy as np
 

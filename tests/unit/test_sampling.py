@@ -92,7 +92,8 @@ def test_vectors_of_actions_are_searched():
     """CEM and MPPI reach nearly every goal four forces away; one look ahead and random forces do not."""
     assert isinstance(CART, Goals) and not has_goals(CART)
     tasks, model = draw_tasks(CART, 60, 4, seed=0), KnownDynamics()
-    shares = {name: run_policy(CART, tasks, make_planner(name, FEW, model, CART, Place(), 0), 0).mean() for name in ("cem", "mppi")}
+    made = {name: make_planner(name, FEW, model, CART, Place(), 0) for name in ("cem", "mppi")}
+    shares = {name: run_policy(CART, tasks, policy, 0).mean() for name, policy in made.items()}
     shares["shortsighted"] = run_policy(CART, tasks, Sampling(model, CART, Place(), depth=1, **FEW), 0).mean()
     shares["random"] = run_policy(CART, tasks, Random(CART, 0), 0).mean()
     assert min(shares["cem"], shares["mppi"]) > 0.9 and max(shares["shortsighted"], shares["random"]) < 0.5, shares
