@@ -6,13 +6,15 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
 
 pytest.importorskip("pybullet")
 from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.protocols import CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
 from envs.trifinger import parallel  # noqa: E402
-from envs.trifinger.arena import Arena  # noqa: E402
+from envs.trifinger.arena import MODES, Arena  # noqa: E402
 from envs.trifinger.exploration import Drive  # noqa: E402
 from envs.trifinger.saved import COLUMNS, FINGERS, WIDTH  # noqa: E402
 from envs.trifinger.source import TriFingerSource  # noqa: E402
@@ -197,6 +199,21 @@ def test_modes_draw_starts_from_their_spaces(world):
     mass = world._layout.place["tool_block/mass"]
     heavy = world.reset(4, RNG(0), "physics-b").rows[:, mass]
     assert heavy.min() >= 0.045 and np.ptp(heavy) > 0
+
+
+@pytest.mark.parametrize("task, entities", [("pushing", 4), ("reaching", 3), ("picking", 4)])
+def test_presets_name_worlds_and_splits(root, task, entities):
+    """Seeds differ and end before those of other purposes, tests hold 10,000 windows of ten steps, all three 100,000 actions."""
+    folder = root / "configs" / "env"
+    shared, own = (OmegaConf.load(folder / f"{name}.yaml") for name in ("_trifinger", f"trifinger_{task}"))
+    env = OmegaConf.merge(shared, OmegaConf.masked_copy(own, ["name", "world"]))
+    world = instantiate(OmegaConf.create({"env": env}).env.world)
+    splits = env.splits
+    assert env.name == f"trifinger_{task}" and world.spec.objects == entities
+    assert {split.mode for split in splits.values()} <= set(MODES)
+    assert len({split.seed for split in splits.values()}) == len(splits) and max(s.seed for s in splits.values()) < 7000
+    assert splits.test.episodes * (splits.test.length - 9) >= 10_000
+    assert sum(splits[name].episodes * splits[name].length for name in ("train", "valid", "test")) == 100_000
 
 
 def test_pictures_stand_beside_the_table():
