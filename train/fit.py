@@ -25,6 +25,7 @@ import time
 from contextlib import nullcontext
 
 from envs.problem import Problem, nearest
+from envs.protocols import CausalGraph, CausalTables
 
 
 def prepare(overrides: list[str]) -> list[str]:
@@ -97,12 +98,13 @@ def _check_plan(cfg) -> None:
 def _check_graph(world, transition) -> None:
     """A given graph must be the world's own, and learned edges are of effects within the step."""
     graph = getattr(transition, "graph", None)
-    if graph == "given" and hasattr(world, "parents") and (transition.fixed.numpy() > 0).tolist() != world.parents.tolist():
+    told = isinstance(world, CausalGraph) and world.parents.tolist()
+    if graph == "given" and told and (transition.fixed.numpy() > 0).tolist() != told:
         raise Problem(
             "model.graph=given was handed another graph than the world has; set env.world.graph= to that of env.world.scm=, "
             "and env.world.numbering=causal, so that it is taken as it stands"
         )
-    if graph == "learned" and hasattr(world, "model") and world.model.delays is not None:
+    if graph == "learned" and isinstance(world, CausalTables) and world.model.delays is not None:
         raise Problem("model.graph=learned learns effects within a step, and this env delays them; use model.graph=none or full")
 
 

@@ -221,8 +221,6 @@ LACKING = {
     "horizons of words": (lambda c: c.score.update(horizons=["one"]), "score.horizons must be a list of whole numbers >= 1"),
     "interpolation": (lambda c: c.update(data_dir="${nowhere.to.be.found}"), "interpolation"),
     "name": (lambda c: c.pop("name"), "it lacks name"),
-    "drop_invalid": (lambda c: c.env.pop("drop_invalid"), "it lacks env.drop_invalid"),
-    "drop_invalid: 3": (lambda c: c.env.update(drop_invalid=3), "env.drop_invalid must be true or false"),
     "budget": (lambda c: c.trainer.pop("budget"), "it lacks trainer.budget"),
     "counterfactuals": (lambda c: c.score.pop("counterfactuals"), "it lacks score.counterfactuals"),
     "a stage's epochs": (lambda c: c.loss.stages[0].pop("epochs"), "it lacks loss.stages.0.epochs"),
