@@ -81,7 +81,7 @@ class Gaps(Callback):
         self.warned = False
 
     def on_validation_epoch_end(self, trainer, model) -> None:
-        if self.pairs is None:  # nothing can be set in a world that only records
+        if self.pairs is None or not self.pairs.altered:  # nothing can be set, or nothing that is set is seen
             return
         found = gaps(model, self.pairs)
         least = min(found, key=found.get)

@@ -9,6 +9,7 @@ import torch
 import eval.probes
 from envs.collect import collect
 from envs.frames import frame_ids
+from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from envs.spec import Action, EnvSpec, Observation
 from eval.dashboard import panels_of
@@ -16,6 +17,7 @@ from eval.pages.overview import overview_section, runs_section
 from eval.probes import every_probe, every_row
 from eval.probes.data import Data
 from eval.probes.probe import Row
+from eval.probes.sensitivity import pairs
 from eval.rollouts import branch, what_if, what_if_ranks
 from eval.runs import Run
 from eval.score import measure, probes_of
@@ -157,7 +159,20 @@ def test_gaps_are_not_asked_of_a_world_that_only_records():
     Gaps(Line()).on_validation_epoch_end(None, None)  # would log into nothing
 
 
-# -- actions that cannot be counted -----------------------------------------------------------------------------------
+def test_what_is_not_shown_is_not_missed():
+    """Setting a mass changes no observation: its gap is none, and no encoder is blamed for it."""
+
+    class Massive(PhysicsWorld):
+        def variables(self, boards):
+            return (*super().variables(boards), "mass")
+
+        def intervene(self, boards, variable, rng):
+            return boards if variable == "mass" else super().intervene(boards, variable, rng)
+
+    assert list(pairs(Massive(3), 8).altered) == ["object_0", "object_1", "object_2"]
+
+
+# -- actions that cannot be counted ------------------------------------------------------------------------------------
 
 
 class Walkers:
