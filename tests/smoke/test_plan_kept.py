@@ -109,7 +109,7 @@ def test_fit_ends_with_success(fitted, asked, monkeypatch):
     assert {"plan/success/h1", "plan/success/h2", "plan/floor/random/h1", "test/hits@1/h1"} <= results["metrics"].keys()
     for text in (" ".join(said.split()), (folder / "report.html").read_text()):
         assert all(word in text for word in ("H@1", "MRR", "RL success", "20 fresh episodes"))
-    assert "scoring test 0/6  ranking after 1 step" in said and "planning 9/9  random, 2 steps" in said
+    assert "scoring test 0/5  ranking after 1 step" in said and "planning 9/9  random, 2 steps" in said
     monkeypatch.setattr(eval.planning.kept, "usual_protocol", lambda: asked)
     played = counted(monkeypatch)
     assert plan_run(folder, **asked) == results and not played
