@@ -8,7 +8,19 @@ import numpy as np
 from envs.boards import OBSERVATIONS, Boards, GridWorld, random_cells
 from envs.graphs import NUMBERING, describe, numbered, resolve
 from envs.grid import (
-    CROSS, DIAMOND, DISK, FRAME, GRID, HOURGLASS, PARALLELOGRAM, PENTAGON, RING, SCALENE, SQUARE, TRIANGLE, render,
+    CROSS,
+    DIAMOND,
+    DISK,
+    FRAME,
+    GRID,
+    HOURGLASS,
+    PARALLELOGRAM,
+    PENTAGON,
+    RING,
+    SCALENE,
+    SQUARE,
+    TRIANGLE,
+    render,
 )  # fmt: skip
 from envs.problem import Problem, nearest
 from envs.scm import REDRAW, StructuralCausalModel, reached

@@ -32,6 +32,7 @@ from eval.probes import every_row
 from eval.run_files.metrics_csv import losses
 from eval.runs import read_results, run_folders
 
+
 def env_of(results: dict) -> str:
     """Its section: a workspace cannot filter, so every metric is logged once more under the name of its env."""
     return results["env"] + ("_state" if results["protocol"].get("observation") == "state" else "")

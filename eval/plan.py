@@ -37,7 +37,7 @@ from eval.planning.kept import asked_of, keep, kept_metrics, read_plans
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
 from eval.planning.planners import check_name, check_planner, labels, make_planner, weights_of
 from eval.planning.tasks import Oracle, Policy, Tasks, draw_tasks, run_policy
-from eval.runs import folders_of, load_run
+from eval.runs import Run, folders_of
 from eval.terminal import Steps, print_table
 
 BASELINES = {
@@ -98,16 +98,19 @@ def _check(asked: dict) -> None:
 
 
 def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
-    """Plan with a run folder's model and add what was reached to its results.json; `asked` as of eval/planning/kept.py.
+    """Plan with the model of a run, open or by its folder, and add what was reached to its results.json.
+
+    asked: as of eval/planning/kept.py.
 
     Planners asked for earlier under the same protocol stay, and are computed again only if `again`. -> the results.
     """
     _check(asked)
-    folder, names, seed, horizons = Path(folder), asked["planners"], asked["seed"], asked["horizons"]
-    model, cfg = load_run(folder)
+    run = Run.open(folder)
+    folder, names, seed, horizons = run.folder, asked["planners"], asked["seed"], asked["horizons"]
+    model, cfg = run
     if not (folder / "results.json").exists():
         raise Problem(f"{folder} has no results.json to add to; finish the run with: python train/fit.py resume={folder}")
-    world = instantiate(cfg.env.world)
+    world = run.world
     if not isinstance(world, Goals):
         raise Problem(f"states of env '{cfg.env.name}' cannot be asked for, so that there are no goals to plan for; "
                       f"eval/score.py measures its predictions")  # fmt: skip
@@ -119,8 +122,7 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
     if not left:
         return keep(folder, asked, {}, {}, weights)
     names = [name for name in names if any(f"plan/success/{name}/h{h}" not in existing for h in horizons)]
-    if torch.cuda.is_available():
-        model.cuda()
+    run.use_gpu()
     for name in names:
         check_planner(name, model, world)  # refused before it takes long
     models, distances, metrics, timing = {"trained": model}, {}, {}, {}
@@ -129,7 +131,7 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
             torch.manual_seed(seed)
             models[kind] = instantiate(cfg.model.module).eval().to(model.device)
         stays = folder / "checkpoints" if kind == "trained" else None
-        distances[kind], error, seconds = learned_distance(models[kind], world, cfg, data_dir, asked, stays)
+        distances[kind], error, seconds = learned_distance(models[kind], run, data_dir, asked, stays)
         metrics |= {} if error is None else {f"plan/{'reward' if kind == 'trained' else kind}_error": error}
         timing |= {"reward_s": seconds} if kind == "trained" and seconds is not None else {}
     policies = {}

@@ -182,7 +182,7 @@ def _train_and_score(
     results, refused = score_run(run, timing=timing), None
     if goals_asked(goals, cfg) and has_goals(world):
         try:
-            results = plan_run(folder, **usual_protocol())
+            results = plan_run(run, **usual_protocol())
         except Problem as problem:  # told at the end: the scores and the report stand without it
             refused = problem
     if logger is not None:

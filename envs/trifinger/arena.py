@@ -15,6 +15,7 @@ from envs.trifinger.scene.views import VIEWS, Views
 MODES = ("train", "still", "poses-b", "physics-a", "physics-b")
 POLICIES = ("random", "scripted")
 _TRIES = 20  # draws of a start or of a value before another one is taken
+_HALVINGS = 6  # of how far a value may be, before none is found
 
 
 class PhysicsActor(DrawingActor):
@@ -127,18 +128,20 @@ class Arena:
         return np.array([self.step(row, action)[0] for row, action in zip(rows, actions)])
 
     def intervene(self, row: np.ndarray, variable: str, rng: np.random.Generator) -> np.ndarray:
-        """The row with another value of one variable, drawn from its spaces A and B until the environment accepts one."""
+        """The row with another value of one variable, drawn from its spaces A and B until the environment accepts one; where it
+        refuses many, from half as far away each time."""
         self.restore(row)
         known = self.env.variables()[variable]
         low, high = known.space("ab") or known.bounds
-        reasons: tuple[str, ...] = ()
-        for _ in range(_TRIES):
-            verdict = self.env.intervene({variable: rng.uniform(low, high)})
+        reasons, now = (), self.env.value(variable)
+        for attempt in range(_TRIES * _HALVINGS):
+            verdict = self.env.intervene({variable: now + 0.5 ** (attempt // _TRIES) * (rng.uniform(low, high) - now)})
             if verdict.accepted:
                 break
             reasons = verdict.reasons
         else:
-            raise Problem(f"none of {_TRIES} values of '{variable}' was accepted ({reasons[0]}); choose another variable")
+            raise Problem(f"none of {_TRIES * _HALVINGS} values of '{variable}' was accepted ({reasons[0]}); choose another "
+                          f"variable")  # fmt: skip
         # Not `save`, which reads from the engine: quaternions come back with other last digits.
         after, place = self.layout.row(self.env.state | {"control": self.layout.saved(row)["control"]}), self.layout.place
         if variable == "joint_positions":

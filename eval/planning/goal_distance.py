@@ -7,9 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from omegaconf import OmegaConf
 
-from envs.collect import collect
 from envs.problem import Problem
 from envs.streams import Stream
 from envs.whole_files import write_whole
@@ -94,10 +92,10 @@ def load_distance(path: Path, model):
     return head.eval().requires_grad_(False), held_out
 
 
-def learned_distance(model, world, cfg, data_dir, asked: dict, folder: Path | None = None):
+def learned_distance(model, run, data_dir, asked: dict, folder: Path | None = None):
     """The distance that a protocol asks for: (predictor, held-out error or none, seconds of training or none).
 
-    cfg: of the run, whose data is learned from.  folder: where predictors stay, and are found again.
+    run: whose data is learned from.  folder: where predictors stay, and are found again.
     """
     start = time.monotonic()
     if asked["reward"] == "latent":
@@ -106,11 +104,7 @@ def learned_distance(model, world, cfg, data_dir, asked: dict, folder: Path | No
     path = None if folder is None else folder / f"distance-{name}.pt"
     if path is not None and path.exists():
         return *load_distance(path, model), None
-    env = OmegaConf.to_container(cfg.env)
-    pairs = [
-        Pairs(model, world, collect(env, world, split, data_dir or cfg.data_dir), asked["reach"], asked["ahead"])
-        for split in ("train", "valid")
-    ]
+    pairs = [Pairs(model, run.world, run.file(split, data_dir), asked["reach"], asked["ahead"]) for split in ("train", "valid")]
     settings = asked["reward_steps"], asked["reward_learning_rate"], asked["seed"]
     head, error = fit_distance(asked["reward"], *pairs, *settings, quiet=False)
     if not math.isfinite(error):

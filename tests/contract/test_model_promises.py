@@ -3,10 +3,10 @@
 import pytest
 import torch
 from hydra.utils import instantiate
+from parts import entries, pair, plain
 from torch.nn import functional as F
 
 from models.interfaces import Batch
-from parts import entries, pair, plain
 
 MODELS, LOSSES, ENVS, TRAINERS = (entries(g) for g in ("model", "loss", "env", "trainer"))
 

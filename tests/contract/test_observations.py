@@ -4,6 +4,7 @@ import pytest
 import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
+from parts import entries, pair, plain
 from torch.nn import functional as F
 
 from envs.problem import Problem
@@ -11,7 +12,6 @@ from models.encoders import BoardMaps, ConvMaps, Entities
 from models.interfaces import Batch
 from models.layers.normalised import Normalised
 from models.likelihoods import Bernoulli, Gaussian
-from parts import entries, pair, plain
 from train.fit import check_parts
 
 DISCRETE = {"size": 15, "discrete": True, "owners": 3, "low": [], "high": []}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 from hydra.utils import instantiate
+from parts import entries, plain
 from torch.nn import functional as F
 
 from models.interfaces import Batch
-from parts import entries, plain
 from train.fit import check_parts
 
 ENVS = entries("env")

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from figures import PARTS, RECORD
 
 RECORDED = json.loads(RECORD.read_text())

@@ -15,6 +15,7 @@ import models.transitions
 from configs import command
 from envs.problem import Problem
 
+
 @pytest.fixture
 def here(root, tmp_path, monkeypatch):
     """A folder whose configs, models, losses and worlds are found beside ours."""

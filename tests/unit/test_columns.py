@@ -15,8 +15,8 @@ from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from envs.spec import Action, EnvSpec, Observation
-from eval.rollouts import actions_of
 from eval.probes.data import Data
+from eval.rollouts import actions_of
 from eval.runs import Run
 from eval.score import measure, probes_of
 from eval.terminal import Steps

@@ -13,8 +13,8 @@ from envs.problem import Problem
 from eval.rollouts import encode_frames, what_if_ranks
 from models.decoders import FlatDecoder, SlotDecoder
 from models.encoders import Entities, FlatEncoder, SlotEncoder, VariationalEncoder
-from models.likelihoods import Bernoulli
 from models.layers.pixels import as_obs
+from models.likelihoods import Bernoulli
 from train.datamodule import Windows
 
 
