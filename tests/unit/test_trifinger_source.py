@@ -120,7 +120,7 @@ def test_the_table_holds_entities_and_neither_goal_nor_time(world, recorded):
 
 def test_random_fingers_touch_the_block():
     world = TriFingerSource("pushing", workers=1)
-    columns, _ = world.record({"mode": "train", "length": 40}, RNG(0), 4)
+    columns, _ = world.record({"mode": "train", "length": 40}, RNG(0), 3)
     rows = inner(columns, 40)
     assert columns["event_moved"][rows].mean() > 0.2 and columns["event_contact"][rows].any()
     ways = np.linalg.norm(np.diff(columns["objects"][:, 3, COLUMNS["position"]], axis=0), axis=-1)[rows]
@@ -129,7 +129,7 @@ def test_random_fingers_touch_the_block():
 
 def test_a_scripted_push_moves_the_block():
     columns, _ = TriFingerSource("pushing", policy="scripted", speed=0.15, workers=1).record(
-        {"mode": "train", "length": 36}, RNG(0), 4
+        {"mode": "train", "length": 36}, RNG(0), 2
     )
     assert columns["event_moved"].mean() > 0.2
 
