@@ -15,7 +15,7 @@ from envs.workers import die_with_parent
 _WORTH = 400  # environment steps below which processes cost more than they save
 
 
-@lru_cache(2)
+@lru_cache(4)
 def _arena(arguments: str, process: int) -> Arena:
     """A process's arena of these arguments, as JSON. process: its number; a forked process has its parent's arena in its memory
     and must not use that engine and renderer."""

@@ -22,6 +22,7 @@ from envs.trifinger.tasks import TASKS
 
 VIEWS = {"pixels": 1, "views": 3}  # observation -> cameras
 _PIECE = 50  # rows that a process steps at a time
+_GOAL_DRAWS = 10
 _RESOLUTION = 1e-3  # metres, and radians, metres per second ...
 
 
@@ -158,12 +159,22 @@ class TriFingerSource:
         return drawn
 
     def draw_goals(self, state: States, rng: np.random.Generator, steps: int, may_equal_start: bool = False):
-        """States that the random policy reaches in `steps` actions, and those actions (B, steps, 9)."""
+        """States that the random policy reaches in `steps` actions, and those actions (B, steps, 9).
+
+        Goals that are solved at the start are drawn anew unless allowed, ten times at most: a block may be out of reach.
+        """
         if steps < 1 and not may_equal_start:
             raise Problem(f"a goal needs at least 1 step away from the start, got steps={steps}")
-        pieces = [(row, seed, steps) for row, seed in zip(state.rows, rng.integers(2**63, size=len(state)).tolist())]
-        walks = self._crew.do("walk", pieces, len(state) * steps)
-        return States(np.array([row for row, _ in walks])), np.array([actions for _, actions in walks])
+        rows, actions, drawn = state.rows.copy(), np.empty((len(state), steps, 9), np.float32), np.arange(len(state))
+        for _ in range(1 if may_equal_start else _GOAL_DRAWS):
+            seeds = rng.integers(2**63, size=len(drawn)).tolist()
+            pieces = [(row, seed, steps) for row, seed in zip(state.rows[drawn], seeds)]
+            for index, (row, done) in zip(drawn, self._crew.do("walk", pieces, len(drawn) * steps)):
+                rows[index], actions[index] = row, done
+            drawn = drawn[self.solved(state.take(drawn), States(rows[drawn]))]
+            if not len(drawn):
+                break
+        return States(rows), actions
 
     def distance(self, state: States, goal: States) -> np.ndarray:
         """Mean distance of the blocks from where the goal has them, metres; of the tips where there is no block. (B,)"""
