@@ -157,3 +157,6 @@ def run(cfg) -> None:
     file = collect(env, instantiate(cfg.env.world), cfg.split, cfg.data_dir)
     size, columns = file.path.stat().st_size / 1e6, ", ".join(file.columns)
     print(f"{file.path}: {len(file)} episodes of {_span(file)} actions, {size:.1f} MB, columns {columns}")
+    steps = int((file.ep_len - 1).sum())
+    for name in [name for name in file.columns if name.startswith("event_")]:
+        print(f"{name.removeprefix('event_').replace('_', ' ')}: {100 * file.read(name)[name].sum() / steps:.1f} % of the steps")

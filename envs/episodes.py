@@ -280,3 +280,19 @@ class EpisodeFile:
             return [columns[name].reshape(len(self), rows, *columns[name].shape[1:])[: len(keep)] for name in names]
         index = self.ep_offset[keep][:, None] + np.arange(rows)
         return [columns[name][index] for name in names]
+
+    def windows(self, *names: str, steps: int, count: int | None = None) -> list[np.ndarray]:
+        """The named columns of windows of `steps` actions, (W, steps + 1, ...) each, in the order of the episodes.
+
+        count: how many windows, at most. The first of each episode, where there are so many episodes (none: of all); where
+        there are fewer, each gives as many more, spread evenly over it.
+        """
+        keep = np.flatnonzero(self.ep_len > steps)[:count]
+        if not len(keep):
+            raise self._broken(f"no episode of it is {steps} actions long, the longest has {int(self.ep_len.max()) - 1}")
+        each = 1 if count is None else -(-count // len(keep))
+        fits = (self.ep_len[keep] - steps).tolist()  # first rows of a window
+        firsts = [start + np.unique(np.linspace(0, n - 1, min(each, n)).astype(int)) for start, n in zip(self.ep_offset[keep], fits)]
+        rows = np.concatenate(firsts)[:count, None] + np.arange(steps + 1)
+        columns = self.read(*names)
+        return [columns[name][rows] for name in names]

@@ -67,7 +67,7 @@ def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: i
 def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[str, float]:
     """H@1, MRR and same-board scores that can be had, or those of the true model in one-hot colours; and how often replay,
     greedy planning, painting by number, random actions and doing nothing reach the recorded outcome."""
-    action, state = file.episodes("action", "state", steps=max(horizons), count=episodes)
+    action, state = file.windows("action", "state", steps=max(horizons), count=episodes)
     count = len(action)
     chosen = Stream.ASKED.rng().permutation(count)[:counterfactuals]  # the states every run is asked about
     if enumerable(world):

@@ -68,7 +68,7 @@ def _pictures(run: Run, results: dict) -> list[str]:
         return []
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
     data = Data(run, file, [horizon], results["protocol"]["pool"], 0)
-    (pixels,) = file.episodes("pixels", steps=horizon, count=len(data))
+    (pixels,) = data.read("pixels")
     count = len(data)
     cases = rollout_strips(model, world, data.obs, pixels, data.action, horizon)
     shown = "the decoded prediction" if decodes_pictures(model, world) else "the true frame nearest to the prediction"

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Data:
-    """The first E episodes of a file that are long enough for every horizon.
+    """E windows of a file that are long enough for every horizon: one of each episode, more where there are fewer episodes.
 
     obs (E, T+1, ...), what the model is shown; action (E, T+1, ...); actions (E, T+1, A), the same as the transition reads them.
     horizons: in steps.  asked: the most episodes.  counterfactuals: how many of them are asked what if.  say: is told what has
@@ -36,10 +36,10 @@ class Data:
                           f"shorten horizons=")  # fmt: skip
         self._run, self.file, self.horizons, self.say = run, file, list(horizons), say
         self.asked, self.counterfactuals, self._done = episodes, counterfactuals, {}
-        (self.obs,) = self._read(run.world.shown.column)
+        (self.obs,) = self.read(run.world.shown.column)
         self.protocol = {
             "pool": len(self), "rule": "grouped", "direction": "prediction queries true outcomes", "ties": "count against us",
-            "split": file.header["split"], "observation": run.world.observation, "episodes": len(self),
+            "split": file.header["split"], "observation": run.world.observation, "episodes": min(len(self), int((file.ep_len > max(horizons)).sum())),
             "too_short": int((file.ep_len <= max(horizons)).sum()),
             "distinct": {f"h{h}": len(np.unique(self.groups(h))) for h in horizons},
             "events": {f"h{h}": {name: int(seen.sum()) for name, seen in self.events(h).items()} for h in horizons},
@@ -50,8 +50,9 @@ class Data:
     def __len__(self) -> int:
         return len(self.obs)
 
-    def _read(self, *names: str) -> list[np.ndarray]:
-        return self.file.episodes(*names, steps=max(self.horizons), count=self.asked)
+    def read(self, *names: str) -> list[np.ndarray]:
+        """Columns of the windows, (E, T+1, ...) each."""
+        return self.file.windows(*names, steps=max(self.horizons), count=self.asked)
 
     def _once(self, *key, make: Callable[[], T]) -> T:
         if key not in self._done:
@@ -62,7 +63,7 @@ class Data:
     def action(self) -> np.ndarray:
         if not self._run.world.spec.action.size:  # a video records none
             return np.zeros((*self.obs.shape[:2], 0), np.float32)
-        return self._read("action")[0]
+        return self.read("action")[0]
 
     @cached_property
     def actions(self) -> torch.Tensor:
@@ -71,7 +72,7 @@ class Data:
     @cached_property
     def state(self) -> np.ndarray:
         """(E, T+1, ...) rows of the column `state`, for worlds that go on from them."""
-        return self._read("state")[0]
+        return self.read("state")[0]
 
     @cached_property
     def chosen(self) -> np.ndarray:
@@ -107,4 +108,4 @@ class Data:
     def _events(self) -> dict[str, np.ndarray]:
         known = dict.fromkeys((*self.file.columns, *self.file.made_from))
         names = [name for name in known if name.startswith("event_") and not name.startswith(IMPOSSIBLE)]
-        return {name.removeprefix("event_"): seen for name, seen in zip(names, self._read(*names))} if names else {}
+        return {name.removeprefix("event_"): seen for name, seen in zip(names, self.read(*names))} if names else {}

@@ -96,7 +96,7 @@ def test_every_budget_composes(compose, loss, trainer):
     assert cfg.name == f"{model}-{loss}-{env}-{trainer}-s0"
 
 
-@pytest.mark.parametrize("env", [env for env in ENVS if "trifinger" not in env])  # these name no sizes: fit asks the world
+@pytest.mark.parametrize("env", ENVS)
 def test_every_env_composes(compose, env):
     """No interpolation is left open, and the file's name is the env's."""
     from eval.runs import freeze

@@ -213,6 +213,22 @@ def test_readers_take_the_episodes_that_are_long_enough(uneven):
         uneven.episodes("action", steps=9)
 
 
+def test_windows_are_one_of_each_episode_and_more_where_episodes_are_few(uneven):
+    """The test set of a robot has 160 long episodes, and its ranking pool is 10,000 windows."""
+    state = uneven.read("state")["state"]
+    (one,) = uneven.windows("state", steps=3)
+    assert np.array_equal(one, uneven.windows("state", steps=3, count=45)[0])
+    keep = uneven.ep_offset[uneven.ep_len > 3]
+    assert np.array_equal(one, state[keep[:, None] + np.arange(4)])
+    assert len(uneven.windows("state", steps=3, count=7)[0]) == 7
+    (many,) = uneven.windows("state", steps=3, count=10_000)  # no more than there are: 6 of nine rows, 1 of four, 3 of six
+    assert len(many) == 15 * (6 + 1 + 3) and np.array_equal(many[:6], state[np.arange(6)[:, None] + np.arange(4)])
+    (some,) = uneven.windows("state", steps=3, count=90)  # two of each where two fit, the first and the last
+    assert np.array_equal(some[:2], state[np.array([[0], [5]]) + np.arange(4)]) and len(some) == 75
+    with pytest.raises(Problem, match="no episode of it is 9 actions long"):
+        uneven.windows("action", steps=9)
+
+
 class Knowing:
     """The latent of a board is its table of objects, and its transition is the true one."""
 
@@ -231,13 +247,13 @@ class Knowing:
 
 
 def test_unequal_episodes_are_scored(uneven):
-    """The pool is the episodes that reach the longest horizon; who knows the rule is right about all of them."""
+    """The pool is windows of the episodes that reach the longest horizon; who knows the rule is right about all of them."""
     world = Uneven(3, observation="state")
     run = Run(Knowing(), world=world)
     data = Data(run, uneven, [1, 5], 1000, 10)
     with Steps("scoring", 6, quiet=True) as progress:
         metrics = measure(run, data, probes_of(run, None), progress)
-    assert data.protocol["pool"] == data.protocol["episodes"] == data.protocol["too_short"] == 30
+    assert data.protocol["episodes"] == data.protocol["too_short"] == 30 and data.protocol["pool"] == 15 * (4 + 1)
     assert metrics["test/hits@1/h1"] == metrics["test/hits@1/h5"] == metrics["test/cf_hits@1/h5"] == 100
     with pytest.raises(Problem, match=r"horizon 9 is longer .* \(8 actions\)"):
         Data(run, uneven, [9], 1000, 0)
