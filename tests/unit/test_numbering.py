@@ -27,7 +27,7 @@ def test_numbers_follow_from_the_seed():
     one, other = ChemistryWorld(scm_seed=3), ChemistryWorld(scm_seed=3, movement="dynamic")
     assert np.array_equal(one.parents, other.parents) and one.identity == other.identity
     assert len({ChemistryWorld(scm_seed=seed).parents.tobytes() for seed in range(20)}) > 10
-    about = [header(ChemistryWorld(numbering=how), PLAN, "train", False) for how in ("permuted", "causal")]
+    about = [header(ChemistryWorld(numbering=how), {**PLAN, "drop_invalid": False}, "train") for how in ("permuted", "causal")]
     assert about[0]["numbering"] == "permuted" and about[0]["scm"] != about[1]["scm"]
 
 
