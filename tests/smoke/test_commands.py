@@ -176,7 +176,7 @@ def test_a_refusal_is_one_line_of_the_process(command, tmp_path):
 def test_a_sweep_goes_on_after_a_refused_job(command_here, small, tmp_path):
     """One impossible pair does not stop the others; the exit code tells."""
     done = command_here("train/fit.py", "-m", *small, "model=vae,modular", "runs_dir=r", "data_dir=d", cwd=tmp_path)
-    assert done.returncode == 1 and "set loss=nll" in done.stderr and "a job of the sweep failed: model=vae goes" in done.stderr
+    assert done.returncode == 1 and "set loss=nll" in done.stderr and "a job of the sweep failed: InfoNCE trains on latents" in done.stderr
     assert [p.parent.name for p in (tmp_path / "r").glob("*/results.json")] == ["modular-infonce-physics5-smoke-s0"]
     assert {p.name for p in tmp_path.iterdir()} == {"r", "d"}
 

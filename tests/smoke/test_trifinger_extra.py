@@ -34,5 +34,5 @@ def test_commands(script, arguments, root, tmp_path):
 
 
 def test_the_rest_goes_on(root):
-    made = python(HIDE.format("pybullet") + "import gymnasium, envs; gymnasium.make('causalwm/Physics5-v0')", root)
+    made = python(HIDE.format("pybullet") + "import gymnasium, envs; gymnasium.make('causalwm/Physics-v0')", root)
     assert made.returncode == 0
