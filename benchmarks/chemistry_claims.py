@@ -63,13 +63,13 @@ def measure(env: str, world: int, runs: Path, data: str) -> dict:
     fit = ("train/fit.py", *TRAIN, f"env={env}", f"env.world.scm_seed={world}")
     places = (f"name={folder.name}", f"runs_dir={runs}", f"data_dir={data}")
     if (folder / "config.yaml").exists() and not (folder / "results.json").exists():
-        _run("train/fit.py", f"resume={folder}")
+        run_command("train/fit.py", f"resume={folder}")
     elif not (folder / "results.json").exists():
-        _run(*fit, *places)
+        run_command(*fit, *places)
     for script, *asked in (("eval/score.py",), ("eval/plan.py", PLANNERS)):
         wanted = {name for name in METRICS if name.startswith("plan/") == (script == "eval/plan.py")}
         if not wanted <= json.loads((folder / "results.json").read_text())["metrics"].keys():
-            _run(script, f"run={folder}", *asked)
+            run_command(script, f"run={folder}", *asked)
     results = json.loads((folder / "results.json").read_text())
     about = {"env": env, "world": world, "seed": results["seed"], "fit_s": results["timing"]["fit_s"],
              "score_s": results["timing"]["score_s"], "commit": results["versions"].get("commit", ""),
@@ -77,7 +77,7 @@ def measure(env: str, world: int, runs: Path, data: str) -> dict:
     return about | {name: results["metrics"][name] for name in METRICS}
 
 
-def _run(script: str, *overrides: str) -> None:
+def run_command(script: str, *overrides: str) -> None:
     """One of our commands, in one thread; what it says goes to the terminal only where it fails."""
     env = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "WANDB_MODE": "offline"}
     done = subprocess.run([sys.executable, str(ROOT / script), *overrides], env=env, capture_output=True, text=True)

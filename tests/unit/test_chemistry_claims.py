@@ -32,7 +32,7 @@ def start(tmp_path, monkeypatch):
             timing = {"fit_s": 1.0, "score_s": 2.0}
             path.write_text(json.dumps({"seed": 0, "metrics": old | mine, "timing": timing, "versions": {"commit": "c"}}))
 
-        monkeypatch.setattr(chemistry_claims, "_run", run)
+        monkeypatch.setattr(chemistry_claims, "run_command", run)
         places = ["--out", str(tmp_path / "out.csv"), "--runs", str(tmp_path / "runs")]
         monkeypatch.setattr(sys, "argv", ["chemistry_claims", *arguments, *places])
         try:
