@@ -51,6 +51,8 @@ def write_report(folder: str | Path | Run) -> Path:
 
 def _scores(results: dict) -> str:
     header, rows = table_rows(results)
+    if not rows:  # a probe that only draws was asked for alone
+        return ""
     bounds = [label.strip().startswith(("floor", "ceiling", "true model", "comparison")) for label, *_ in rows]
     classes = ["bound" if bound else "" for bound in bounds]
     classes[0] = "first"

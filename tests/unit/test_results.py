@@ -10,7 +10,7 @@ from envs.problem import Problem
 from eval.pages.site import write_site
 from eval.paper.panels import read
 from eval.planning.kept import _plans_of_before
-from eval.report import _facts, _settings
+from eval.report import _facts, _scores, _settings
 from eval.runs import read_results
 from eval.score import _before
 from eval.score_table import caption, table_rows
@@ -94,3 +94,8 @@ def test_scoring_again_keeps_what_is_whole(tmp_path):
     path = write(tmp_path / "run", WHOLE | {"run": None}) / "results.json"
     assert _before(path) == {key: WHOLE[key] for key in ("timing", "plan", "metrics")}
     assert _plans_of_before(path)["plan"] == WHOLE["plan"] and read(path.parent) == WHOLE["metrics"]
+
+
+def test_a_run_that_was_asked_for_a_picture_alone_has_a_page():
+    """probes=[structure] measures no line of the table; the report of such a run ended in a traceback."""
+    assert _scores({"metrics": {"structure/reach/shd": 0.0}, "protocol": {"distinct": {"h1": 5}}}) == ""
