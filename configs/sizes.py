@@ -9,12 +9,14 @@ from envs.grid import CELL
 from envs.problem import Problem
 
 CELLS = range(5, 10)  # along a side of a board
+BESIDE = ("shown", "slots", "paints")  # keys of `cfg.spec` that are not the world's own
 
 
 def spec_of(world: DictConfig, observation: str) -> DictConfig:
     """`${spec_of:${env.world},${env.observation}}`: `EnvSpec.to_dict()` of the world that a config names, and beside it
 
     shown: the observation that models are shown.  slots: how many slots such a model has, the rows of a table, or the objects.
+    paints: whether an action says what its object becomes.
     Raises what the world says of bad arguments.
     """
     plain = world if isinstance(world, dict) else OmegaConf.to_container(world, resolve=True)
@@ -26,17 +28,21 @@ def _spec_of(world: str, observation: str) -> str:
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
 
+    from envs.protocols import Painting
+
     plain = json.loads(world)
     if not str(plain.get("_target_")).startswith("envs."):
         raise Problem(f"env.world names a class of the package envs, got '{plain.get('_target_')}'; set env.world._target_=")
     try:
-        spec = instantiate(plain).spec
+        made = instantiate(plain)
     except InstantiationException as error:
         raise error.__cause__ or error from None
+    spec = made.spec
     shown = spec.shown(observation)
     slots = shown.shape[0] if len(shown.shape) == 2 else spec.objects
     found = spec.to_dict()
-    return json.dumps({**found, "shown": found["observations"][observation], "slots": slots})
+    beside = dict(zip(BESIDE, (found["observations"][observation], slots, isinstance(made, Painting))))
+    return json.dumps({**found, **beside})
 
 
 def board_of(shape) -> int:

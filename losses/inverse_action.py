@@ -32,6 +32,10 @@ class InverseAction:
             "InverseAction reads back which object was commanded and what, and the actions of this env are no choices of "
             "objects; set loss=infonce model=modular"
         )
+        yield spec.paints, (
+            "InverseAction reads off the picture what an object was told to become, and the actions of this env do not say it; "
+            "set env=chemistry, or loss=infonce model=modular"
+        )
         yield from gives(self, model, "categorical")
 
     def __call__(self, model, batch: Batch) -> LossTerms:

@@ -4,6 +4,7 @@ Episodes lie in memory; observations that would take more than a budget stay on 
 """
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -35,12 +36,22 @@ class Streamed(OnDisk):
 def streams(files: Sequence[EpisodeFile], shown: Observation, stream: bool | str, memory_gb: float) -> bool:
     """Whether the observations of these files stay on the disk: true, false, or auto, where they would take too much memory.
 
-    A byte for every number that is binary, four for others.
+    A byte for every number that is binary, four for others. Raises Problem where they must not be streamed and the machine
+    has less memory than they take.
     """
-    if stream != "auto":
-        return stream
     rows = sum(int(file.ep_len.sum()) for file in files)
-    return rows * math.prod(shown.shape) * (1 if shown.values == "binary" else 4) > memory_gb * 1e9
+    need = rows * math.prod(shown.shape) * (1 if shown.values == "binary" else 4)
+    if stream == "auto":
+        return need > memory_gb * 1e9
+    if not stream and need > (there := machine_memory()):
+        raise Problem(f"data.stream=false keeps observations '{shown.column}' of training in memory; they take {need / 1e9:.1f} GB, "
+                      f"and this machine has {there / 1e9:.1f} GB; set data.stream=auto")  # fmt: skip
+    return stream
+
+
+def machine_memory() -> int:
+    """Bytes of memory that the machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 class Windows:

@@ -120,6 +120,7 @@ def run(cfg) -> dict:
     from omegaconf import OmegaConf
     from pytorch_lightning import seed_everything
 
+    from configs.sizes import spec_of
     from envs.collect import collect
     from eval.runs import Run
     from eval.score import probes_of
@@ -140,7 +141,7 @@ def run(cfg) -> dict:
     _check_graph(world, model.transition)
     probes_of(Run(model, cfg, world=world), cfg.score.get("probes"))  # one that cannot be asked is told now, not after training
     objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]  # before anything is made or deleted
-    check_parts(model, objectives, cfg.get("spec") or world.spec)  # runs of before hold no spec
+    check_parts(model, objectives, spec_of(cfg.env.world, world.observation))  # runs of before do not hold all of it
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()
     node = node_of(cfg)

@@ -8,6 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
+from configs.sizes import BESIDE
 from envs.problem import Problem
 from envs.spec import EnvSpec
 from envs.whole_files import write_whole
@@ -141,7 +142,7 @@ def check_world(cfg: DictConfig, world) -> None:
     if not OmegaConf.is_dict(cfg.get("spec")):
         return
     said = OmegaConf.to_container(cfg.spec)
-    spec = EnvSpec.from_dict({key: value for key, value in said.items() if key not in ("shown", "slots")})
+    spec = EnvSpec.from_dict({key: value for key, value in said.items() if key not in BESIDE})
     if differs := spec.difference(world.spec):
         raise Problem(f"the spec of run '{cfg.name}' is another than that of its env '{cfg.env.name}' ({differs}); train again "
                       f"under another name")  # fmt: skip

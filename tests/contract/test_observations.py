@@ -36,7 +36,7 @@ def fits(model, world):
 def spec_of(shape, values, action):
     shown = {"column": "seen", "shape": list(shape), "values": values, "resolution": 0.0}
     slots = shape[0] if len(shape) == 2 else 3
-    return {"observations": {"seen": shown}, "action": action, "objects": 3, "shown": shown, "slots": slots}
+    return {"observations": {"seen": shown}, "action": action, "objects": 3, "shown": shown, "slots": slots, "paints": True}
 
 
 def batch_of(world, size=3, steps=1):
@@ -119,6 +119,18 @@ def test_models_and_losses_refuse_what_they_cannot_do(compose):
         cfg, net = built(compose, model, world, f"loss={loss}")
         with pytest.raises(Problem, match=said):
             check_parts(net, [instantiate(stage.objective) for stage in cfg.loss.stages], cfg.spec)
+
+
+@pytest.mark.parametrize("env, observation", [("physics5", "pixels"), ("physics3", "state"), ("chemistry_chain5", "pixels")])
+def test_codes_are_of_worlds_whose_actions_paint(compose, env, observation):
+    """Directions are choices of objects as well, and no picture shows which of them was commanded."""
+    cfg = compose("fit", "model=codes", "loss=inverse_action", f"env={env}", f"env.observation={observation}")
+    asked = instantiate(cfg.model.module), [instantiate(stage.objective) for stage in cfg.loss.stages], cfg.spec
+    if env.startswith("chemistry"):
+        check_parts(*asked)
+        return
+    with pytest.raises(Problem, match="what an object was told to become, and the actions of this env do not say it; set env="):
+        check_parts(*asked)
 
 
 def test_real_values_are_seen_and_drawn_in_units_of_the_training_split(compose):

@@ -80,6 +80,18 @@ def test_when_observations_are_streamed(both):
     assert streams((file,), picture, True, 100) and not streams((file,), picture, False, 1e-9)
 
 
+def test_what_does_not_fit_is_refused(both, monkeypatch):
+    """The two files take 1.8 MB: kept in memory by hand on a machine with less, they are told before they are read."""
+    _, file, _, _ = both
+    picture = Observation("pixels", (50, 50, 3))
+    monkeypatch.setattr("train.datamodule.machine_memory", lambda: 1_700_000)
+    with pytest.raises(Problem, match="take 0.0 GB, and this machine has 0.0 GB; set data.stream=auto"):
+        streams((file, file), picture, False, 8)
+    assert streams((file, file), picture, True, 8)
+    monkeypatch.setattr("train.datamodule.machine_memory", lambda: 1_900_000)
+    assert not streams((file, file), picture, False, 8)
+
+
 def test_a_run_streams_as_its_config_says(both, compose):
     """And where it says nothing, as runs of before do not, it is what fits into memory."""
     name, file, _, _ = both
