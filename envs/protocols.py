@@ -118,6 +118,17 @@ class Interventions(Protocol):
 
 
 @runtime_checkable
+class Blocks(Protocol):
+    """Some rows of the table that models are shown are things that are pushed about."""
+
+    def blocks(self, table: np.ndarray) -> np.ndarray:
+        """Their rows: (B, N, F)  ->  (B, n, F)."""
+
+    def positions(self, table: np.ndarray) -> np.ndarray:
+        """Their centres in metres: (B, N, F)  ->  (B, n, 3)."""
+
+
+@runtime_checkable
 class CausalGraph(Protocol):
     """The true graph is known: parents[child, parent] (N, N) bool."""
 

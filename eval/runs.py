@@ -127,7 +127,9 @@ def freeze(cfg: DictConfig) -> DictConfig:
     frozen = _spell_out(plain)
     frozen["name"] = str(frozen["name"])  # of name=5 YAML makes a number
     if "loss" in frozen and not any("decoder" in stage["trains"] for stage in frozen["loss"]["stages"]):
-        frozen["model"]["module"]["decoder"] = None  # nothing would train it
+        decoder = frozen["model"]["module"].get("decoder")
+        if decoder and getattr(find_class(decoder["_target_"]), "learns", True):
+            frozen["model"]["module"]["decoder"] = None  # nothing would train it
     return OmegaConf.create(frozen)
 
 

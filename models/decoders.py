@@ -4,6 +4,7 @@ shape: of one observation as files hold it, a picture (H, W, C) or a table (N, F
 A picture is painted from one map for each slot, a table is written row by row.
 """
 
+from collections.abc import Sequence
 from math import prod
 
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from models.encoders.conv import STRIDE, check_picture
 from models.encoders.maps import map_shape
 from models.encoders.slots import mlp
+from models.layers.columns import Columns, units_of
 from models.layers.patches import PatchConvTranspose2d
 from models.layers.precision import LatentLinear
 from models.likelihoods import likelihood_of
@@ -96,3 +98,17 @@ class FlatDecoder(nn.Module):
 
     def forward(self, latent: Tensor) -> Tensor:
         return self.paint(self.mlp(latent).view(-1, *self.shape))
+
+
+class TableDecoder(nn.Module):
+    """The inverse of models/encoders/table.py; its likelihood counts in units of the training split."""
+
+    learns = False
+
+    def __init__(self, shape: Sequence[int], columns: Columns) -> None:
+        super().__init__()
+        self.register_buffer("units", units_of(columns, shape))
+        self.likelihood = likelihood_of("real", tuple(shape))
+
+    def forward(self, latent: Tensor) -> Tensor:
+        return self.likelihood.normal(latent * self.units)

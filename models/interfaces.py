@@ -67,7 +67,10 @@ class Encoder(Protocol):
 
 
 class Decoder(Protocol):
-    """latent (B, K, D)  ->  what `likelihood` (models/likelihoods.py) reads: (B, C, H, W), or a table (B, N, F)."""
+    """latent (B, K, D)  ->  what `likelihood` (models/likelihoods.py) reads: (B, C, H, W), or a table (B, N, F).
+
+    A class that says `learns = False` is kept by runs whose loss trains no decoder.
+    """
 
     likelihood: nn.Module
 

@@ -17,7 +17,7 @@ from envs.problem import Problem, nearest
 from envs.spec import Action, EnvSpec, Observation
 from envs.trifinger.arena import POLICIES
 from envs.trifinger.parallel import Crew
-from envs.trifinger.saved import FINGERS, WIDTH, States
+from envs.trifinger.saved import COLUMNS, FINGERS, WIDTH, States
 from envs.trifinger.tasks import TASKS
 
 VIEWS = {"pixels": 1, "views": 3}  # observation -> cameras
@@ -27,7 +27,7 @@ _RESOLUTION = 1e-3  # metres, and radians, metres per second ...
 
 
 class TriFingerSource:
-    """One task, in the terms of envs/protocols.py: Source, Simulator, Goals, Interventions.
+    """One task, in the terms of envs/protocols.py: Source, Simulator, Goals, Interventions, Blocks.
 
     observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures
     cost as much as the simulation.  policy: random | scripted (see `exploration`), or a function that gives an episode's
@@ -137,10 +137,13 @@ class TriFingerSource:
         """The engine is deterministic."""
 
     def step(self, state: States, action: np.ndarray, noise: None = None) -> tuple[States, np.ndarray]:
-        """-> (states after the actions (B, 9), (B,) bool: none cannot be done)."""
-        pieces = [(state.rows[i : i + _PIECE], action[i : i + _PIECE]) for i in range(0, len(state), _PIECE)]
-        done = self._crew.do("steps", pieces, len(state))
-        return States(np.concatenate(done) if done else state.rows), np.zeros(len(state), bool)
+        """-> (states after the actions (B, 9), (B,) bool: none cannot be done). Equal states under equal actions, as the shared
+        beginnings of what-if sequences, are stepped once."""
+        first, copies = _distinct(state.rows, action)
+        rows, todo = state.rows[first], action[first]
+        pieces = [(rows[i : i + _PIECE], todo[i : i + _PIECE]) for i in range(0, len(rows), _PIECE)]
+        done = self._crew.do("steps", pieces, len(rows))
+        return States(np.concatenate(done)[copies] if done else state.rows), np.zeros(len(state), bool)
 
     def observe(self, state: States, column: str | None = None) -> np.ndarray:
         """objects (B, N, F) float32, or pictures (B, H, W, C) uint8."""
@@ -151,6 +154,14 @@ class TriFingerSource:
             raise Problem(f"TriFinger is observed as a column, got '{column}': {nearest(column, ('objects', *VIEWS))}")
         pieces = [(state.rows[i : i + _PIECE], VIEWS[column], self._size) for i in range(0, len(state), _PIECE)]
         return np.concatenate(self._crew.do("pictures", pieces, len(state)))
+
+    def blocks(self, table: np.ndarray) -> np.ndarray:
+        """The rows after the fingers'; none in reaching."""
+        return table[:, FINGERS:]
+
+    def positions(self, table: np.ndarray) -> np.ndarray:
+        """Centres of the blocks."""
+        return self.blocks(table)[..., COLUMNS["position"]]
 
     def candidates(self, action: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
         """action (B, 9)  ->  (B, count, 9) float32: the one done first, then uniform draws."""
@@ -196,6 +207,20 @@ class TriFingerSource:
         if variable not in names:
             raise Problem(f"TriFinger has no variable '{variable}': {nearest(str(variable), names)}")
         return States(np.array([self._crew.arena.intervene(row, variable, rng) for row in state.rows]).reshape(state.rows.shape))
+
+
+def _distinct(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(index of one of each of the rows that differ in a byte, ascending, index into those of every row)."""
+    together = [np.ascontiguousarray(one).reshape(len(one), -1).view(np.uint8) for one in columns if len(one)]
+    if not together:
+        return np.zeros(0, int), np.zeros(0, int)
+    found: dict[bytes, int] = {}
+    first, copies = [], np.empty(len(together[0]), int)
+    for number, row in enumerate(np.concatenate(together, 1)):
+        copies[number] = found.setdefault(row.tobytes(), len(found))
+        if len(found) > len(first):
+            first.append(number)
+    return np.array(first), copies
 
 
 def _named(policy: str | Callable) -> str | dict:

@@ -1,8 +1,18 @@
-"""How far predicted blocks are from the true ones, in millimetres."""
+"""Blocks as the decoder gives them back: how many millimetres beside the true ones, and whether they alone name the outcome."""
 
 from typing import NamedTuple
 
 import numpy as np
+import torch
+
+from envs.frames import frame_ids
+from envs.protocols import Blocks
+from eval.probes.probe import Row, bounds, probe
+from eval.ranking import hits_at_k, ranks
+from eval.rollouts import decode_frames
+
+MEDIAN, MEAN, H1 = "test/block_error/median/", "test/block_error/mean/", "test/block_hits@1/"
+MOVED = "moved"  # the event of a block that moves
 
 
 class BlockError(NamedTuple):
@@ -13,9 +23,9 @@ class BlockError(NamedTuple):
     moved: int
 
 
-def block_error(predicted_objects: np.ndarray, true_objects: np.ndarray, moved: np.ndarray) -> BlockError:
-    """predicted_objects, true_objects (B, N, 3): positions, metres.  moved (B,) or (B, N) bool: which to count."""
-    predicted, true = np.asarray(predicted_objects, float), np.asarray(true_objects, float)
+def millimetres(predicted: np.ndarray, true: np.ndarray, moved: np.ndarray) -> BlockError:
+    """predicted, true (B, N, 3): positions, metres.  moved (B,) or (B, N) bool: which to count."""
+    predicted, true = np.asarray(predicted, float), np.asarray(true, float)
     if predicted.shape != true.shape or predicted.shape[-1] != 3:
         raise ValueError(f"positions are two arrays (B, N, 3) of one shape, got {predicted.shape} and {true.shape}")
     moved = np.asarray(moved, bool)
@@ -24,3 +34,47 @@ def block_error(predicted_objects: np.ndarray, true_objects: np.ndarray, moved: 
     if not len(error):
         return BlockError(float("nan"), float("nan"), 0)
     return BlockError(float(np.median(error)), float(error.mean()), len(error))
+
+
+def block_ranks(predicted: np.ndarray, true: np.ndarray, resolution: float) -> np.ndarray:
+    """Ranks (B,) by the blocks' numbers alone (B, N, F), each in units of its spread over the true ones; what is equal to the
+    resolution is one outcome."""
+    spread = true.std(0)
+    spread = np.where(spread > 1e-6, spread, 1)  # constants tell nothing apart
+    return ranks(torch.from_numpy(predicted / spread), torch.from_numpy(true / spread), groups=frame_ids(true, resolution))
+
+
+def _why_not(run) -> str | None:
+    if len(run.world.shown.shape) != 2:
+        return f"reads blocks off a table, and models are shown {run.world.observation}"
+    return "asks a decoder, and the model has none" if run.model.decoder is None else None
+
+
+@probe(
+    needs=(Blocks,),
+    unless=_why_not,
+    rows=(
+        Row(MEDIAN, "block error, median, mm", higher_is_better=False, percent=False, horizons=()),
+        *bounds(MEDIAN, ("floor/copy/block_error/median/", "copy the start", "floor")),
+        Row(MEAN, "block error, mean, mm", higher_is_better=False, percent=False, horizons=()),
+        *bounds(MEAN, ("floor/copy/block_error/mean/", "copy the start", "floor")),
+        Row(H1, "H@1 of the blocks alone", horizons=()),
+        *bounds(H1, ("floor/copy/block_hits@1/", "copy the start", "floor")),
+    ),
+)  # fmt: skip
+def block_error(run, data) -> dict[str, float]:
+    """Millimetres over the episodes in which a block moves, where the data tell, and H@1, of the model and of copying."""
+    metrics, world, start = {}, run.world, data.obs[:, 0]
+    for h in data.horizons:
+        true = data.obs[:, h]
+        if not world.blocks(true).shape[1]:
+            return {}  # this task has none
+        moved = data.events(h).get(MOVED, np.ones(len(true), bool))
+        for name, guess in (("test", decode_frames(run.model, data.predicted(h)).numpy()), ("floor/copy", start)):
+            error = millimetres(world.positions(guess), world.positions(true), moved)
+            ranked = block_ranks(world.blocks(guess), world.blocks(true), world.shown.resolution)
+            metrics |= {
+                f"{name}/block_error/median/h{h}": error.median, f"{name}/block_error/mean/h{h}": error.mean,
+                f"{name}/block_hits@1/h{h}": hits_at_k(ranked),
+            }  # fmt: skip
+    return metrics

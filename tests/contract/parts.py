@@ -10,8 +10,16 @@ from eval.run_files.trusted import find_class
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
+OF_ONE_TABLE = ("fingers",)  # reads a table of known columns; see tests/unit/test_fingers.py
+
+
 def entries(group):
     return sorted(p.stem for p in (CONFIGS / group).glob("*.yaml") if not p.name.startswith("_"))
+
+
+def models():
+    """Model configs that go with any observation."""
+    return [name for name in entries("model") if name not in OF_ONE_TABLE]
 
 
 def _merged(base, more):

@@ -3,12 +3,12 @@
 import pytest
 import torch
 from hydra.utils import instantiate
-from parts import entries, pair, plain
+from parts import entries, models, pair, plain
 from torch.nn import functional as F
 
 from models.interfaces import Batch
 
-MODELS, LOSSES, ENVS, TRAINERS = (entries(g) for g in ("model", "loss", "env", "trainer"))
+MODELS, (LOSSES, ENVS, TRAINERS) = models(), (entries(g) for g in ("loss", "env", "trainer"))
 
 
 PAIRS = [(m, loss) for m in MODELS for loss in LOSSES if pair(m, loss)]

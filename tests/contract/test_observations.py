@@ -4,7 +4,7 @@ import pytest
 import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
-from parts import entries, pair, plain
+from parts import entries, models, pair, plain
 from torch.nn import functional as F
 
 from envs.problem import Problem
@@ -22,7 +22,7 @@ WORLDS = {  # what is shown and what is done
     "three views": ((64, 64, 9), "binary", VECTOR), "video": ((64, 64, 3), "binary", {**VECTOR, "size": 0}),
 }  # fmt: skip
 TRUNKS = {"board": BoardMaps, "one-hot table": Entities, "real table": Entities}
-MODELS = entries("model")
+MODELS = models()
 
 
 def fits(model, world):

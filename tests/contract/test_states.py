@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 from hydra.utils import instantiate
-from parts import entries, plain
+from parts import entries, models, plain
 from torch.nn import functional as F
 
 from models.interfaces import Batch
 from train.fit import check_parts
 
 ENVS = entries("env")
-MODELS = [m for m in entries("model") if m not in ("codes", "random")]  # the one has codes, the other is a control of seeing
+MODELS = [m for m in models() if m not in ("codes", "random")]  # the one has codes, the other is a control of seeing
 PAIRS = [(m, loss) for m in MODELS for loss in ("nll", "contrastive", "infonce") if m != "vae" or loss == "nll"]
 
 

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 pytest.importorskip("pybullet")
 from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
-from envs.protocols import CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
+from envs.protocols import Blocks, CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
 from envs.trifinger import parallel  # noqa: E402
 from envs.trifinger.arena import MODES, Arena  # noqa: E402
 from envs.trifinger.exploration import Drive  # noqa: E402
@@ -39,7 +39,7 @@ def inner(columns, length):
     return np.arange(len(columns["action"])).reshape(-1, length + 1)[:, :-1].ravel()
 
 
-@pytest.mark.parametrize("ability", [Source, Simulator, Goals, Interventions])
+@pytest.mark.parametrize("ability", [Source, Simulator, Goals, Interventions, Blocks])
 def test_it_can_all_but_tell_its_graph(world, ability):
     assert isinstance(world, ability) and not isinstance(world, CausalGraph)
 
@@ -64,6 +64,22 @@ def test_going_on_from_any_row_gives_the_next_one_to_the_last_bit(world, recorde
     shuffled = RNG(1).permutation(rows)[:20]  # whatever was simulated before
     again, _ = world.step(world.unpack(columns["state"][shuffled]), columns["action"][shuffled])
     assert np.array_equal(world.pack(again), columns["state"][shuffled + 1])
+
+
+def test_equal_steps_are_taken_once(world, recorded, monkeypatch):
+    columns, _ = recorded
+    rows, actions = columns["state"][[0, 1, 0, 0]], columns["action"][[0, 1, 0, 1]]
+    alone = np.concatenate([world.step(world.unpack(rows[i : i + 1]), actions[i : i + 1])[0].rows for i in range(4)])
+    asked, do = [], world._crew.do
+    monkeypatch.setattr(world._crew, "do", lambda name, pieces, steps: asked.append(steps) or do(name, pieces, steps))
+    together, _ = world.step(world.unpack(rows), actions)
+    assert asked == [3] and np.array_equal(together.rows, alone)
+
+
+def test_blocks_are_the_rows_after_the_fingers(world, recorded):
+    columns, _ = recorded
+    assert world.blocks(columns["objects"]).shape == (78, 1, WIDTH)
+    assert np.array_equal(world.positions(columns["objects"]), columns["objects"][:, 3:, COLUMNS["position"]])
 
 
 def test_any_number_of_processes_records_the_same_bytes(recorded, monkeypatch):

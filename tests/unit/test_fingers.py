@@ -1,0 +1,89 @@
+"""model=fingers: the geometry it is told, its units, and what it refuses."""
+
+import numpy as np
+import pytest
+import torch
+from hydra.utils import instantiate
+from omegaconf import open_dict
+
+from envs.trifinger.saved import COLUMNS, FEATURES, two_axes
+
+
+@pytest.fixture(scope="module")
+def model(request):
+    compose = request.getfixturevalue("compose")
+    cfg = compose("fit", "model=fingers", "loss=prediction", "env=trifinger_pushing")
+    torch.manual_seed(0)
+    return instantiate(cfg.model.module).eval()
+
+
+def tables(count=8, seed=0):
+    rng = np.random.default_rng(seed)
+    table = np.zeros((count, 4, 26), np.float32)
+    for name in ("position", "joint_positions", "joint_velocities"):
+        table[:, :3, COLUMNS[name]] = rng.normal(0, 0.1, (count, 3, 3))
+    block = table[:, 3]
+    block[:, COLUMNS["is_block"]], block[:, COLUMNS["size"]], block[:, COLUMNS["mass"]] = 1, 0.065, 0.08
+    block[:, COLUMNS["axes"]] = two_axes(rng.normal(0, 1, (count, 4)))
+    for name in ("position", "linear_velocity", "angular_velocity"):
+        block[:, COLUMNS[name]] = rng.normal(0, 0.1, (count, 3))
+    return torch.from_numpy(table), torch.from_numpy(rng.uniform(-1, 1, (count, 9)).astype(np.float32))
+
+
+def test_columns_are_those_of_the_table(model, compose):
+    columns = compose("fit", "model=fingers", "env=trifinger_pushing").model.columns
+    assert [(name, len(units)) for name, units in columns.items()] == list(FEATURES)
+
+
+def test_a_table_comes_back_from_its_latent(model):
+    table, _ = tables()
+    model.fit_normalisation(type("Rows", (), {"starts": torch.arange(8), "frames": lambda self, rows: table[rows]})())
+    assert torch.allclose(model.decode(model.encode(table)), table, atol=1e-6)
+
+
+def test_turning_the_world_by_a_finger_turns_the_prediction(model):
+    """By -120 degrees about the vertical: finger 1 is where finger 0 was, and everything that is a vector turns. The block's own
+    answer may depend on its place."""
+    table, action = tables()
+    angle = np.radians(-120)
+    turn = torch.tensor([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]], dtype=torch.float32)
+
+    def turned(table):
+        table = torch.cat([table[:, :3].roll(1, 1), table[:, 3:]], 1)
+        for name in ("position", "axes", "linear_velocity", "angular_velocity"):
+            part = table[..., COLUMNS[name]].unflatten(-1, (-1, 3)) @ turn.T
+            table[..., COLUMNS[name]] = part.flatten(-2)
+        return table
+
+    with torch.no_grad():
+        one = model.decode(model.transition(model.encode(table), action))
+        other = model.decode(model.transition(model.encode(turned(table)), action.view(-1, 3, 3).roll(1, 1).flatten(1)))
+    assert (one - table).abs().amax() > 1e-3
+    assert torch.allclose(turned(one)[:, :3], other[:, :3], atol=2e-5)
+
+
+def test_a_finger_answers_to_its_own_action_alone(model):
+    """The block feels all of them; constants of the table stay."""
+    table, action = tables()
+    other = action.clone()
+    other[:, :3] *= -1
+    with torch.no_grad():
+        one, two = (model.transition(model.encode(table), each) for each in (action, other))
+    differs = (one != two).flatten(2).any(-1)
+    assert differs[:, 0].all() and differs[:, 3].all() and not differs[:, 1:3].any()
+    still = [COLUMNS[name] for name in ("is_block", "size", "mass")]
+    assert all(torch.equal(one[..., part], model.encode(table)[..., part]) for part in still)
+
+
+def test_another_table_is_refused(compose):
+    cfg = compose("fit", "model=fingers", "env=trifinger_reaching")
+    with pytest.raises(Exception, match="moves 3 fingers and one block, got a table of 3 rows"):
+        instantiate(cfg.model.module)
+    cfg = compose("fit", "model=fingers", "env=trifinger_pushing")
+    with open_dict(cfg):
+        cfg.spec.shown.shape = [4, 7]
+    with pytest.raises(Exception, match=r"reads a table \(N, 26\) of is_block, position"):
+        instantiate(cfg.model.module)
+    cfg = compose("fit", "model=fingers", "env=physics5")
+    with pytest.raises(Exception, match=r"an observation has shape \(50, 50, 3\); choose another model="):
+        instantiate(cfg.model.module)
