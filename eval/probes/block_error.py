@@ -12,6 +12,7 @@ from eval.ranking import hits_at_k, ranks
 from eval.rollouts import decode_frames
 
 MEDIAN, MEAN, H1 = "test/block_error/median/", "test/block_error/mean/", "test/block_hits@1/"
+PLACE = "test/block_place_hits@1/"
 MOVED = "moved"  # the event of a block that moves
 
 
@@ -60,6 +61,8 @@ def _why_not(run) -> str | None:
         *bounds(MEAN, ("floor/copy/block_error/mean/", "copy the start", "floor")),
         Row(H1, "H@1 of the blocks alone", horizons=()),
         *bounds(H1, ("floor/copy/block_hits@1/", "copy the start", "floor")),
+        Row(PLACE, "H@1 of the blocks' positions alone", horizons=()),
+        *bounds(PLACE, ("floor/copy/block_place_hits@1/", "copy the start", "floor")),
     ),
 )  # fmt: skip
 def block_error(run, data) -> dict[str, float]:
@@ -71,10 +74,12 @@ def block_error(run, data) -> dict[str, float]:
             return {}  # this task has none
         moved = data.events(h).get(MOVED, np.ones(len(true), bool))
         for name, guess in (("test", decode_frames(run.model, data.predicted(h)).numpy()), ("floor/copy", start)):
-            error = millimetres(world.positions(guess), world.positions(true), moved)
-            ranked = block_ranks(world.blocks(guess), world.blocks(true), world.shown.resolution)
+            places, resolution = (world.positions(guess), world.positions(true)), world.shown.resolution
+            error = millimetres(*places, moved)
+            by_place = ranks(*map(torch.from_numpy, places), groups=frame_ids(places[1], resolution))
+            ranked = block_ranks(world.blocks(guess), world.blocks(true), resolution)
             metrics |= {
                 f"{name}/block_error/median/h{h}": error.median, f"{name}/block_error/mean/h{h}": error.mean,
-                f"{name}/block_hits@1/h{h}": hits_at_k(ranked),
+                f"{name}/block_hits@1/h{h}": hits_at_k(ranked), f"{name}/block_place_hits@1/h{h}": hits_at_k(by_place),
             }  # fmt: skip
     return metrics

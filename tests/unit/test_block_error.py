@@ -74,6 +74,7 @@ def test_the_model_and_copying_are_measured_where_a_block_moves():
     found = asked(Toy(), {"moved": np.array([False, True, False, False, True])})
     assert found == pytest.approx({
         "test/block_error/median/h1": 2, "test/block_error/mean/h1": 2, "test/block_hits@1/h1": 100,
+        "test/block_place_hits@1/h1": 100, "floor/copy/block_place_hits@1/h1": 20,
         "floor/copy/block_error/median/h1": 25, "floor/copy/block_error/mean/h1": 25, "floor/copy/block_hits@1/h1": 20,
     }, abs=1e-3)  # fmt: skip
     assert asked(Toy(), {})["floor/copy/block_error/mean/h1"] == pytest.approx(20, abs=1e-3)  # the data do not tell

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from hydra.utils import instantiate
-from omegaconf import open_dict
+from omegaconf import OmegaConf, open_dict
 
 from envs.trifinger.saved import COLUMNS, FEATURES, two_axes
 
@@ -81,7 +81,7 @@ def test_another_table_is_refused(compose):
         instantiate(cfg.model.module)
     cfg = compose("fit", "model=fingers", "env=trifinger_pushing")
     with open_dict(cfg):
-        cfg.spec.shown.shape = [4, 7]
+        cfg.spec = OmegaConf.merge(cfg.spec, {"shown": {"shape": [4, 7]}})
     with pytest.raises(Exception, match=r"reads a table \(N, 26\) of is_block, position"):
         instantiate(cfg.model.module)
     cfg = compose("fit", "model=fingers", "env=physics5")
