@@ -32,7 +32,8 @@ def block_size(size: int, owners: int, slots: int) -> int:
     if size == 0:
         return 0
     if not 1 <= owners <= slots:
-        raise ValueError(f"actions belong to {owners} objects and the model has {slots} slots; expected a slot for each object")
+        raise ValueError(f"actions belong to {owners} objects and the model has {slots} slots; expected a slot for "
+                         f"each object, set model.slots={owners} or more")  # fmt: skip
     if size % owners:
         raise ValueError(f"an action of {size} numbers has no {owners} equal blocks; set owners=1 if it belongs to no object")
     return size // owners

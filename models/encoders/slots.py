@@ -1,5 +1,7 @@
 """Encoders: what a trunk reads of an observation to latents, by slots, flat (K = 1) or variational (reference section 6)."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 
@@ -42,6 +44,11 @@ class SlotEncoder(nn.Module):
         self.look = nn.Linear(trunk.features, looks) if looks else None
         numbers = trunk.places + looks if looks else trunk.slot_numbers
         self.mlp = mlp(numbers, hidden, width, *[LatentLinear] * 3)
+
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        slots, owners = self.maps.slots, spec.action.owners
+        yield slots >= owners, (f"actions belong to {owners} objects and the model has {slots} slots; expected a slot for each "
+                                f"object, set model.slots={owners} or more")  # fmt: skip
 
     def forward(self, obs: Tensor) -> Latent:
         if self.look is None:

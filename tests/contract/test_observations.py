@@ -186,6 +186,14 @@ def test_fewer_slots_than_owners_are_refused(compose):
         instantiate(cfg.model.module)
 
 
+@pytest.mark.parametrize("model", ["modular", "edge", "lstm"])
+def test_fewer_slots_than_owners_are_refused_before_training(compose, model):
+    """Transitions that read the whole action trained to the end, with objects that had no slot."""
+    cfg = compose("fit", f"model={model}", "env=physics5", "model.slots=2")
+    with pytest.raises(Problem, match="the model has 2 slots; expected a slot for each object, set model.slots=5 or more"):
+        check_parts(instantiate(cfg.model.module), [], cfg.spec)
+
+
 def test_real_pictures_have_no_likelihood(compose):
     """A sentence, and a loss that needs none."""
     cfg = compose("fit", "model=modular", "loss=nll")
