@@ -186,7 +186,7 @@ def test_fewer_slots_than_owners_are_refused(compose):
         instantiate(cfg.model.module)
 
 
-@pytest.mark.parametrize("model", ["modular", "edge", "lstm"])
+@pytest.mark.parametrize("model", ["modular", "edge"])
 def test_fewer_slots_than_owners_are_refused_before_training(compose, model):
     """Transitions that read the whole action trained to the end, with objects that had no slot."""
     cfg = compose("fit", f"model={model}", "env=physics5", "model.slots=2")
