@@ -27,7 +27,7 @@ from eval.terminal import print_table
 
 HORIZONS = (1, 5, 10)
 GRAPHS, MOVEMENTS = ("chain5", "full5", "collider5"), ("static", "dynamic")
-TRAIN = ("model=codes", "loss=inverse_action", "trainer=quick", "logger=csv", "goals=false")  # goals are measured once, below
+TRAIN = ("model=categorical", "loss=inverse_action", "trainer=quick", "logger=csv", "goals=false")  # goals are measured once, below
 PLANNERS = "planners=[model_closed,causes_first]"
 PER_HORIZON = (
     "test/hits@1", "bayes/hits@1", "floor/paint/hits@1", "test/board_hits@1", "bayes/board_hits@1", "floor/paint/board_hits@1",
@@ -59,7 +59,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def measure(env: str, world: int, runs: Path, data: str) -> dict:
     """Train, score and plan; what is there already is taken as it stands.  -> a row."""
-    folder = runs / f"codes-{env}-w{world}"
+    folder = runs / f"categorical-{env}-w{world}"
     fit = ("train/fit.py", *TRAIN, f"env={env}", f"env.world.scm_seed={world}")
     places = (f"name={folder.name}", f"runs_dir={runs}", f"data_dir={data}")
     if (folder / "config.yaml").exists() and not (folder / "results.json").exists():
@@ -109,7 +109,7 @@ def show(rows: list[dict]) -> None:
          graph(row, "reach", "faint_paths", "true_paths"), graph(row, "direct", "vacuous_edges", "true_edges"),
          goals(row, "success/causes_first"), goals(row, "floor/painter"), goals(row, "floor/random")]
         for row in sorted(rows, key=lambda row: (row["env"], int(row["world"])))
-    ], "codes + inverse_action, budget quick, seed 0, objects numbered in no causal order; shares: the lowest of 1, 5, 10 "
+    ], "categorical + inverse_action, budget quick, seed 0, objects numbered in no causal order; shares: the lowest of 1, 5, 10 "
        "steps; goals: percent of 1000 after 1 / 5 / 10 actions", width=190)  # fmt: skip
 
 

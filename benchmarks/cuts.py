@@ -39,7 +39,7 @@ def structures(runs: Path, data: str, worlds: list[int]) -> Iterator[dict]:
     """What a run of every graph of these worlds found, objects in fixed cells."""
     for world in worlds:
         for graph in GRAPHS:
-            name = f"codes-chemistry_{graph}-w{world}"
+            name = f"categorical-chemistry_{graph}-w{world}"
             if not (runs / name / "results.json").exists():
                 shutil.rmtree(runs / name, ignore_errors=True)
                 run_command("train/fit.py", *TRAIN, "score.probes=[structure]", f"env=chemistry_{graph}",

@@ -109,7 +109,7 @@ def _rank_once(kind: str) -> dict:
 
 def _samples_per_s(model, objective, windows, bf16: bool) -> float:
     """Transitions trained on per second: gather, forward, backward, Adam. Median step, in passes over the batches."""
-    model.begin(objective, ["encoder", "transition"], 5e-4)
+    model.configure_stage(objective, ["encoder", "transition"], 5e-4)
     model.train()
     optimizer = torch.optim.Adam(model.parameters(), 5e-4, fused=True)
     times, samples = [], windows.windows_per_batch * len(windows.steps[1:])
@@ -148,12 +148,12 @@ def training() -> dict:
     with tempfile.TemporaryDirectory() as folder:
         file = collect(_environment(60), world, "train", folder, quiet=True)
         cases = [("medium", 128, 512, w, Contrastive()) for w in (1, 4)]
-        cases += [("small", 128, 1024, w, Contrastive()) for w in (1, 4)] + [("cells", 16, 512, 4, InfoNCE())]
+        cases += [("small", 128, 1024, w, Contrastive()) for w in (1, 4)] + [("patch", 16, 512, 4, InfoNCE())]
         for size, width, batch_size, window, objective in cases:
             for bf16 in (False, True):
                 torch.manual_seed(0)
-                encoder = SlotEncoder(BoardMaps(5, size=size), width, hidden=256 if size == "cells" else 512)
-                multiplier = 4 if size == "cells" else 1  # our default; the paper's
+                encoder = SlotEncoder(BoardMaps(5, size=size), width, hidden=256 if size == "patch" else 512)
+                multiplier = 4 if size == "patch" else 1  # our default; the paper's
                 model = WorldModel(encoder, ModularTransition(5, 25, width, multiplier=multiplier))
                 windows = Windows(file, world.spec, window, batch_size, seed=0, shuffle=True)
                 loss = type(objective).__name__.lower()
@@ -177,7 +177,7 @@ def planning() -> dict:
     torch.set_num_threads(THREADS)
     world, found = PhysicsWorld(), {}
     tasks = draw_tasks(world, 1000, 10, seed=0)
-    cells = {"trunk": BoardMaps(5, size="cells"), "hidden": 256}
+    cells = {"trunk": BoardMaps(5, size="patch"), "hidden": 256}
     for name, width, encoder, transition in (
         ("edge", 16, cells, EdgeTransition(5, 25, 16)),
         ("modular", 16, cells, ModularTransition(5, 25, 16, multiplier=4)),

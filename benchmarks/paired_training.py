@@ -32,8 +32,8 @@ RECIPES = {
     "modular-contrastive-small": ("model=modular", "loss=contrastive", "env=physics5", *NARROW),
     "edge-hinge": ("model=edge", "loss=hinge", "env=physics5"),
     "causal-infonce": ("model=causal", "loss=infonce", "env=physics5"),
-    "witness-memory": ("model=witness", "loss=memory", "env=physics5"),
-    "codes-inverse_action": ("model=codes", "loss=inverse_action", "env=chemistry_full5"),
+    "pairwise_lstm-memory": ("model=pairwise_lstm", "loss=memory", "env=physics5"),
+    "categorical-inverse_action": ("model=categorical", "loss=inverse_action", "env=chemistry_full5"),
 }  # fmt: skip
 ROUNDS, WARM_UP, STEPS, EPISODES = 10, 2, 3, 60
 
@@ -76,12 +76,12 @@ def _steps(cfg, stage, windows):
 
     torch.manual_seed(0)
     model, objective = instantiate(cfg.model.module), instantiate(stage.objective)
-    model.begin(objective, list(stage.trains), stage.learning_rate)
+    model.configure_stage(objective, list(stage.trains), stage.learning_rate)
     model.train()
     learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(learned, stage.learning_rate, fused=True)
     if stage.hard_share:
-        changes = (windows.frame[1:] != windows.frame[:-1]).float().unfold(0, stage.window, 1)[windows.starts].mean(1)
+        changes = (windows.obs_id[1:] != windows.obs_id[:-1]).float().unfold(0, stage.window, 1)[windows.starts].mean(1)
         windows.chances = (1 - stage.hard_share) / len(changes) + stage.hard_share * changes / changes.sum()
     if getattr(objective, "encoder_is_fixed", False):
         with torch.no_grad():

@@ -113,7 +113,7 @@ def our_steps(file, world, size: str, window: int, bf16: bool) -> Iterator[float
     encoder = SlotEncoder(BoardMaps(OBJECTS, size=size), WIDTH, HIDDEN)
     model = WorldModel(encoder, ModularTransition(OBJECTS, ACTIONS, WIDTH, HIDDEN))
     objective = Contrastive()
-    model.begin(objective, ["encoder", "transition"], 5e-4)
+    model.configure_stage(objective, ["encoder", "transition"], 5e-4)
     model.train()
     optimizer = torch.optim.Adam(model.parameters(), 5e-4, fused=True)
     windows = Windows(file, world.spec, window, BATCH, seed=0, shuffle=True)

@@ -1,7 +1,7 @@
 """How fast models with memory train, beside the authors' way of doing it: prints JSON.
 
     python benchmarks/recurrent.py
-    python benchmarks/recurrent.py lstm rim      only some of: lstm, rim, scoff, witness
+    python benchmarks/recurrent.py lstm rim      only some of: lstm, rim, scoff, pairwise_lstm
 
 The authors' way: batches of 5 whole episodes, a Python loop over time that encodes both frames of every step anew.
 Ours: batches of windows, every frame encoded once, all steps of a window in one call (joint), and the stage that trains
@@ -33,7 +33,7 @@ from losses.nll import LatentPrediction
 from train.datamodule import EpisodeData, Windows
 from train.malloc import keep_freed_memory
 
-THREADS, LENGTH, MODELS = 1, 100, ("lstm", "rim", "scoff", "witness")
+THREADS, LENGTH, MODELS = 1, 100, ("lstm", "rim", "scoff", "pairwise_lstm")
 LARGE = 6400  # transitions, for cores whose many small steps want more windows at a time: loss.stages.1.batch_size=6400
 FLOOR = 20  # times the authors' throughput
 
@@ -51,7 +51,7 @@ def one_episode_at_a_time(model, batch) -> torch.Tensor:
 
 def transitions_per_s(model, trains, loss, windows, batches: int, bf16: bool) -> float:
     """Median batch of a few, after one to warm up."""
-    model.begin(loss, trains, 5e-4)
+    model.configure_stage(loss, trains, 5e-4)
     model.train()
     optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], 5e-4, fused=True)
     times = []

@@ -122,7 +122,7 @@ LIMITS = {
     "algo.learner.ent_coef": ("a number >= 0", number(at_least=0)),
     "algo.learner.ga*": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
     "model.width": ("a whole number >= 1", whole(1)),
-    "model.looks": ("a whole number >= 0", whole(0)),
+    "model.appearance": ("a whole number >= 0", whole(0)),
     "model.multiplier": ("a whole number >= 1", whole(1)),
 }  # fmt: skip
 OPTIONAL = ("score.probes", "trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null

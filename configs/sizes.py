@@ -67,8 +67,8 @@ def trunk_of(shown: DictConfig, slots: int, size: str, channels: int) -> DictCon
     return OmegaConf.create(node)
 
 
-def code_width(spec: DictConfig) -> int:
-    """`${code_width:${spec}}`: choices of one owner, and the places where a slot may look."""
+def categorical_width(spec: DictConfig) -> int:
+    """`${categorical_width:${spec}}`: choices of one owner, and the places where a slot may look."""
     shape, board = spec["shown"]["shape"], board_of(spec["shown"]["shape"])
     return choices(spec) + (1 if len(shape) == 2 else board**2 or shape[0] * shape[1] // 64)
 
@@ -84,6 +84,6 @@ def name_part(observation: str) -> str:
     return "" if observation == "pixels" else f"-{observation}"
 
 
-for resolver in (spec_of, trunk_of, code_width, choices, name_part):
+for resolver in (spec_of, trunk_of, categorical_width, choices, name_part):
     OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
 OmegaConf.register_new_resolver("board_of", board_of, replace=True)

@@ -23,7 +23,7 @@ class Stream(IntEnum):
     DELAYS = 7008
     NUMBERING = 7009
     ASKED = 7010  # which episodes are asked what if
-    WHAT_IF = 7011  # the step that is replaced, and the chance that is shared
+    COUNTERFACTUAL = 7011  # the step that is replaced, and the chance that is shared
     ALTERNATIVES = 7012  # what else might have happened to a board
     ROLLOUTS = 7013  # of the true model, whose mean is a score
     ANSWERS = 7014  # chance where the true model is asked what moves what

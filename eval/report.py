@@ -28,7 +28,7 @@ from eval.figures.curves import loss_curves
 from eval.pages.graphs import graph_section
 from eval.pages.html import page, table
 from eval.pages.site import write_site
-from eval.pages.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, what_if_strip
+from eval.pages.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, counterfactual_figure
 from eval.probes.data import Data
 from eval.runs import Run, folders_of, read_results
 from eval.score_table import caption, table_rows
@@ -83,7 +83,7 @@ def _pictures(run: Run, results: dict) -> list[str]:
         cases.html,
     ]
     if world.spec.action.choices and isinstance(world, Simulator):
-        what = what_if_strip(model, world, pixels[:, 0], data.state[:, 0], data.action)
+        what = counterfactual_figure(model, world, pixels[:, 0], data.state[:, 0], data.action)
         parts.append(
             f"<h2>What if</h2><p>One held-out state and the actions of one of its objects. Top: what each action does. "
             f"Below: the outcome nearest to the prediction among those of all {what.pool} actions; for {what.wrong} of "

@@ -43,7 +43,7 @@ def _share(model, latent: torch.Tensor, actions: torch.Tensor):
         return latent, None
     latent, actions = latent.to(model.device), actions.to(model.device)
     path = torch.cat([latent[:, None], model.rollout(latent, actions)], 1)
-    memory = model.remember(path, actions) if hasattr(model, "remember") else None
+    memory = model.filter(path, actions) if hasattr(model, "filter") else None
     return path[:, -1].cpu(), None if memory is None else memory.cpu()
 
 
@@ -79,7 +79,7 @@ def true_frames(obs: np.ndarray) -> torch.Tensor:
     return numbers * scale
 
 
-def what_if(world: Simulator, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator, count: int = 25):
+def counterfactual_outcomes(world: Simulator, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator, count: int = 25):
     """True outcomes of action sequences that differ in one action.
 
     state (M, ...) rows of the state column; action (M, T >= horizon, ...). The action at one random step of the first
@@ -125,19 +125,19 @@ def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarr
     return ((distance <= true + slack) & other).sum(-1).numpy()
 
 
-class WhatIfRanks(NamedTuple):
+class CounterfactualRanks(NamedTuple):
     """Ranks (M, C), 0 = best: of the model, and of the floor that answers "nothing happens" in the model's own latents."""
 
     model: np.ndarray
     copy: np.ndarray
 
 
-def what_if_ranks(model, world, obs, state, action, horizon: int, rng) -> WhatIfRanks:
+def counterfactual_ranks(model, world, obs, state, action, horizon: int, rng) -> CounterfactualRanks:
     """`rank_outcomes` of a model's predictions.  obs (M, ...): what the model is shown of `state`."""
-    sequences, states, outcome = what_if(world, state, action, horizon, rng)
+    sequences, states, outcome = counterfactual_outcomes(world, state, action, horizon, rng)
     outcomes = world.observe(states)
     ids = frame_ids(outcomes, world.shown.resolution)
     start, codes = encode_frames(model, obs), encode_frames(model, outcomes)
     nothing = start[:, None].expand(-1, outcome.shape[1], -1, -1)
     predicted = branch(model, start, sequences, world.spec)
-    return WhatIfRanks(rank_outcomes(predicted, codes, outcome, ids), rank_outcomes(nothing, codes, outcome, ids))
+    return CounterfactualRanks(rank_outcomes(predicted, codes, outcome, ids), rank_outcomes(nothing, codes, outcome, ids))

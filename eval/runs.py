@@ -137,6 +137,8 @@ def _science(cfg: DictConfig) -> dict:
     found = {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
     if isinstance(found.get("env"), dict):
         found["env"] = {k: v for k, v in found["env"].items() if k not in _OF_WORLD}
+    if isinstance(found.get("loss"), dict) and "stages" in found["loss"]:  # their names name files and train nothing
+        found["loss"] = {**found["loss"], "stages": [{**stage, "name": ""} for stage in found["loss"]["stages"]]}
     return found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from losses.objective import LossTerms, encode_windows, gives, infer_steps_apart, step_windows
+from losses.objective import LossTerms, encode_windows, gives, encode_dist_steps_apart, step_windows
 from models.interfaces import Batch
 from models.processes import agreed, gather
 
@@ -52,7 +52,7 @@ class Contrastive:
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         if self.reference:
-            latent = infer_steps_apart(model, batch).mean.unflatten(0, batch.obs.shape[:2])
+            latent = encode_dist_steps_apart(model, batch).mean.unflatten(0, batch.obs.shape[:2])
         else:
             latent = encode_windows(model, batch)
         state, target = latent[:, :-1].flatten(0, 1), latent[:, 1:].flatten(0, 1)

@@ -32,11 +32,11 @@ class AllPairsHinge:
         predicted = step_windows(model, latent, batch.action, self.open_loop)
         with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
             scale = 0.5 / self.sigma**2 / latent.shape[2]
-            frame, frames = gather(batch.frame), gather(latent.float().flatten(2))  # (B, T+1), (B, T+1, F)
+            obs_id, frames = gather(batch.obs_id), gather(latent.float().flatten(2))  # (B, T+1), (B, T+1, F)
             predicted = gather(predicted.float().flatten(2)).flatten(0, 1)  # (B T, F)
             following = frames[:, 1:].flatten(0, 1)
             positive = scale * (predicted - following).pow(2).sum(-1)
             apart = scale * squared_distances(following, frames.flatten(0, 1))
-            same = frame[:, 1:].flatten()[:, None] == frame.flatten()[None]  # the frame itself among them
+            same = obs_id[:, 1:].flatten()[:, None] == obs_id.flatten()[None]  # the frame itself among them
             nearest = apart.masked_fill(same, torch.inf).amin(1)
             return {"positive": positive.mean(), "negative": (self.hinge - nearest).clamp(min=0).mean()}

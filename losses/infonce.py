@@ -42,12 +42,12 @@ class InfoNCE:
         latent = encode_windows(model, batch)
         predicted = step_windows(model, latent, batch.action, self.open_loop)
         with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
-            frame = gather(batch.frame)
-            windows, frames_each = frame.shape
+            obs_id = gather(batch.obs_id)
+            windows, frames_each = obs_id.shape
             frames = gather(latent.float().flatten(2))  # (B, T+1, F)
             predicted = gather(predicted.float().flatten(2)).flatten(0, 1)  # (B T, F)
             logits = -squared_distances(predicted, frames.flatten(0, 1))
-            twin = frame[:, 1:].flatten()[:, None] == frame.flatten()[None]
+            twin = obs_id[:, 1:].flatten()[:, None] == obs_id.flatten()[None]
             if not self.own_window:
                 window = torch.arange(windows, device=latent.device)
                 twin |= window.repeat_interleave(frames_each - 1)[:, None] == window.repeat_interleave(frames_each)[None]

@@ -1,4 +1,4 @@
-"""Inverse-action codes and their likelihood: the two stages of our recipe for chemistry.
+"""Latents that read the action back, and their likelihood: the two stages of our recipe for chemistry.
 
 Most colours are chance, and a loss that wants predictable latents shrinks what it cannot predict (the hinge loss keeps
 .001 of the gap between two colours). Reading the command back from the picture cannot: every colour is commanded as often
@@ -40,11 +40,11 @@ class InverseAction:
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         windows, frames = batch.obs.shape[:2]
-        looks, where = model.encoder.look(batch.obs.flatten(0, 1))
-        looks, where = looks.unflatten(0, (windows, frames)), where.float().unflatten(0, (windows, frames))
-        target, choice = commands(batch.action, looks.shape[2])  # (B, T)
-        index = target[..., None, None].expand(-1, -1, 1, looks.shape[-1])
-        mine = looks[:, 1:].gather(2, index)[:, :, 0]
+        appearance, where = model.encoder.look(batch.obs.flatten(0, 1))
+        appearance, where = appearance.unflatten(0, (windows, frames)), where.float().unflatten(0, (windows, frames))
+        target, choice = commands(batch.action, appearance.shape[2])  # (B, T)
+        index = target[..., None, None].expand(-1, -1, 1, appearance.shape[-1])
+        mine = appearance[:, 1:].gather(2, index)[:, :, 0]
         same = torch.einsum("bkp,btkp->btk", where[:, 0], where[:, 1:]).clamp(min=1e-6)
         return {
             "command": F.cross_entropy(mine.flatten(0, 1).float(), choice.flatten()),
@@ -52,10 +52,10 @@ class InverseAction:
         }
 
 
-class CodeLikelihood:
-    """Stage 2: negative log-likelihood of the next codes of all slots, in nats, summed over slots, mean over transitions."""
+class CategoricalLikelihood:
+    """Stage 2: negative log-likelihood of the next categorical latents of all slots, in nats, summed over slots, mean over transitions."""
 
-    encoder_is_fixed = True  # its codes are computed once and kept
+    encoder_is_fixed = True  # its latents are computed once and kept
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         return gives(self, model, "categorical")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from losses.objective import LossTerms, encode_windows, gives, infer_steps_apart, infer_windows, step_windows
+from losses.objective import LossTerms, encode_windows, gives, encode_dist_steps_apart, encode_dist_windows, step_windows
 from models.interfaces import Batch
 
 
@@ -28,7 +28,7 @@ class Reconstruction:
     def __call__(self, model, batch: Batch) -> LossTerms:
         # As published, the current frames of shuffled transitions; the last frame of a window is nobody's current.
         obs = batch.obs[:, :-1]
-        belief = infer_windows(model, obs, batch.frame[:, :-1])
+        belief = encode_dist_windows(model, obs, batch.obs_id[:, :-1])
         latent = belief.sample() if model.training else belief.mean
         terms = {"reconstruction": model.decoder.likelihood.nll(model.decoder(latent), obs.flatten(0, 1))}
         if belief.logvar is not None:
@@ -37,16 +37,16 @@ class Reconstruction:
 
 
 class LatentPrediction:
-    """Stage 2: squared error of the transition on a frozen encoder, whose codes may have been computed once.
+    """Stage 2: squared error of the transition on a frozen encoder, whose latents may have been computed once.
 
-    reference: the authors leave the frozen encoder in train mode, so batch statistics drift and VAE codes are samples.
+    reference: the authors leave the frozen encoder in train mode, so batch statistics drift and VAE latents are samples.
     open_loop: inside a window the model is fed its own predictions.
     """
 
     def __init__(self, reference: bool = False, open_loop: bool = False) -> None:
         self.reference = self.frozen_in_train_mode = reference
         self.open_loop = open_loop
-        self.encoder_is_fixed = not reference  # then its codes can be computed once and kept
+        self.encoder_is_fixed = not reference  # then its latents can be computed once and kept
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         return gives(self, model, "vectors", "gaussian")
@@ -54,7 +54,7 @@ class LatentPrediction:
     def __call__(self, model, batch: Batch) -> LossTerms:
         with torch.no_grad():
             if self.reference and model.training:
-                latent = model.infer(batch.obs.flatten(0, 1)).sample().unflatten(0, batch.obs.shape[:2])
+                latent = model.encode_dist(batch.obs.flatten(0, 1)).sample().unflatten(0, batch.obs.shape[:2])
             else:
                 latent = encode_windows(model, batch)
         predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
@@ -74,7 +74,7 @@ class JointNLL:
         self.reference, self.open_loop = reference, open_loop
 
     def __call__(self, model, batch: Batch) -> LossTerms:
-        belief = infer_steps_apart(model, batch) if self.reference else infer_windows(model, batch.obs, batch.frame)
+        belief = encode_dist_steps_apart(model, batch) if self.reference else encode_dist_windows(model, batch.obs, batch.obs_id)
         shape = batch.obs.shape[:2]
         latent = (belief.sample() if model.training else belief.mean).unflatten(0, shape)
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)

@@ -10,7 +10,7 @@ from models.interfaces import Batch, Latent
 from models.processes import gather
 
 LossTerms = dict[str, Tensor]
-WHO = {"vectors": "modular", "gaussian": "vae", "categorical": "codes", "whitened": "random"}  # kind of latent -> a model of it
+WHO = {"vectors": "modular", "gaussian": "vae", "categorical": "categorical", "whitened": "random"}  # kind of latent -> a model of it
 
 
 class Objective(Protocol):
@@ -31,16 +31,16 @@ def gives(objective, model, *kinds: str) -> Iterator[tuple[bool, str]]:
                           f"{getattr(model.encoder, 'trained_by', f'model={WHO[kinds[0]]}')}")  # fmt: skip
 
 
-def distinct_frames(obs: Tensor, frame: Tensor) -> tuple[Tensor, Tensor]:
+def distinct_frames(obs: Tensor, obs_id: Tensor) -> tuple[Tensor, Tensor]:
     """The frames of windows without those equal to the one before, (N, ...), and where each of the B L is among them.
 
-    obs (B, L, ...), frame (B, L): their names, as a batch has them.
+    obs (B, L, ...), obs_id (B, L): as a batch has them.
 
     Of the random actions on physics5 43 percent change nothing, and to encode a frame twice teaches nothing; batch
     statistics count it once. Windows keep their own frames: processes that share a batch encode what one would.
     """
-    new = torch.ones_like(frame, dtype=torch.bool)
-    new[:, 1:] = frame[:, 1:] != frame[:, :-1]
+    new = torch.ones_like(obs_id, dtype=torch.bool)
+    new[:, 1:] = obs_id[:, 1:] != obs_id[:, :-1]
     new, obs = new.flatten(), obs.flatten(0, 1)
     rows, places = new.nonzero().squeeze(1), new.cumsum(0) - 1
     if obs.ndim != 4:
@@ -52,21 +52,21 @@ def encode_windows(model, batch: Batch) -> Tensor:
     """Latents of all frames of all windows, (B, T+1, K, D)."""
     if batch.latent is not None:
         return batch.latent
-    frames, places = distinct_frames(batch.obs, batch.frame)
-    return model.encode(frames).index_select(0, places).unflatten(0, batch.frame.shape)
+    frames, places = distinct_frames(batch.obs, batch.obs_id)
+    return model.encode(frames).index_select(0, places).unflatten(0, batch.obs_id.shape)
 
 
-def infer_windows(model, obs: Tensor, frame: Tensor) -> Latent:
-    """What the encoder believes about all frames of windows, (B L, K, D); obs and frame as in `distinct_frames`."""
-    frames, places = distinct_frames(obs, frame)
-    belief = model.infer(frames)
+def encode_dist_windows(model, obs: Tensor, obs_id: Tensor) -> Latent:
+    """What the encoder believes about all frames of windows, (B L, K, D); obs and obs_id as in `distinct_frames`."""
+    frames, places = distinct_frames(obs, obs_id)
+    belief = model.encode_dist(frames)
     return Latent(*(part if part is None else part.index_select(0, places) for part in (belief.mean, belief.logvar)))
 
 
-def infer_steps_apart(model, batch: Batch) -> Latent:
+def encode_dist_steps_apart(model, batch: Batch) -> Latent:
     """What the encoder believes about all frames, (B (T+1), K, D); every step of the windows is a pass of its own with its
     own batch statistics, as in the authors' code."""
-    beliefs = [model.infer(obs) for obs in batch.obs.unbind(1)]
+    beliefs = [model.encode_dist(obs) for obs in batch.obs.unbind(1)]
     mean = torch.stack([belief.mean for belief in beliefs], 1).flatten(0, 1)
     if beliefs[0].logvar is None:
         return Latent(mean)
@@ -78,8 +78,8 @@ def step_windows(model, latent: Tensor, action: Tensor, open_loop: bool = False)
 
     open_loop: from the first frame on the model is fed its own predictions; else every step starts from the true frame.
     """
-    if model.training and hasattr(model.transition, "watch"):
-        model.transition.watch(gather(latent.detach()), gather(action))
+    if model.training and hasattr(model.transition, "track"):
+        model.transition.track(gather(latent.detach()), gather(action))
     if open_loop:
         return model.rollout(latent[:, 0], action)
     return model.predict_windows(latent, action)

@@ -20,7 +20,7 @@ from models.likelihoods import likelihood_of
 
 def painter(size: str, slots: int, width: int) -> nn.Sequential:
     """Maps to frames of a board, (B, slots, h, w) -> logits (B, 3, 10 board, 10 board)."""
-    if size in ("small", "cells"):
+    if size in ("small", "patch"):
         return nn.Sequential(
             PatchConvTranspose2d(slots, width, 1), nn.ReLU(), PatchConvTranspose2d(width, 3, 10)
         )

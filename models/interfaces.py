@@ -40,14 +40,14 @@ class Batch:
 
     obs (B, T+1, C, H, W) uint8, or tables (B, T+1, N, F) float; action (B, T, A) as `models.actions.vector`
     makes it, A = 0 for a video; action[:, t] leads from obs[:, t] to obs[:, t+1];
-    frame (B, T+1) int64, equal exactly where two observations are equal.
-    latent (B, T+1, K, D): codes computed beforehand, when the encoder is frozen.
+    obs_id (B, T+1) int64, equal exactly where two observations are equal.
+    latent (B, T+1, K, D): computed beforehand, when the encoder is frozen.
     weight: of this process's mean in the mean over all processes that share the batch; 1 where all shares are equal.
     """
 
     obs: Tensor | None
     action: Tensor
-    frame: Tensor
+    obs_id: Tensor
     latent: Tensor | None = None
     weight: float = 1.0
 
@@ -86,7 +86,7 @@ class Transition(Protocol):
     One that keeps a memory has `start(latent) -> memory (B, M)` and `step(latent, action, memory) -> (latent, memory)`;
     called without a memory it takes the frame for the first it ever saw.
 
-    One that learns by the way has `watch(latent, action)`, told every training window, and `penalties() -> named scalars`,
+    One that learns by the way has `track(latent, action)`, told every training window, and `penalties() -> named scalars`,
     added to every loss that trains it.
     """
 

@@ -18,7 +18,7 @@ class WorldModel(LightningModule):
 
     obs (B, C, H, W) uint8, or float in [0, 1], or a table (B, N, F) float; latent (B, K, D); action (B, A), A = 0 for a video.
     `transition` is one step; `rollout` is the open loop in which the model is fed its own predictions.
-    The objective and the optimiser belong to a stage of training and are set by `begin`.
+    The objective and the optimiser belong to a stage of training and are set by `configure_stage`.
     """
 
     def __init__(self, encoder: nn.Module, transition: nn.Module, decoder: nn.Module | None = None) -> None:
@@ -28,7 +28,7 @@ class WorldModel(LightningModule):
 
     # -- the four verbs ---------------------------------------------------------------------------------------------
 
-    def infer(self, obs: Tensor) -> Latent:
+    def encode_dist(self, obs: Tensor) -> Latent:
         """What the encoder believes about frames, with its uncertainty where it has one."""
         if obs.dtype == torch.uint8 and not vars(type(self.encoder)).get("takes_bytes", False):  # never inherited
             pixels, scale = to_float(obs)
@@ -40,7 +40,7 @@ class WorldModel(LightningModule):
         if obs.ndim == 4 and obs.shape[-1] < obs.shape[1]:
             raise ValueError(f"frames must be (B, C, H, W), got {tuple(obs.shape)} as files hold them; "
                              f"use eval.rollouts.encode_frames")  # fmt: skip
-        return self.infer(obs).mean
+        return self.encode_dist(obs).mean
 
     def decode(self, latent: Tensor) -> Tensor:
         """latent (B, K, D)  ->  obs as the decoder expects it: numbers in [0, 1], or real values in their own units."""
@@ -54,10 +54,10 @@ class WorldModel(LightningModule):
             return self.transition(latent, action), None
         return self.transition.step(latent, action, self.transition.start(latent) if memory is None else memory)
 
-    def step_every(self, latent: Tensor, actions: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    def step_all_actions(self, latent: Tensor, actions: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """`step` under each of some actions.  latent (B, K, D), actions (N, A)  ->  (B N, K, D) and memory (B N, M)."""
-        if hasattr(self.transition, "every"):
-            return self.transition.every(latent, actions).flatten(0, 1), None
+        if hasattr(self.transition, "all_actions"):
+            return self.transition.all_actions(latent, actions).flatten(0, 1), None
         count = len(actions)
         memory = None if memory is None else memory.repeat_interleave(count, 0)
         return self.step(latent.repeat_interleave(count, 0), actions.repeat(len(latent), 1), memory)
@@ -65,7 +65,7 @@ class WorldModel(LightningModule):
     def rollout(self, latent: Tensor, actions: Tensor, memory: Tensor | None = None) -> Tensor:
         """latent (B, K, D), actions (B, T, A)  ->  predicted latents (B, T, K, D), open loop.
 
-        memory (B, M): what `remember` made of the frames before `latent`; none: nothing came before.
+        memory (B, M): what `filter` made of the frames before `latent`; none: nothing came before.
         """
         if actions.ndim != 3 or not actions.is_floating_point():
             raise ValueError(f"actions must be floats (B, T, A), got {actions.dtype} of shape {tuple(actions.shape)}; "
@@ -76,7 +76,7 @@ class WorldModel(LightningModule):
             steps.append(latent)
         return torch.stack(steps, 1)
 
-    def remember(self, latents: Tensor, actions: Tensor) -> Tensor | None:
+    def filter(self, latents: Tensor, actions: Tensor) -> Tensor | None:
         """The memory of a history, from which `rollout(latents[:, -1], ...)` goes on; none where none is kept.
 
         latents (B, T+1, K, D) of the frames seen, actions (B, T, A) between them  ->  (B, M).
@@ -108,7 +108,7 @@ class WorldModel(LightningModule):
 
     # -- one stage of training ---------------------------------------------------------------------------------------
 
-    def begin(
+    def configure_stage(
         self,
         objective: Callable,
         trains: list[str],

@@ -86,7 +86,7 @@ class Windows:
             raise Problem(f"rows of column '{shown.column}' of {file.path} have shape {parts[0][0]}, the spec of the run says "
                           f"{shown.shape}; collect it again under the run's env, or choose another data_dir=")  # fmt: skip
         self.obs, self.action = obs if stream else torch.from_numpy(obs), torch.from_numpy(action)
-        self.frame = torch.from_numpy(np.concatenate([ids for _, ids in parts]))
+        self.obs_id = torch.from_numpy(np.concatenate([ids for _, ids in parts]))
         self.latent: Tensor | None = None
         self.chances: Tensor | None = None
         lengths, offsets = torch.from_numpy(file.ep_len).long(), torch.from_numpy(file.ep_offset)
@@ -135,8 +135,8 @@ class Windows:
         action = self.actions(rows[:, :-1])
         if self.latent is not None:
             latent = self.latent.index_select(0, rows.flatten()).unflatten(0, rows.shape)
-            return Batch(None, action, self.frame[rows], latent)
-        return Batch(self.frames(rows.flatten()).unflatten(0, rows.shape), action, self.frame[rows])
+            return Batch(None, action, self.obs_id[rows], latent)
+        return Batch(self.frames(rows.flatten()).unflatten(0, rows.shape), action, self.obs_id[rows])
 
     def frames(self, rows: Tensor) -> Tensor:
         """Observations of these rows, (R,) -> (R, 3, H, W) uint8 or (R, N, F) float."""
@@ -144,7 +144,7 @@ class Windows:
 
     def encode(self, model) -> Tensor:
         """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, and processes share the work."""
-        names, places = self.frame.unique(return_inverse=True)
+        names, places = self.obs_id.unique(return_inverse=True)
         rows = torch.empty_like(names).scatter_(0, places, torch.arange(len(places)))  # one of each
         if self.streamed:  # from first to last: an episode is unpacked once
             rows, order = rows.sort()
@@ -187,7 +187,7 @@ class EpisodeData(LightningDataModule):
 
     @torch.inference_mode()
     def keep_latents(self, model) -> None:
-        """Encode all frames with a frozen encoder; batches then carry codes in place of frames."""
+        """Encode all frames with a frozen encoder; batches then carry latents in place of frames."""
         model.eval()
         for part in (self.train, self.valid):
             part.latent = part.encode(model)

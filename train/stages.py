@@ -78,7 +78,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     working = checkpoints / f"{number}-{stage.name}"
     objective = instantiate(stage.objective)
     usual = {key: stage[key] for key in ("schedule", "weight_decay") if key in stage}
-    model.begin(objective, stage.trains, stage.learning_rate, **usual)
+    model.configure_stage(objective, stage.trains, stage.learning_rate, **usual)
     data.cut(stage.window, stage.batch_size)
     if number == 0:
         model.fit_normalisation(data.train)

@@ -14,8 +14,8 @@ from envs.whole_files import write_whole
 from eval.figures.svg import calm, inline_svg, svg_text
 
 INK, SOFT, GREEN = "#23303b", "#6b7a87", "#4a9b7f"
-MODELS = {"ae": "#9a7b4f", "vae": "#b0487a", "gnn": "#d6903f", "modular": "#2f6f9f", "edge": "#3d8f83", "codes": "#8a5a9c",
-          "causal": "#d6603f", "witness": "#5f9ea8", "random": "#8895a0"}  # fmt: skip
+MODELS = {"ae": "#9a7b4f", "vae": "#b0487a", "gnn": "#d6903f", "modular": "#2f6f9f", "edge": "#3d8f83", "categorical": "#8a5a9c",
+          "causal": "#d6603f", "pairwise_lstm": "#5f9ea8", "random": "#8895a0"}  # fmt: skip
 OTHERS = ("#5b7f3a", "#6a6fb5", "#a8553f", "#4f6d7a")  # of models without a colour of their own, by their order
 HATCHES = {"contrastive": "", "nll": "/////", "infonce": "....", "inverse_action": "xxxx"}
 OTHER_HATCH = "\\\\\\"

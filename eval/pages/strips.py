@@ -9,7 +9,7 @@ from envs.frames import frame_ids
 from envs.streams import Stream
 from eval.pages.html import picture, strip
 from eval.ranking import ranks
-from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, what_if, what_if_ranks
+from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, counterfactual_outcomes, counterfactual_ranks
 
 BETWEEN_POOL = 2000  # episodes whose frames are candidates before the last step, where no number is computed
 
@@ -96,7 +96,7 @@ def _rollout_figure(true, predicted, right, episode: int, rank: int, decoded: bo
     return f"<figure><figcaption>{label}episode {episode}, {horizon} steps{before}</figcaption>{steps}</figure>"
 
 
-def what_if_strip(model, world, pixels, state, action, look: int = 200) -> Strips:
+def counterfactual_figure(model, world, pixels, state, action, look: int = 200) -> Strips:
     """One state, one block, each of its actions: the true outcome beside the nearest of all outcomes, after one step.
 
     pixels (E, H, W, 3), state (E, N, F), action (E, T): starts of episodes. Of the first `look` states, shown is the
@@ -108,10 +108,10 @@ def what_if_strip(model, world, pixels, state, action, look: int = 200) -> Strip
     meets = sum(seen.astype(int) for seen in events.values()).reshape(count * world.spec.objects, per_block).sum(1)
     row, block = divmod(int(meets.argmax()), world.spec.objects)
     one = (pixels[[row]], state[[row]], action[[row]])
-    sequences, boards, outcome = what_if(world, one[1], one[2], 1, Stream.WHAT_IF.rng(1))
+    sequences, boards, outcome = counterfactual_outcomes(world, one[1], one[2], 1, Stream.COUNTERFACTUAL.rng(1))
     frames, outcomes = world.render(boards), world.observe(boards)
     obs = world.observe(world.unpack(one[1]))
-    wrong = what_if_ranks(model, world, obs, *one[1:], 1, Stream.WHAT_IF.rng(1)).model[0] > 0
+    wrong = counterfactual_ranks(model, world, obs, *one[1:], 1, Stream.COUNTERFACTUAL.rng(1)).model[0] > 0
     start = encode_frames(model, obs).expand(choices, -1, -1)
     predicted = rollout(model, start, actions_of(sequences[0], world.spec))
     names = frame_ids(outcomes)

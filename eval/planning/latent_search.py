@@ -47,6 +47,6 @@ class LatentSearch(LatentPlanner):
         """Every action from any number of latents, in parts."""
         parts = []
         for rows in torch.arange(len(latent)).split(max(1, self._rows_at_once() // len(self.actions))):
-            parts.append(self.model.step_every(latent[rows], self.actions, None if memory is None else memory[rows]))
+            parts.append(self.model.step_all_actions(latent[rows], self.actions, None if memory is None else memory[rows]))
         latents, memories = zip(*parts)
         return torch.cat(latents), None if memories[0] is None else torch.cat(memories)

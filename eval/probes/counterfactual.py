@@ -6,7 +6,7 @@ from envs.protocols import Simulator
 from envs.streams import Stream
 from eval.probes.probe import Row, probe
 from eval.ranking import hits_at_k, mrr
-from eval.rollouts import what_if_ranks
+from eval.rollouts import counterfactual_ranks
 
 CF = "test/cf_hits@1/"
 
@@ -27,8 +27,8 @@ def counterfactual(run, data) -> dict[str, float]:
         return metrics
     data.protocol["counterfactual_states"] = len(chosen)
     for h in data.horizons:
-        ranked = what_if_ranks(
-            run.model, run.world, data.obs[chosen, 0], data.state[chosen, 0], data.action[chosen], h, Stream.WHAT_IF.rng(h)
+        ranked = counterfactual_ranks(
+            run.model, run.world, data.obs[chosen, 0], data.state[chosen, 0], data.action[chosen], h, Stream.COUNTERFACTUAL.rng(h)
         )
         data.protocol["counterfactual_actions"] = ranked.model.shape[1]
         for name, result in zip(("test", "floor/copy"), ranked):

@@ -155,11 +155,11 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     vacuous = true & (strength < VACUOUS)
     about["strength"] = np.round(strength, 4).tolist()
     metrics["structure/vacuous_edges"], metrics["structure/true_edges"] = float(vacuous.sum()), float(true.sum())
-    if getattr(model.transition, "codes", 0):
+    if getattr(model.transition, "categories", 0):
         codes = _codes(model, world, state)[:, :, found.slots]
         before, after = (part.reshape(len(acted), -1) for part in (codes[:, :-1], codes[:, 1:]))
         seen = changes(before, after, acted) > SEEN
-        lost = leave_one_out(after, acted, seen & ~seen.T, model.transition.codes)
+        lost = leave_one_out(after, acted, seen & ~seen.T, model.transition.categories)
         add("direct", lost, true, NEEDED, vacuous)
     if hasattr(model.transition, "edges") and model.transition.graph == "learned":
         edges = model.transition.edges().detach().cpu().numpy()[np.ix_(found.slots, found.slots)]
@@ -178,5 +178,5 @@ def _codes(model, world, state: np.ndarray) -> np.ndarray:
     """The codes that the encoder reads off the boards of (E, T, N, F).  -> (E, T, K) int64."""
     boards = world.unpack(state.reshape(-1, *state.shape[2:]))
     parts = np.split(np.arange(len(boards)), range(4096, len(boards), 4096))
-    seen = [encode_frames(model, world.observe(boards.take(part)))[..., : model.transition.codes].argmax(-1) for part in parts]
+    seen = [encode_frames(model, world.observe(boards.take(part)))[..., : model.transition.categories].argmax(-1) for part in parts]
     return torch.cat(seen).numpy().reshape(*state.shape[:2], -1)

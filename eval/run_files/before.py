@@ -1,12 +1,36 @@
-"""Configs of runs from before sizes had one home, as they would be written today: the same model, the same world."""
+"""Configs of older runs as they would be written today: keys that have other names now, and sizes that now have one home."""
+
+CLASSES = {  # that have another name today
+    "models.encoders.categorical.CodeEncoder": "models.encoders.categorical.CategoricalEncoder",
+    "models.transitions.pairwise_lstm.WitnessTransition": "models.transitions.pairwise_lstm.PairwiseLSTMTransition",
+    "losses.inverse_action.CodeLikelihood": "losses.inverse_action.CategoricalLikelihood",
+}
+MODELS = {"codes": "categorical", "witness": "pairwise_lstm"}
+_KEYS = {"looks": "appearance"}
+_KEYS_OF = {"models.transitions.causal.CausalTransition": {"codes": "categories"}}
 
 HEADS = {  # of encoders -> the size of their maps where the config says none
     "models.encoders.SlotEncoder": "medium", "models.encoders.FlatEncoder": "medium",
-    "models.encoders.VariationalEncoder": "medium", "models.encoders.categorical.CodeEncoder": "cells",
+    "models.encoders.VariationalEncoder": "medium", "models.encoders.categorical.CategoricalEncoder": "patch",
 }  # fmt: skip
 DECODERS = ("models.decoders.SlotDecoder", "models.decoders.FlatDecoder")
 OWNED = ("models.transitions.gnn.GNNTransition", "models.transitions.causal.CausalTransition")
 SIZES = ("num_objects", "num_colors", "action_size", "board", "factors")  # that an env said beside its world
+
+
+def with_names_of_today(node):
+    """A plain part of a config in which every class, key and size has the name of today."""
+    if isinstance(node, list):
+        return [with_names_of_today(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    target = node.get("_target_")
+    target = CLASSES.get(target, target) if isinstance(target, str) else target
+    keys = _KEYS | _KEYS_OF.get(target, {}) if isinstance(target, str) else _KEYS
+    node = {keys.get(key, key): with_names_of_today(value) for key, value in node.items()}
+    if node.get("size") == "cells":
+        node["size"] = "patch"
+    return {**node, "_target_": target} if target is not None else node
 
 
 def _encoder(node: dict) -> dict:
@@ -44,12 +68,15 @@ def _part(node):
 
 def as_of_today(config: dict) -> dict:
     """A plain config of a run; one of today comes back as it is.  Values of a strange kind are left to the checks."""
+    config = {**config, **{part: with_names_of_today(config[part]) for part in ("model", "loss") if part in config}}
     env, model = config.get("env"), config.get("model")
+    if isinstance(model, dict) and isinstance(model.get("name"), str):
+        model["name"] = MODELS.get(model["name"], model["name"])
     if not isinstance(env, dict) or not isinstance(model, dict) or "num_objects" not in env or "spec" in config:
         return config
     asked = {"slots": env["num_objects"]}
     encoder = (model.get("module") or {}).get("encoder") or {}
     if encoder.get("_target_") == "models.encoders.SlotEncoder":
-        asked["looks"] = encoder.get("looks", 0)
+        asked["appearance"] = encoder.get("appearance", 0)
     env = {key: value for key, value in env.items() if key not in SIZES}
     return {**config, "env": env, "model": {**asked, **model, "module": _part(model.get("module"))}}

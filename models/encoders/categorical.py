@@ -1,4 +1,4 @@
-"""CodeEncoder: what each slot's object looks like as a categorical code, and the cell in which it lies."""
+"""CategoricalEncoder: the appearance of each slot's object as a category, and the cell in which it lies."""
 
 import torch
 from torch import Tensor, nn
@@ -8,11 +8,11 @@ from models.encoders.trunks import Trunk
 from models.interfaces import Latent
 
 
-class CodeEncoder(nn.Module):
-    """obs -> K slots, D = choices + places: two one-hot codes, the looks and the cell.
+class CategoricalEncoder(nn.Module):
+    """obs -> K slots, D = choices + places: two one-hot vectors, the appearance and the cell.
 
-    A map points at the cell of its object (`cells` of models/encoders/maps.py); the features there are read into
-    `choices` logits. Nothing but losses/inverse_action.py trains it: hard codes pass no gradient.
+    A map points at the cell of its object (`patch` of models/encoders/maps.py); the features there are read into
+    `choices` logits. Nothing but losses/inverse_action.py trains it: one-hot latents pass no gradient.
     A table is read as it stands, and there is nowhere to look but at it.
     """
 
@@ -23,7 +23,7 @@ class CodeEncoder(nn.Module):
     def __init__(self, trunk: Trunk, choices: int) -> None:
         super().__init__()
         if choices < 2:
-            raise ValueError("codes are what actions command of an object, and the actions of this env are no choices; "
+            raise ValueError("categorical latents are what actions command of an object, and the actions of this env are no choices; "
                              "use another model=, for example model=modular")  # fmt: skip
         self.choices, self.maps = choices, trunk
         if trunk.features:
@@ -33,13 +33,13 @@ class CodeEncoder(nn.Module):
             self.read = nn.Linear(trunk.numbers, choices)
 
     def look(self, obs: Tensor) -> tuple[Tensor, Tensor]:
-        """obs  ->  logits of the looks (B, K, choices), where each slot looks (B, K, places), rows sum to 1."""
+        """obs  ->  logits of the appearance (B, K, choices), where each slot looks (B, K, places), rows sum to 1."""
         if not self.maps.features:
             return self.read(self.maps(obs)), torch.ones_like(obs[..., :1])
         where, features = self.maps.points(obs)
         return self.read(torch.einsum("bkp,bcp->bkc", where, features.to(where.dtype))), where
 
     def forward(self, obs: Tensor) -> Latent:
-        looks, where = self.look(obs)
-        codes = F.one_hot(looks.argmax(-1), self.choices), F.one_hot(where.argmax(-1), where.shape[-1])
-        return Latent(torch.cat(codes, -1).float())
+        appearance, where = self.look(obs)
+        parts = F.one_hot(appearance.argmax(-1), self.choices), F.one_hot(where.argmax(-1), where.shape[-1])
+        return Latent(torch.cat(parts, -1).float())

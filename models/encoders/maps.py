@@ -13,7 +13,7 @@ from models.encoders.trunks import Trunk
 from models.layers.patches import PatchConv2d, patches_of
 from models.layers.pixels import PixelConv2d, to_float
 
-PER_CELL = {"cells": 1, "small": 1, "medium": 2, "large": 10}  # points of a map along one side of a cell
+PER_CELL = {"patch": 1, "small": 1, "medium": 2, "large": 10}  # points of a map along one side of a cell
 
 
 def map_shape(size: str, board: int) -> tuple[int, int]:
@@ -55,13 +55,13 @@ class CellPatches(nn.Module):
 
 
 def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
-    """size: small | medium | large (reference section 6), or cells: one more layer, and a softmax over cells.
+    """size: small | medium | large (reference section 6), or patch: one more layer, and a softmax over cells.
 
     Telling a block's shade apart from its area takes a nonlinear look at the cell, which `small` is too narrow for. The
-    maps of `cells` start with positive weights: features of a block are larger than those of the empty board, so every
+    maps of `patch` start with positive weights: features of a block are larger than those of the empty board, so every
     map begins on the blocks. One that began on empty cells stayed there in 4 of 10 trainings, and its block was lost.
     """
-    if size == "cells":
+    if size == "patch":
         layers = [
             CellPatches(4 * channels),
             nn.BatchNorm2d(4 * channels),
@@ -97,21 +97,21 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
     else:
         raise ValueError(f"no extractor of size '{size}'; known: {', '.join(PER_CELL)}")
     maps = nn.Sequential(*layers).apply(_xavier)
-    if size == "cells":
+    if size == "patch":
         with torch.no_grad():
             maps[6].weight.abs_()
     return maps
 
 
 class BoardMaps(Trunk, nn.Sequential):
-    """The extractor of a size as a trunk. The maps of `cells` point: each says in which cell its object lies."""
+    """The extractor of a size as a trunk. The maps of `patch` point: each says in which cell its object lies."""
 
     def __init__(self, slots: int, board: int = 5, size: str = "medium", channels: int = 32) -> None:
         super().__init__(*extractor(size, slots, channels))
         self.slots, self.places = slots, prod(map_shape(size, board))
         self.numbers = self.slot_numbers = self.places
-        self.features = 2 * channels if size == "cells" else 0
-        self.no_features = f"needs maps that point at a cell: size=cells, got size={size}"
+        self.features = 2 * channels if size == "patch" else 0
+        self.no_features = f"needs maps that point at a cell: size=patch, got size={size}"
 
     def points(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         if not self.features:

@@ -29,20 +29,20 @@ def mlp(inputs: int, hidden: int, outputs: int, *layers: type) -> nn.Sequential:
 class SlotEncoder(nn.Module):
     """One row of the trunk, one slot; the perceptron is shared by the slots.  obs -> K = trunk.slots, D = width.
 
-    looks: features of the picture read where the map points and given to the perceptron beside the map, so that a slot
+    appearance: features of the picture read where the map points and given to the perceptron beside the map, so that a slot
     can tell what its object looks like and not only where it is (of trunks whose maps point); 0 is the published encoder.
     """
 
     takes_bytes = True
     gives = "vectors"
 
-    def __init__(self, trunk: Trunk, width: int = 128, hidden: int = 512, looks: int = 0) -> None:
+    def __init__(self, trunk: Trunk, width: int = 128, hidden: int = 512, appearance: int = 0) -> None:
         super().__init__()
-        if looks and not trunk.features:
-            raise ValueError(f"looks={looks} {trunk.no_features}")
+        if appearance and not trunk.features:
+            raise ValueError(f"appearance={appearance} {trunk.no_features}")
         self.maps = trunk
-        self.look = nn.Linear(trunk.features, looks) if looks else None
-        numbers = trunk.places + looks if looks else trunk.slot_numbers
+        self.look = nn.Linear(trunk.features, appearance) if appearance else None
+        numbers = trunk.places + appearance if appearance else trunk.slot_numbers
         self.mlp = mlp(numbers, hidden, width, *[LatentLinear] * 3)
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:

@@ -38,7 +38,7 @@ class Entities(Trunk, nn.Module):
     an object tells which one it is, in a table nothing does.
     """
 
-    no_features = "reads a picture, and this env.observation shows none; set model.looks=0"
+    no_features = "reads a picture, and this env.observation shows none; set model.appearance=0"
 
     def __init__(self, slots: int, numbers: int, values: str = "binary") -> None:
         super().__init__()

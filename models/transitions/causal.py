@@ -29,8 +29,8 @@ class CausalTransition(nn.Module):
     action: an autoregressive model of all slots together, without a claim about causes. Every order of the slots can express
     the same: a mechanism that saw of the past only smaller indices would be blind to causes with larger ones.
     Learned edges lead only from slots whose actions move the child: running means of responses tell which.
-    codes: the first `codes` numbers of a slot are a belief over codes; `windows` gives logits for them, `forward` their
-    probabilities, given the likeliest codes of the parents and averaged over the slot's own belief. The rest of the slot is
+    categories: the first `categories` numbers of a slot are a categorical belief; `windows` gives logits for them, `forward`
+    their probabilities, given the likeliest categories of the parents and averaged over the slot's own belief. The rest of the slot is
     carried along, and no mechanism reads it. 0: the whole slot is continuous and predicted as a residual.
     sparsity: weight of the expected number of edges in the loss, in units of the loss for each edge.
     owners: how many objects have a block of the action; none: one for each slot. 1: it belongs to no object in particular, so
@@ -45,7 +45,7 @@ class CausalTransition(nn.Module):
         hidden: int = 128,
         graph: str = "learned",
         parents: list | None = None,
-        codes: int = 0,
+        categories: int = 0,
         sparsity: float = 3e-3,
         owners: int | None = None,
     ) -> None:
@@ -57,7 +57,7 @@ class CausalTransition(nn.Module):
             raise ValueError("learned edges need two objects or more, got 1; use graph=none")
         if graph == "given" and parents is None:
             raise ValueError("graph=given needs the graph, parents=[[0,0],[1,0]] for 0 -> 1; this env names none")
-        self.num_slots, self.graph, self.codes, self.sparsity = k, graph, codes, sparsity
+        self.num_slots, self.graph, self.categories, self.sparsity = k, graph, categories, sparsity
         self.owners = k if owners is None else owners
         self.readers = 1 if graph == "full" else self.owners  # whose blocks mechanisms read; of one they read the whole
         fixed = {
@@ -73,7 +73,7 @@ class CausalTransition(nn.Module):
         self.register_buffer("times", torch.zeros(k))  # updates that saw an action on o, discounted alike
         self.register_buffer("apart", torch.zeros(k))  # squared distance of two random values of slot v
 
-        reads = codes or width
+        reads = categories or width
         self.own = StackedLinear(k, reads + k + block_size(action_size, self.readers, k), hidden)
         self.was = StackedLinear(k, k * reads, hidden)
         self.became = StackedLinear(k, k * reads, hidden)
@@ -119,9 +119,9 @@ class CausalTransition(nn.Module):
         return (hard + soft - soft.detach()) * self.candidates()
 
     @torch.no_grad()
-    def watch(self, latent: Tensor, action: Tensor) -> None:
+    def track(self, latent: Tensor, action: Tensor) -> None:
         """Update the running means of responses from what really happened.  latent (B, T+1, K, D), action (B, T, A)."""
-        read = latent[..., : self.codes or None].float()
+        read = latent[..., : self.categories or None].float()
         old, new = read[:, :-1].flatten(0, 1), read[:, 1:].flatten(0, 1)
         if len(new) < 2:
             return  # nothing to compare it with
@@ -136,7 +136,7 @@ class CausalTransition(nn.Module):
     # -- prediction -----------------------------------------------------------------------------------------------
 
     def _own(self, slots: Tensor, action: Tensor) -> Tensor:
-        """What every mechanism reads of its own slot and of the action.  (B, K, codes or D), (B, A)  ->  (K, B, hidden)."""
+        """What every mechanism reads of its own slot and of the action.  (B, K, categories or D), (B, A)  ->  (K, B, hidden)."""
         seen = per_slot(action, self.readers, self.num_slots).transpose(0, 1)
         on = acted(action, self.owners, self.num_slots).expand(self.num_slots, -1, -1)
         return self.own(torch.cat([slots.transpose(0, 1), on, seen], -1))
@@ -157,30 +157,30 @@ class CausalTransition(nn.Module):
     def windows(self, latent: Tensor, action: Tensor) -> Tensor:
         """Predictions of all steps, each mechanism told what its parents really became.
 
-        latent (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, codes or D): logits where slots are codes.
+        latent (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, categories or D): logits where slots are categorical.
         """
-        read, flat = latent[..., : self.codes or None], action.flatten(0, 1)
+        read, flat = latent[..., : self.categories or None], action.flatten(0, 1)
         old, new = read[:, :-1].flatten(0, 1), read[:, 1:].flatten(0, 1).detach()
         out = self.net(self._own(old, flat) + self._others(old, new, self._mask(len(flat)))).transpose(0, 1)
-        return (out if self.codes else old + out).unflatten(0, action.shape[:2])
+        return (out if self.categories else old + out).unflatten(0, action.shape[:2])
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         mask = self._mask(len(latent))
-        old = self._likeliest(latent) if self.codes else latent
+        old = self._likeliest(latent) if self.categories else latent
         own, was, new = self._own(old, action), self.was(self._through(self._past(mask), old)), old
         for _ in range(self.num_slots):  # an effect has reached everyone after as many sweeps as a path is long
             others = was + self.became(self._through(mask, new))
             out = self.net(own + others).transpose(0, 1)
-            new = self._likeliest(out) if self.codes else old + out
-        if not self.codes:
+            new = self._likeliest(out) if self.categories else old + out
+        if not self.categories:
             return new
         # What the slot itself may have been is averaged over: a mechanism that copies hands its doubts on.
-        belief = torch.zeros_like(latent[..., : self.codes])
-        for code in torch.eye(self.codes, dtype=latent.dtype, device=latent.device):
-            given = self.net(self._own(code.expand_as(belief), action) + others).transpose(0, 1).softmax(-1)
-            belief = belief + (latent[..., : self.codes] * code).sum(-1, keepdim=True) * given.to(latent.dtype)
-        return torch.cat([belief, latent[..., self.codes :]], -1)
+        belief = torch.zeros_like(latent[..., : self.categories])
+        for category in torch.eye(self.categories, dtype=latent.dtype, device=latent.device):
+            given = self.net(self._own(category.expand_as(belief), action) + others).transpose(0, 1).softmax(-1)
+            belief = belief + (latent[..., : self.categories] * category).sum(-1, keepdim=True) * given.to(latent.dtype)
+        return torch.cat([belief, latent[..., self.categories :]], -1)
 
     def _likeliest(self, belief: Tensor) -> Tensor:
-        """(B, K, >= codes)  ->  the likeliest code of every slot, one-hot (B, K, codes)."""
-        return F.one_hot(belief[..., : self.codes].argmax(-1), self.codes).to(belief.dtype)
+        """(B, K, >= categories)  ->  the likeliest category of every slot, one-hot (B, K, categories)."""
+        return F.one_hot(belief[..., : self.categories].argmax(-1), self.categories).to(belief.dtype)

@@ -42,7 +42,7 @@ class GNNTransition(nn.Module):
         blocks = per_slot(action, self.owners, self.num_slots)
         return latent + self.node(torch.cat([latent, blocks, self._incoming(latent)], -1))
 
-    def every(self, latent: Tensor, actions: Tensor) -> Tensor:
+    def all_actions(self, latent: Tensor, actions: Tensor) -> Tensor:
         """One step under each of some actions: latent (B, K, D), actions (N, A)  ->  (B, N, K, D).
 
         Messages do not see the action and are sent once; nodes that are told the same block move alike and are asked once.

@@ -16,11 +16,11 @@ from models.transitions.lstm import LSTM
 from models.transitions.recurrent import WithMemory
 
 
-class WitnessTransition(WithMemory):
+class PairwiseLSTMTransition(WithMemory):
     """latent (B, K, D), action (B, A)  ->  the next latent, as a residual.
 
     hidden: width of an edge; units: of the memory of one pair. The last latent and its edges are remembered beside it.
-    noise: standard deviation of what blurs the codes it reads in training. Codes bear traces of how an episode looks, by
+    noise: standard deviation of what blurs the latents it reads in training. Latents bear traces of how an episode looks, by
     which it would otherwise learn the weights of the training episodes by heart and never come to remember.
     """
 
@@ -35,7 +35,7 @@ class WitnessTransition(WithMemory):
     ) -> None:
         super().__init__()
         if num_objects < 2:
-            raise ValueError(f"a witness remembers pairs and needs 2 objects or more, got num_objects={num_objects}")
+            raise ValueError(f"memory of pairs is for several objects and needs 2 objects or more, got num_objects={num_objects}")
         k, pairs, self.noise = num_objects, num_objects * (num_objects - 1), noise
         self.register_buffer("senders", senders(k), persistent=False)
         self.pairs, self.core = pairs, LSTM(hidden, units)

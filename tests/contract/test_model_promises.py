@@ -12,7 +12,7 @@ MODELS, (LOSSES, ENVS, TRAINERS) = models(), (entries(g) for g in ("loss", "env"
 
 
 PAIRS = [(m, loss) for m in MODELS for loss in LOSSES if pair(m, loss)]
-HOME = {"codes": "chemistry_chain5_dynamic"}  # the world of models that are not at home in physics
+HOME = {"categorical": "chemistry_chain5_dynamic"}  # the world of models that are not at home in physics
 
 
 def batch_of(size, actions, steps=2):
@@ -27,7 +27,7 @@ def batch_of(size, actions, steps=2):
 def test_four_verbs(compose, model, env):
     """encode, transition, decode, rollout agree on (B, K, D); a decoded frame is a frame in [0, 1]."""
     if model in HOME and not env.startswith("chemistry"):
-        pytest.skip("codes are of commanded colours")
+        pytest.skip("categorical latents are of commanded colours")
     cfg = compose("fit", f"model={model}", f"env={env}", "loss=nll")
     torch.manual_seed(0)
     world, built = instantiate(cfg.env.world), instantiate(cfg.model.module).eval()
@@ -56,7 +56,7 @@ def test_every_stage_learns(compose, model, loss):
     built, batch = instantiate(cfg.model.module), batch_of(6, cfg.spec.action.size)
     for stage in cfg.loss.stages:
         built.train()
-        built.begin(instantiate(stage.objective), stage.trains, stage.learning_rate)
+        built.configure_stage(instantiate(stage.objective), stage.trains, stage.learning_rate)
         built.on_train_epoch_start()
         built.zero_grad()
         terms = built.objective(built, batch)

@@ -26,11 +26,11 @@ MODELS = models()
 
 
 def fits(model, world):
-    """codes are of choices, random is a control of seeing; all others go with everything. Of videos three models are asked."""
+    """categorical is of choices, random is a control of seeing; all others go with everything. Of videos three models are asked."""
     if world == "video":
         return model in ("ae", "gnn", "modular")
     shape, _, action = WORLDS[world]
-    return not (model == "codes" and not action["discrete"]) and not (model == "random" and len(shape) == 2)
+    return not (model == "categorical" and not action["discrete"]) and not (model == "random" and len(shape) == 2)
 
 
 def spec_of(shape, values, action):
@@ -68,10 +68,10 @@ def built(compose, model, world, *overrides):
     cfg = compose("fit", f"model={model}", *overrides)
     with open_dict(cfg):
         cfg.spec = spec_of(*WORLDS[world])
-        if "looks" in cfg.model and len(WORLDS[world][0]) == 2:
-            cfg.model.looks = 0
+        if "appearance" in cfg.model and len(WORLDS[world][0]) == 2:
+            cfg.model.appearance = 0
         if "graph" in cfg.model:
-            cfg.model.graph = "full" if model == "codes" else "none"
+            cfg.model.graph = "full" if model == "categorical" else "none"
     torch.manual_seed(0)
     return cfg, instantiate(cfg.model.module)
 
@@ -86,7 +86,7 @@ def test_every_model_on_every_world(compose, model, world):
     net.fit_normalisation(Rows(batch.obs))
     for stage, objective in zip(cfg.loss.stages, objectives):
         net.train()
-        net.begin(objective, stage.trains, stage.learning_rate)
+        net.configure_stage(objective, stage.trains, stage.learning_rate)
         net.on_train_epoch_start()
         net.zero_grad()
         terms = objective(net, batch)
@@ -110,11 +110,11 @@ def test_every_model_on_every_world(compose, model, world):
 def test_models_and_losses_refuse_what_they_cannot_do(compose):
     """Codes without choices, a control of seeing without pictures, a loss that reads back choices of objects on torques."""
     with pytest.raises(Exception, match="the actions of this env are no choices; use another model="):
-        built(compose, "codes", "one view")
+        built(compose, "categorical", "one view")
     for model, loss, world, said in (
         ("random", "whitened", "real table", "shows no pictures; use another model="),
         ("modular", "inverse_action", "one view", "are no choices of objects; set loss=infonce"),
-        ("modular", "inverse_action", "board", "latents that are categorical, and SlotEncoder gives vectors; set model=codes"),
+        ("modular", "inverse_action", "board", "latents that are categorical, and SlotEncoder gives vectors; set model=categorical"),
     ):
         cfg, net = built(compose, model, world, f"loss={loss}")
         with pytest.raises(Problem, match=said):
@@ -124,7 +124,7 @@ def test_models_and_losses_refuse_what_they_cannot_do(compose):
 @pytest.mark.parametrize("env, observation", [("physics5", "pixels"), ("physics3", "state"), ("chemistry_chain5", "pixels")])
 def test_codes_are_of_worlds_whose_actions_paint(compose, env, observation):
     """Directions are choices of objects as well, and no picture shows which of them was commanded."""
-    cfg = compose("fit", "model=codes", "loss=inverse_action", f"env={env}", f"env.observation={observation}")
+    cfg = compose("fit", "model=categorical", "loss=inverse_action", f"env={env}", f"env.observation={observation}")
     asked = instantiate(cfg.model.module), [instantiate(stage.objective) for stage in cfg.loss.stages], cfg.spec
     if env.startswith("chemistry"):
         check_parts(*asked)

@@ -55,7 +55,7 @@ def shrink_last(part: nn.Module, factor: float) -> None:
 
 @pytest.mark.parametrize("model, loss", [("modular", loss) for loss in LOSSES if pair("modular", loss)]
                          + [(model, "contrastive") for model in ("ae", "gnn", "edge", "causal", "lstm")]
-                         + [("codes", "inverse_action")])  # fmt: skip
+                         + [("categorical", "inverse_action")])  # fmt: skip
 def test_every_loss_is_the_same_under_bfloat16(compose, model, loss):
     """A model that predicts nearly right, in large latents: rounded latents cost the hinge ten times what they should."""
     cfg, world_model = built(compose, model, loss)
@@ -66,7 +66,7 @@ def test_every_loss_is_the_same_under_bfloat16(compose, model, loss):
     batch.obs = batch.obs[:, :1].expand_as(batch.obs)  # nothing happens, and nearly that is predicted
     for stage in cfg.loss.stages:
         objective = instantiate(stage.objective)
-        world_model.begin(objective, list(stage.trains), stage.learning_rate)
+        world_model.configure_stage(objective, list(stage.trains), stage.learning_rate)
         terms = {}
         for name, context in (("single", torch.autocast("cpu", enabled=False)), ("bf16", bf16())):
             torch.manual_seed(0)

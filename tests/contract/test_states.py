@@ -11,13 +11,13 @@ from models.interfaces import Batch
 from train.fit import check_parts
 
 ENVS = entries("env")
-MODELS = [m for m in models() if m not in ("codes", "random")]  # the one has codes, the other is a control of seeing
+MODELS = [m for m in models() if m not in ("categorical", "random")]  # the one is trained by inverse actions, the other is a control of seeing
 PAIRS = [(m, loss) for m in MODELS for loss in ("nll", "contrastive", "infonce") if m != "vae" or loss == "nll"]
 
 
 def built(compose, model, *overrides):
     """Config and model on states, and a function that makes a batch for them."""
-    looks = ["model.looks=0"] if "looks" in plain("model", model) else []
+    looks = ["model.appearance=0"] if "appearance" in plain("model", model) else []
     cfg = compose("fit", f"model={model}", "env.observation=state", *looks, *overrides)
     torch.manual_seed(0)
 
@@ -54,7 +54,7 @@ def test_every_stage_learns_on_states(compose, model, loss):
     check_parts(model, [instantiate(stage.objective) for stage in cfg.loss.stages], cfg.spec)
     for stage in cfg.loss.stages:
         model.train()
-        model.begin(instantiate(stage.objective), stage.trains, stage.learning_rate)
+        model.configure_stage(instantiate(stage.objective), stage.trains, stage.learning_rate)
         model.on_train_epoch_start()
         model.zero_grad()
         terms = model.objective(model, batch(6))
@@ -74,12 +74,12 @@ def test_states_are_as_wide_as_the_world_says(compose, env):
     assert cfg.model.module.encoder.trunk._target_.endswith("Entities")
 
 
-def test_codes_of_states():
-    """Factors are read as they stand: a one-hot code of the looks, and one place to look at."""
+def test_categorical_latents_of_states():
+    """Factors are read as they stand: a one-hot vector of the appearance, and one place to look at."""
     from models.encoders import Entities
-    from models.encoders.categorical import CodeEncoder
+    from models.encoders.categorical import CategoricalEncoder
 
-    encoder = CodeEncoder(Entities(4, 3), 3)
+    encoder = CategoricalEncoder(Entities(4, 3), 3)
     with torch.no_grad():
         encoder.read.weight.copy_(torch.eye(3)), encoder.read.bias.zero_()
     factors = F.one_hot(torch.tensor([[0, 2, 1, 1]]), 3).float()

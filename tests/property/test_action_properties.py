@@ -12,7 +12,7 @@ from models.transitions.gnn import GNNTransition
 from models.transitions.lstm import LSTM
 from models.transitions.mlp import MLPTransition
 from models.transitions.modular import ModularTransition
-from models.transitions.pairwise_lstm import WitnessTransition
+from models.transitions.pairwise_lstm import PairwiseLSTMTransition
 from models.transitions.recurrent import RecurrentTransition
 from models.transitions.rim import RIM
 from models.transitions.scoff import SCOFF
@@ -31,11 +31,11 @@ BUILD = {  # slots, action size, owners -> transition
     "causal_full": lambda k, a, o: CausalTransition(k, a, WIDTH, 8, "full", owners=o),
     "causal_none": lambda k, a, o: CausalTransition(k, a, WIDTH, 8, "none", owners=o),
     "causal_given": lambda k, a, o: CausalTransition(k, a, WIDTH, 8, "given", torch.ones(k, k).tril(-1).tolist(), owners=o),
-    "causal_codes": lambda k, a, o: CausalTransition(k, a, WIDTH, 8, "full", codes=3, owners=o),
+    "causal_codes": lambda k, a, o: CausalTransition(k, a, WIDTH, 8, "full", categories=3, owners=o),
     "edge": lambda k, a, o: EdgeTransition(k, a, WIDTH, 8),
     "modular": lambda k, a, o: ModularTransition(k, a, WIDTH, 16),
     "mlp": lambda k, a, o: MLPTransition(k, a, WIDTH, 8),
-    "witness": lambda k, a, o: WitnessTransition(k, a, WIDTH, 8, 6),
+    "pairwise_lstm": lambda k, a, o: PairwiseLSTMTransition(k, a, WIDTH, 8, 6),
     **{name: lambda k, a, o, core=core: RecurrentTransition(core(), k, a, WIDTH) for name, core in CORES.items()},
 }
 
@@ -57,8 +57,8 @@ def test_every_transition_reads_every_kind_of_action(name, seed, k, batch, kind,
         latent[..., :3] = latent[..., :3].softmax(-1)
     action, model = torch.randn(batch, T, size), WorldModel(nn.Identity(), transition)
     with torch.autocast("cpu", torch.bfloat16, enabled=rough):
-        if hasattr(transition, "watch"):
-            transition.watch(latent, action)
+        if hasattr(transition, "track"):
+            transition.track(latent, action)
             assert transition.edges().isfinite().all()
         windows, far = model.predict_windows(latent, action), model.rollout(latent[:, 0], action)
     assert windows.isfinite().all() and far.isfinite().all() and far.shape == latent[:, 1:].shape
@@ -69,8 +69,8 @@ def test_every_transition_reads_every_kind_of_action(name, seed, k, batch, kind,
 
     transition.eval()
     with torch.no_grad():
-        memory = model.remember(latent, action)
-        every, _ = model.step_every(latent[:, -1], action[0], memory)
+        memory = model.filter(latent, action)
+        every, _ = model.step_all_actions(latent[:, -1], action[0], memory)
         apart = [model.step(latent[:, -1], a.expand(batch, -1), memory)[0] for a in action[0]]
     torch.testing.assert_close(every.unflatten(0, (batch, -1)), torch.stack(apart, 1), rtol=1e-4, atol=1e-5)
 
@@ -108,7 +108,7 @@ def alike(transition, k):
         transition.slot_action.bias.view(k, hidden)[:] = bias[:, 1]
 
 
-@pytest.mark.parametrize("name", ["gnn", "edge", "witness"])
+@pytest.mark.parametrize("name", ["gnn", "edge", "pairwise_lstm"])
 @given(seed=SEEDS, order=st.permutations(range(4)))
 def test_slots_and_owners_permute_together(name, seed, order):
     """Slots permuted together with their owners' blocks permute the prediction, where all slots share their weights.

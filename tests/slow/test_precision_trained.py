@@ -16,7 +16,7 @@ RECIPES = {
     "nll": (*MODULAR, "loss.epochs.quick=2"),
     "memory": ("model=lstm", "env=physics3", "loss.epochs.quick=3", "loss.memory_epochs.quick=2"),
     "whitened": ("model=random", "env=physics3", "loss.epochs.quick=3"),
-    "inverse_action": ("model=codes", "env=chemistry_chain5"),
+    "inverse_action": ("model=categorical", "env=chemistry_chain5"),
 }
 SMALL = (
     "env.splits.train.episodes=150", "env.splits.valid.episodes=20", "env.splits.test.episodes=500",

@@ -81,7 +81,7 @@ def test_states_in_place_of_frames(command_here, small, tmp_path):
 
 def test_chemistry_from_pixels(command_here, small, tmp_path):
     """fit on a chemistry board: ceilings and floors beside the scores, the graph in the results and on the page."""
-    few = ["env=chemistry_chain5_dynamic", "model=codes", "loss=inverse_action", "data_dir=d", "runs_dir=r", "name=run"]
+    few = ["env=chemistry_chain5_dynamic", "model=categorical", "loss=inverse_action", "data_dir=d", "runs_dir=r", "name=run"]
     done = command_here("train/fit.py", *small, *few, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     results = json.loads((tmp_path / "r" / "run" / "results.json").read_text())
@@ -127,7 +127,7 @@ REFUSED = {
     "crowd": ("envs/collect.py", ["env=chemistry_chain5", "env.world.num_objects=26"], "26 objects, 25 cells"),
     "too colourful": ("envs/collect.py", ["env=chemistry_chain5", "env.world.num_colors=11"], "the palette tells 2 to 10 colours apart, got 11"),
     "no delay": ("envs/collect.py", ["env=chemistry_chain5", "env.world.delay=0"], "a whole number of steps >= 1, or poisson; got 0"),
-    "delayed edges": ("train/fit.py", ["model=codes", "loss=inverse_action", "model.graph=learned", "env=chemistry_chain5_delayed"],
+    "delayed edges": ("train/fit.py", ["model=categorical", "loss=inverse_action", "model.graph=learned", "env=chemistry_chain5_delayed"],
                       "this env delays them; use model.graph=none or full"),
     "skewed word": ("envs/collect.py", ["env=chemistry_chain5", "env.world.skewness=abc"], "a number >= 0 as skewness, got 'abc'"),
     "observation twice": ("train/fit.py", ["env.world.observation=state"], "set env.observation= alone"),
@@ -135,9 +135,9 @@ REFUSED = {
     "no causal model": ("envs/collect.py", ["env=chemistry_chain5", "env.world.scm=nowhere.npz"], "nowhere.npz does not exist"),
     "edges of one": ("train/fit.py", ["model=causal", "env=chemistry_chain5", "env.world.num_objects=1",
                                       "env.world.graph=''"], "learned edges need two objects or more, got 1"),
-    "codes by hinge": ("train/fit.py", ["model=codes", "loss=contrastive", "env=chemistry_chain5"], "trains on latents that are vectors, and CodeEncoder gives categorical; set loss=inverse_action"),
+    "codes by hinge": ("train/fit.py", ["model=categorical", "loss=contrastive", "env=chemistry_chain5"], "trains on latents that are vectors, and CategoricalEncoder gives categorical; set loss=inverse_action"),
     "unknown observation": ("train/fit.py", ["env.observation=stat"], "no observation 'stat': did you mean 'state'?"),
-    "looks at a state": ("train/fit.py", ["env.observation=state", "model.looks=4"], "shows none; set model.looks=0"),
+    "looks at a state": ("train/fit.py", ["env.observation=state", "model.appearance=4"], "shows none; set model.appearance=0"),
     "seen by nobody": ("train/fit.py", ["model=random", "loss=whitened", "env.observation=state"], "is a control of seeing"),
     "resume with more": ("train/fit.py", ["resume=r", "seed=1"], "resume= goes on with the run's own configuration; leave out"),
     "illegal pair": ("train/fit.py", ["model=vae", "loss=infonce"], "InfoNCE trains on latents that are vectors, and VariationalEncoder gives gaussian; set loss=nll"),

@@ -19,7 +19,7 @@ def test_every_epoch_has_its_own_order_and_noise(two_epochs, train_in, tmp_path,
     seen, step = [], WorldModel.training_step
 
     def watched(self, batch, index):
-        seen.append((batch.frame.clone(), torch.get_rng_state()))
+        seen.append((batch.obs_id.clone(), torch.get_rng_state()))
         return step(self, batch, index)
 
     monkeypatch.setattr(WorldModel, "training_step", watched)

@@ -20,7 +20,7 @@ def run(tmp_path_factory, command, small):
     """A finished small run on chemistry, where everything plan.py prints has a row."""
     here = tmp_path_factory.mktemp("elsewhere")
     done = command(
-        "train/fit.py", *small, "model=lstm", "model.size=cells", "loss=memory", "env=chemistry_chain5", "name=first",
+        "train/fit.py", *small, "model=lstm", "model.size=patch", "loss=memory", "env=chemistry_chain5", "name=first",
         "data_dir=d", "runs_dir=r", "score.structure=false", cwd=here,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

@@ -5,15 +5,15 @@ import torch
 from models.transitions.causal import CausalTransition
 
 
-def built(codes):
+def built(categories):
     torch.manual_seed(0)
-    return CausalTransition(3, 6, width=2, hidden=16, graph="full", codes=codes).eval()
+    return CausalTransition(3, 6, width=2, hidden=16, graph="full", categories=categories).eval()
 
 
 def test_every_mechanism_sees_what_all_slots_were():
     """Mechanisms saw the past of smaller indices alone: where objects are numbered in no causal order, an effect was
     predicted without its causes (collider5: 80 % where 89 can be had)."""
-    model = built(codes=0)
+    model = built(categories=0)
     latent, action = torch.randn(1, 3, 2), torch.eye(6)[:1]
     other = latent.clone()
     other[:, 2] += 1
@@ -22,7 +22,7 @@ def test_every_mechanism_sees_what_all_slots_were():
 
 def test_no_mechanism_sees_what_larger_indices_become():
     """The new value of slot 2 tells slots 0 and 1 nothing while they are trained, or the likelihood would be none."""
-    model = built(codes=2)
+    model = built(categories=2)
     window = torch.eye(2)[torch.tensor([[[0, 1, 0], [1, 1, 0]]])]
     other = window.clone()
     other[:, 1, 2] = 1 - other[:, 1, 2]

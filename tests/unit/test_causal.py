@@ -53,7 +53,7 @@ def test_windows_are_told_the_truth_about_parents():
 
 def test_codes_are_beliefs():
     """Beliefs sum to 1, what is not code is carried along, and a slot's own doubts are averaged over."""
-    model, rest = built("none", width=7, codes=3), torch.randn(1, 3, 4)
+    model, rest = built("none", width=7, categories=3), torch.randn(1, 3, 4)
     one, two = (torch.cat([F.one_hot(torch.full((1, 3), code), 3).float(), rest], -1) for code in (0, 1))
     after = [model(latent, act(3, 2, 0, 1)) for latent in (one, two, 0.6 * one + 0.4 * two)]
     assert torch.allclose(after[2], 0.6 * after[0] + 0.4 * after[1], atol=1e-6)
@@ -62,7 +62,7 @@ def test_codes_are_beliefs():
 
 def test_watching_is_not_believing():
     """Responses of the data restrict learned edges, and never tell a mechanism what to predict."""
-    model, latent = built("full", width=3, codes=3), F.one_hot(torch.randint(3, (8, 2, 3)), 3).float()
+    model, latent = built("full", width=3, categories=3), F.one_hot(torch.randint(3, (8, 2, 3)), 3).float()
     action = act(3, 2, 0, 1).expand(8, -1)
     before = model(latent[:, 0], action)
     model.watch(latent, action[:, None])
@@ -95,7 +95,7 @@ def copies(rows, rng):
 def test_edges_are_learned():
     """Likelihood and sparsity together keep 0 -> 1 -> 2 and drop 0 -> 2: the child gains nothing from it."""
     rng = torch.Generator().manual_seed(0)
-    model = built("learned", k=4, width=2, codes=2, sparsity=2e-3).train()
+    model = built("learned", k=4, width=2, categories=2, sparsity=2e-3).train()
     optimizer = torch.optim.Adam(model.parameters(), 5e-3)
     for _ in range(400):
         latent, action, after = copies(256, rng)

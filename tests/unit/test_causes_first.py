@@ -21,7 +21,7 @@ class Painter:
     """Knows that a command paints its object, and (`effects`) that every object below it in the chain then changes somehow."""
 
     device, transition = torch.device("cpu"), None
-    step_every = WorldModel.step_every
+    step_all_actions = WorldModel.step_all_actions
 
     def __init__(self, effects: bool):
         self.effects = effects

@@ -71,7 +71,7 @@ def test_charts_are_written(cells, tmp_path):
 
 @pytest.mark.parametrize("row, parts", [
     ("AE + NLL", ("ae", "nll")), ("ours (modular + InfoNCE)", ("modular", "infonce")),
-    ("ours (codes + inverse action)", ("codes", "inverse_action")), ("PPO (model-free)", ("ppo", "model-free")),
+    ("ours (categorical + inverse action)", ("categorical", "inverse_action")), ("PPO (model-free)", ("ppo", "model-free")),
 ])  # fmt: skip
 def test_rows_are_read(row, parts):
     assert model_and_loss(row) == parts

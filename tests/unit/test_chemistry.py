@@ -13,7 +13,7 @@ from envs.collect import collect
 from envs.grid import sprite
 from envs.problem import Problem
 from envs.scm import StructuralCausalModel, reached
-from eval.rollouts import what_if
+from eval.rollouts import counterfactual_outcomes
 
 RNG = np.random.default_rng
 KINDS = {
@@ -165,9 +165,9 @@ def test_counterfactuals_by_simulation(graph):
     """What if: the recorded action gives its recorded outcome, and every other one changes only what it reaches."""
     world = ChemistryWorld(graph=graph)
     start, action = world.reset(40, RNG(0)), RNG(1).integers(0, 25, (40, 1))
-    _, boards, outcome = what_if(world, world.pack(start), action, 1, RNG(2))
+    _, boards, outcome = counterfactual_outcomes(world, world.pack(start), action, 1, RNG(2))
     rng = RNG(2)
-    rng.integers(0, 1, 40)  # what_if draws its steps first
+    rng.integers(0, 1, 40)  # counterfactual_outcomes draws its steps first
     recorded, _ = world.step(start, action[:, 0], world.noise(40, rng))
     assert np.array_equal(boards.colors[outcome[np.arange(40), action[:, 0]]], recorded.colors)
     for number in range(25):
@@ -317,7 +317,7 @@ def test_a_graph_against_the_index_order():
 
 
 REFUSALS = {
-    "cells": ({"num_objects": 26}, "26 objects, 25 cells; set num_objects="),
+    "patch": ({"num_objects": 26}, "26 objects, 25 cells; set num_objects="),
     "shapes": ({"num_objects": 11, "graph": "chain11"}, "has 10 shapes, got 11 objects"),
     "no object": ({"num_objects": 0}, "has 10 shapes, got 0 objects"),
     "colours": ({"num_colors": 11}, "tells 2 to 10 colours apart, got 11; set num_colors="),

@@ -64,7 +64,7 @@ def test_what_was_broken_off_is_finished(start, tmp_path):
     asked = "--worlds", "0", "--graphs", "full5", "--movements", "static"
     assert start(*asked, stop="eval/plan.py") == ["train/fit.py", "eval/plan.py"]
     assert not (tmp_path / "out.csv").exists()
-    path = tmp_path / "runs/codes-chemistry_full5-w0/results.json"
+    path = tmp_path / "runs/categorical-chemistry_full5-w0/results.json"
     results = json.loads(path.read_text())
     del results["metrics"]["structure/reach/shown/shd"]
     path.write_text(json.dumps(results))

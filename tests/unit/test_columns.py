@@ -288,6 +288,6 @@ def test_windows_of_vectors_and_of_videos(size, tmp_path):
     batch = part.gather(part.starts)
     assert part.starts.tolist() == [0, 1, 4] and batch.action.shape == (3, 2, size) and batch.action.dtype == torch.float32
     assert np.array_equal(batch.obs[2].numpy(), columns["objects"][4:7])
-    assert part.frame.tolist() == frame_ids(columns["objects"]).tolist()
+    assert part.obs_id.tolist() == frame_ids(columns["objects"]).tolist()
     if size:
         assert torch.equal(batch.action[0], actions_of(columns["action"][:2], spec))

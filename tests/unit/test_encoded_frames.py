@@ -26,7 +26,7 @@ def test_a_frame_equal_to_the_one_before_is_not_encoded_again(objective):
     seen = z[[0, 0, 1, 0, 2, 2, 2, 0]].view(2, 4, 2, 4)
     batch = windows(seen.tolist(), torch.zeros(2, 3, 4).tolist())
     plain = Batch(batch.obs, batch.action, torch.arange(8).view(2, 4))
-    batch.frame = plain.frame[:, :1] * 0 + torch.tensor([[0, 0, 1, 0], [2, 2, 2, 0]])
+    batch.obs_id = plain.obs_id[:, :1] * 0 + torch.tensor([[0, 0, 1, 0], [2, 2, 2, 0]])
     model = Table()
     terms = objective(model, batch)
     assert model.encoded == 5

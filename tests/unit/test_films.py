@@ -44,7 +44,7 @@ def test_a_film_is_a_gif_with_a_picture_a_step():
 def test_an_untrained_model_is_filmed(env, model, compose, tmp_path):
     """Boards, goal and outcomes of a whole trip, with memory and without; what came is what the next frame shows."""
     loss = {"lstm": "memory", "modular": "infonce"}[model]
-    size = {"lstm": "cells", "modular": "small"}[model]
+    size = {"lstm": "patch", "modular": "small"}[model]
     cfg = compose("fit", f"env={env}", f"model={model}", f"loss={loss}", f"model.size={size}", f"data_dir={tmp_path}")
     world, net = instantiate(cfg.env.world), instantiate(cfg.model.module).eval()
     trip = travel(net, world, episodes=4, steps=3)

@@ -9,7 +9,7 @@ from torch import nn
 from losses.contrastive import Contrastive, contrastive, energy
 from losses.infonce import InfoNCE, squared_distances
 from losses.nll import JointNLL, LatentPrediction, Reconstruction, squared_error
-from losses.objective import encode_windows, infer_steps_apart
+from losses.objective import encode_windows, encode_dist_steps_apart
 from models.decoders import FlatDecoder
 from models.encoders import BoardMaps, FlatEncoder, VariationalEncoder
 from models.interfaces import Batch, Latent
@@ -183,7 +183,7 @@ STAGES = [
 def test_stage_changes_what_it_trains_and_nothing_else(objective, trains, variational):
     """Frozen parts are in eval mode and keep every bit, batch statistics included; trained parts all move."""
     model = model_of(variational).train()
-    model.begin(objective, trains, 1e-2)
+    model.configure_stage(objective, trains, 1e-2)
     model.on_train_epoch_start()
     before = {k: v.clone() for k, v in model.state_dict().items()}
     optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], 1e-2)
@@ -200,7 +200,7 @@ def test_stage_changes_what_it_trains_and_nothing_else(objective, trains, variat
 def test_stage_trains_although_the_one_before_left_eval_mode():
     """Stage 2 encodes in eval mode, and Lightning keeps modes: stage 3 then ran without batch statistics or samples."""
     model = model_of(True).eval()
-    model.begin(JointNLL(), ["encoder", "transition", "decoder"], 1e-2)
+    model.configure_stage(JointNLL(), ["encoder", "transition", "decoder"], 1e-2)
     model.on_train_epoch_start()
     assert all(module.training for module in model.modules())
 
@@ -209,7 +209,7 @@ def test_reference_stage_two_lets_statistics_drift():
     """reference=true keeps the authors' way: a frozen encoder in train mode whose batch statistics move."""
     model = model_of(False).train()
     objective = LatentPrediction(reference=True)
-    model.begin(objective, ["transition"], 1e-2)
+    model.configure_stage(objective, ["transition"], 1e-2)
     model.on_train_epoch_start()
     before = {k: v.clone() for k, v in model.encoder.state_dict().items()}
     objective(model, frames())
@@ -220,9 +220,9 @@ def test_reference_stage_two_lets_statistics_drift():
 def test_steps_apart_have_their_own_statistics():
     """In training every step of the windows is normalised by itself, as in the authors' code; one pass is not that."""
     model, batch = model_of(False).train(), frames()
-    apart = infer_steps_apart(model, batch).mean.unflatten(0, batch.obs.shape[:2])
+    apart = encode_dist_steps_apart(model, batch).mean.unflatten(0, batch.obs.shape[:2])
     for t in range(batch.obs.shape[1]):
-        torch.testing.assert_close(apart[:, t], model.infer(batch.obs[:, t]).mean)
+        torch.testing.assert_close(apart[:, t], model.encode_dist(batch.obs[:, t]).mean)
     assert not torch.allclose(apart, encode_windows(model, batch), atol=1e-4)
 
 
@@ -265,7 +265,7 @@ def test_reconstruction_leaves_the_last_frame_out():
 def test_loss_that_is_not_finite_names_its_terms():
     """The error names the term that broke, not the healthy one, and what to do."""
     model = model_of(False)
-    model.begin(lambda *_: {"healthy": torch.tensor(1.0), "broken": torch.tensor(float("nan"))}, ["encoder"], 1e-3)
+    model.configure_stage(lambda *_: {"healthy": torch.tensor(1.0), "broken": torch.tensor(float("nan"))}, ["encoder"], 1e-3)
     with pytest.raises(FloatingPointError, match="broken = nan; lower the learning rate") as error:
         model.training_step(frames(), 0)
     assert "healthy" not in str(error.value)

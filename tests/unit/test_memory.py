@@ -11,7 +11,7 @@ from losses.infonce import InfoNCE
 from losses.nll import LatentPrediction
 from models.interfaces import Batch
 from models.transitions.lstm import LSTM
-from models.transitions.pairwise_lstm import WitnessTransition
+from models.transitions.pairwise_lstm import PairwiseLSTMTransition
 from models.transitions.recurrent import RecurrentTransition
 from models.transitions.rim import RIM
 from models.transitions.scoff import SCOFF
@@ -26,11 +26,11 @@ CORES = {
 }
 
 
-@pytest.fixture(params=[*CORES, "witness"])
+@pytest.fixture(params=[*CORES, "pairwise_lstm"])
 def model(request):
     torch.manual_seed(0)
-    if request.param == "witness":
-        return WorldModel(nn.Identity(), WitnessTransition(2, A, WIDTH, hidden=16, units=6)).eval()
+    if request.param == "pairwise_lstm":
+        return WorldModel(nn.Identity(), PairwiseLSTMTransition(2, A, WIDTH, hidden=16, units=6)).eval()
     return WorldModel(nn.Identity(), RecurrentTransition(CORES[request.param](), 2, A, WIDTH)).eval()
 
 
@@ -51,7 +51,7 @@ def test_windows_are_steps_by_hand(model):
         steps.append(predicted)
     torch.testing.assert_close(model.predict_windows(latent, action), torch.stack(steps, 1), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(model.transition(latent[:, 0], action[:, 0]), steps[0])
-    torch.testing.assert_close(model.remember(latent, action), memory)
+    torch.testing.assert_close(model.filter(latent, action), memory)
 
 
 @torch.no_grad()
@@ -71,11 +71,11 @@ def test_rollout_is_an_open_loop_with_memory(model):
 def test_a_rollout_goes_on_after_a_history(model):
     """With the memory of the frames before, the first prediction is the window's; without, it is another."""
     latent, action = history()
-    memory = model.remember(latent[:, :4], action[:, :3])
+    memory = model.filter(latent[:, :4], action[:, :3])
     after = model.rollout(latent[:, 3], action[:, 3:], memory)
     torch.testing.assert_close(after[:, 0], model.predict_windows(latent, action)[:, 3], rtol=1e-4, atol=1e-5)
     assert not torch.allclose(after[:, 0], model.rollout(latent[:, 3], action[:, 3:])[:, 0])
-    assert model.remember(latent[:, :1], action[:, :0]) is None  # one frame is no history
+    assert model.filter(latent[:, :1], action[:, :0]) is None  # one frame is no history
 
 
 @torch.no_grad()
@@ -83,7 +83,7 @@ def test_nothing_leaks_between_candidates(model):
     """A row's prediction does not depend on which rows stand beside it, nor in which order."""
     latent, action = history()
     order = torch.tensor([3, 0, 4, 1, 2])
-    for verb in (model.predict_windows, lambda z, a: model.rollout(z[:, 0], a), model.remember):
+    for verb in (model.predict_windows, lambda z, a: model.rollout(z[:, 0], a), model.filter):
         whole = verb(latent, action)
         torch.testing.assert_close(verb(latent[order], action[order]), whole[order], rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(verb(latent[2:3], action[2:3]), whole[2:3], rtol=1e-4, atol=1e-5)
@@ -109,7 +109,7 @@ def test_gradients_reach_earlier_frames_and_every_weight(model):
     model.train()
     model.predict_windows(latent, action)[:, -1].pow(2).sum().backward()
     assert latent.grad[:, 0].abs().sum() > 0 and not latent.grad[:, -1].any()
-    model.begin(LatentPrediction(), ["transition"], 1e-3)
+    model.configure_stage(LatentPrediction(), ["transition"], 1e-3)
     listed = {id(p) for group in model._parameter_groups() for p in group["params"]}
     for name, parameter in model.transition.named_parameters():
         assert id(parameter) in listed and parameter.grad is not None and parameter.grad.any(), name
@@ -121,7 +121,7 @@ def test_bfloat16(model):
     exact = model.predict_windows(latent, action)
     with torch.autocast("cpu", torch.bfloat16):
         near = model.predict_windows(latent, action)
-        model.rollout(latent[:, 3], action[:, 3:], model.remember(latent[:, :4], action[:, :3])).sum().backward()
+        model.rollout(latent[:, 3], action[:, 3:], model.filter(latent[:, :4], action[:, :3])).sum().backward()
     assert near.dtype == torch.float32 and (near - exact).abs().mean() < 0.05
 
 
@@ -140,11 +140,11 @@ def test_open_loop_training(model, objective):
 def test_pairs_of_a_witness_remember_apart():
     """The memory of a pair is moved by what its own two slots do, and by the action; not by a third slot."""
     torch.manual_seed(0)
-    witness = WitnessTransition(3, A, WIDTH, hidden=16, units=6).eval()
+    model = PairwiseLSTMTransition(3, A, WIDTH, hidden=16, units=6).eval()
     latent, action = torch.randn(B, T + 1, 3, WIDTH), history()[1]
     other = latent.clone()
     other[:, :, 2] += 1
-    kept = [witness.run(z[:, :-1], action, witness.start(z[:, 0]))[1][:, : witness.sizes[0]] for z in (latent, other)]
+    kept = [model.run(z[:, :-1], action, model.start(z[:, 0]))[1][:, : model.sizes[0]] for z in (latent, other)]
     moved = (kept[0] != kept[1]).view(B, 6, 12).any(-1)  # pairs: 0<1, 0<2, 1<0, 1<2, 2<0, 2<1
     assert moved.tolist() == [[False, True, False, True, True, True]] * B
 
@@ -153,16 +153,16 @@ def test_pairs_of_a_witness_remember_apart():
 def test_a_witness_sees_what_its_last_action_changed():
     """The same frame and action after another frame or another action is another scene."""
     torch.manual_seed(0)
-    witness = WitnessTransition(2, A, WIDTH, hidden=16, units=6).eval()
+    model = PairwiseLSTMTransition(2, A, WIDTH, hidden=16, units=6).eval()
     latent, action = torch.randn(B, 3, 2, WIDTH), history(steps=2)[1]
-    first = witness.windows(latent, action)[:, 1]
+    first = model.windows(latent, action)[:, 1]
     earlier, did = latent.clone(), action.clone()
     earlier[:, 0] += 1
     did[:, 0] = did[:, 0].roll(1, -1)
-    assert not torch.allclose(witness.windows(earlier, action)[:, 1], first, atol=1e-4)
-    assert not torch.allclose(witness.windows(latent, did)[:, 1], first, atol=1e-4)
-    witness.train()  # codes are read through a blur, drawn anew each time
-    assert not torch.allclose(witness.windows(latent, action), witness.windows(latent, action), atol=1e-4)
+    assert not torch.allclose(model.windows(earlier, action)[:, 1], first, atol=1e-4)
+    assert not torch.allclose(model.windows(latent, did)[:, 1], first, atol=1e-4)
+    model.train()  # latents are read through a blur, drawn anew each time
+    assert not torch.allclose(model.windows(latent, action), model.windows(latent, action), atol=1e-4)
 
 
 def test_memory_solves_what_one_frame_cannot():
@@ -185,15 +185,15 @@ def test_memory_solves_what_one_frame_cannot():
 def test_a_witness_remembers_outcomes_only():
     """Before anything happened there is nothing to remember, whatever stands there; what came of the first step counts."""
     torch.manual_seed(0)
-    witness = WitnessTransition(2, A, WIDTH, hidden=16, units=6).eval()
+    model = PairwiseLSTMTransition(2, A, WIDTH, hidden=16, units=6).eval()
     (latent, action), (elsewhere, _) = history(), history(seed=2)
-    after_one, after_other = (witness.step(z[:, 0], action[:, 0], witness.start(z[:, 0]))[1] for z in (latent, elsewhere))
-    pairs = witness.sizes[0]
+    after_one, after_other = (model.step(z[:, 0], action[:, 0], model.start(z[:, 0]))[1] for z in (latent, elsewhere))
+    pairs = model.sizes[0]
     assert torch.equal(after_one[:, :pairs], after_other[:, :pairs])
-    yielded, stayed = (witness.step(z, action[:, 1], after_one)[1][:, :pairs] for z in (latent[:, 1], latent[:, 0]))
+    yielded, stayed = (model.step(z, action[:, 1], after_one)[1][:, :pairs] for z in (latent[:, 1], latent[:, 0]))
     assert (yielded - stayed).abs().max(1).values.min() > 1e-4
 
 
 def test_a_witness_needs_a_pair():
     with pytest.raises(ValueError, match="needs 2 objects or more, got num_objects=1"):
-        WitnessTransition(1, A, WIDTH)
+        PairwiseLSTMTransition(1, A, WIDTH)

@@ -119,7 +119,7 @@ def test_rollout_feeds_its_own_predictions():
     assert model.rollout(z, torch.tensor([[[1.0], [0.0], [5.0]]])).flatten().tolist() == [3.0, 6.0, 17.0]
 
 
-@pytest.mark.parametrize("size", ["cells", "small", "medium", "large"])
+@pytest.mark.parametrize("size", ["patch", "small", "medium", "large"])
 def test_uint8_and_float_frames_are_the_same(size):
     """The first layer scales bytes to [0, 1] in its weights: the same function up to rounding, for every extractor."""
     torch.manual_seed(0)
@@ -159,8 +159,8 @@ def test_an_encoder_of_ones_own_reads_floats():
 
 def test_only_weights_of_layers_decay():
     """A step without gradients shrinks weights and leaves biases, norms and the temperature as they were."""
-    model = WorldModel(SlotEncoder(BoardMaps(3, size="cells", channels=4), 4, 16), ModularTransition(3, 5, 4, 16))
-    model.begin(lambda: None, ["encoder", "transition"], 0.1, weight_decay=0.5)
+    model = WorldModel(SlotEncoder(BoardMaps(3, size="patch", channels=4), 4, 16), ModularTransition(3, 5, 4, 16))
+    model.configure_stage(lambda: None, ["encoder", "transition"], 0.1, weight_decay=0.5)
     model._trainer = SimpleNamespace(gradient_clip_val=None)
     torch.nn.utils.vector_to_parameters(torch.ones(sum(p.numel() for p in model.parameters())), model.parameters())
     for parameter in model.parameters():
@@ -188,7 +188,7 @@ def test_cell_softmax_sums_to_one():
     assert (softmax(maps).amax((2, 3)) > flat.amax((2, 3))).all()
 
 
-@pytest.mark.parametrize("size", ["cells", "small", "medium", "large"])
+@pytest.mark.parametrize("size", ["patch", "small", "medium", "large"])
 def test_every_size_goes_from_frames_to_frames(size):
     """Extractor maps lie in [0, 1] and the painter of the same size brings them back to 50 x 50."""
     maps = extractor(size, 3, 4).eval()(torch.rand(2, 3, 50, 50))
@@ -205,15 +205,15 @@ def test_unknown_size_is_refused():
 def test_looks_reach_the_slot():
     """Two frames that differ in colour alone give other slots with looks; other sizes refuse them."""
     torch.manual_seed(0)
-    encoder = SlotEncoder(BoardMaps(3, size="cells", channels=8), 16, 64, looks=4).eval()
+    encoder = SlotEncoder(BoardMaps(3, size="patch", channels=8), 16, 64, appearance=4).eval()
     encoder.maps[-3].weight.data.zero_()  # maps that point everywhere alike, whatever the picture
     dark, light = torch.full((1, 3, 50, 50), 0.2), torch.full((1, 3, 50, 50), 0.8)
     assert not torch.allclose(encoder(dark).mean, encoder(light).mean)
-    blind = SlotEncoder(BoardMaps(3, size="cells", channels=8), 16, 64).eval()
+    blind = SlotEncoder(BoardMaps(3, size="patch", channels=8), 16, 64).eval()
     blind.maps[-3].weight.data.zero_()
     assert torch.allclose(blind(dark).mean, blind(light).mean)
-    with pytest.raises(ValueError, match="size=cells"):
-        SlotEncoder(BoardMaps(3, size="small"), 16, looks=4)
+    with pytest.raises(ValueError, match="size=patch"):
+        SlotEncoder(BoardMaps(3, size="small"), 16, appearance=4)
 
 
 @pytest.mark.parametrize("kernel, size", [(1, 5), (5, 50), (10, 50), (3, 11)])
@@ -235,7 +235,7 @@ def test_maps_begin_on_blocks(seed):
     torch.manual_seed(seed)
     world = PhysicsWorld()
     boards = world.reset(64, np.random.default_rng(seed))
-    maps = extractor("cells", 5).train()(torch.from_numpy(world.render(boards)).permute(0, 3, 1, 2)).flatten(2)
+    maps = extractor("patch", 5).train()(torch.from_numpy(world.render(boards)).permute(0, 3, 1, 2)).flatten(2)
     cell = torch.from_numpy(boards.positions[..., 0] * 5 + boards.positions[..., 1]).long()
     mass = maps.gather(2, cell[:, None].expand(-1, 5, -1)).sum(-1).mean(0)  # of each map on the five blocks
     assert (mass > 2 * 5 / 25).all()
@@ -247,7 +247,7 @@ def test_gnn_under_every_action_at_once():
     model = WorldModel(torch.nn.Identity(), GNNTransition(3, 15, 8, 32)).eval()
     latent, actions = torch.randn(4, 3, 8), torch.eye(15)
     with torch.no_grad():
-        made, memory = model.step_every(latent, actions)
+        made, memory = model.step_all_actions(latent, actions)
         one_by_one = torch.stack([model.transition(latent, a.expand(4, -1)) for a in actions], 1)
     assert memory is None
     torch.testing.assert_close(made.view(4, 15, 3, 8), one_by_one, rtol=1e-4, atol=1e-5)

@@ -52,7 +52,7 @@ def test_graphs_that_have_no_other_order():
     assert permute(parse("0->1"), np.random.default_rng(0)).tolist() == [[False, True], [False, False]]
 
 
-@pytest.mark.parametrize("model", ["causal", "codes"])
+@pytest.mark.parametrize("model", ["causal", "categorical"])
 def test_a_given_graph_is_the_permuted_one(model, compose):
     """graph=given hands over the world's own matrix; graph=full is no longer the causal order."""
     from train.fit import _check_graph

@@ -10,7 +10,7 @@ from envs.collect import collect, header
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
-from eval.rollouts import encode_frames, what_if_ranks
+from eval.rollouts import encode_frames, counterfactual_ranks
 from models.decoders import FlatDecoder, SlotDecoder
 from models.encoders import Entities, FlatEncoder, SlotEncoder, VariationalEncoder
 from models.layers.pixels import as_obs
@@ -117,7 +117,7 @@ def test_evaluation_reads_what_training_reads():
     boards = world.reset(6, rng)
     obs = world.observe(boards)
     assert torch.equal(encode_frames(Knowing(), obs, batch=4), torch.from_numpy(obs).float())
-    ranks = what_if_ranks(Knowing(), world, obs, world.pack(boards), rng.integers(0, 15, (6, 1)), 1, rng)
+    ranks = counterfactual_ranks(Knowing(), world, obs, world.pack(boards), rng.integers(0, 15, (6, 1)), 1, rng)
     assert (ranks.model == 0).all() and not (ranks.copy == 0).all()
 
 
@@ -144,8 +144,8 @@ def test_equal_factors_of_two_objects_are_two_slots():
 
 def test_looks_need_a_picture():
     """There is none in a state."""
-    with pytest.raises(ValueError, match="looks=4 reads a picture, and this env.observation shows none; set model.looks=0"):
-        SlotEncoder(Entities(3, 5), 8, looks=4)
+    with pytest.raises(ValueError, match="appearance=4 reads a picture, and this env.observation shows none; set model.appearance=0"):
+        SlotEncoder(Entities(3, 5), 8, appearance=4)
 
 
 @pytest.mark.parametrize("decoder, latent", [(SlotDecoder, (2, 3, 8)), (FlatDecoder, (2, 1, 24))])

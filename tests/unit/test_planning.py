@@ -28,7 +28,7 @@ class PerfectModel:
     device = torch.device("cpu")
 
     transition = None  # without a shorter way to try every action
-    step_every = WorldModel.step_every
+    step_all_actions = WorldModel.step_all_actions
 
     def __init__(self, world):
         self.world = world
@@ -142,7 +142,7 @@ def test_memory_is_carried_along_the_path_taken():
         boards, _ = PHYSICS.step(boards, chosen[-1])
     actions = torch.nn.functional.one_hot(torch.from_numpy(np.stack(chosen, 1)), 15).float()
     with torch.no_grad():
-        wanted = model.remember(torch.stack(frames, 1), actions)
+        wanted = model.filter(torch.stack(frames, 1), actions)
     torch.testing.assert_close(policy.memory, wanted, rtol=1e-4, atol=1e-5)
 
 

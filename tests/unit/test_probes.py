@@ -19,7 +19,7 @@ from eval.probes import every_probe, every_row
 from eval.probes.data import Data
 from eval.probes.probe import Row
 from eval.probes.sensitivity import pairs
-from eval.rollouts import branch, what_if, what_if_ranks
+from eval.rollouts import branch, counterfactual_outcomes, counterfactual_ranks
 from eval.runs import Run
 from eval.score import measure, probes_of
 from eval.score_table import caption, table_rows
@@ -234,7 +234,7 @@ def test_what_if_of_vectors(horizon):
     """Sequences differ in one step, the one recorded stands among them; who knows the rule is right about all of them."""
     world, rng = Plane(), RNG(0)
     state, action = rng.uniform(-1, 1, (30, 2)), rng.uniform(-1, 1, (30, 5, 2)).astype(np.float32)
-    sequences, outcomes, outcome = what_if(world, state, action, horizon, RNG(1), 7)
+    sequences, outcomes, outcome = counterfactual_outcomes(world, state, action, horizon, RNG(1), 7)
     assert sequences.shape == (30, 7, horizon, 2) and outcome.shape == (30, 7) and sequences.dtype == np.float32
     differs = (sequences != action[:, None, :horizon]).any(-1)
     assert not differs[:, 0].any() and (differs[:, 1:].sum(2) == 1).all() and (differs.any(1).sum(1) == 1).all()
@@ -242,7 +242,7 @@ def test_what_if_of_vectors(horizon):
     start = torch.from_numpy(world.observe(world.unpack(state)))
     ends = branch(model, start, sequences, world.spec)[:, :, 0]
     assert np.allclose(ends, outcomes.places[outcome], atol=1e-5)
-    found = what_if_ranks(model, world, world.observe(world.unpack(state)), state, action, horizon, RNG(1))
+    found = counterfactual_ranks(model, world, world.observe(world.unpack(state)), state, action, horizon, RNG(1))
     assert found.model.shape == (30, 25) and (found.model == 0).mean() > 0.99 > (found.copy == 0).mean() + 0.5
 
 

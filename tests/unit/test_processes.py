@@ -39,8 +39,8 @@ def model_of(case):
         encoder = FlatEncoder(BoardMaps(3, size="small", channels=4), 4, 16)
         return WorldModel(encoder, MLPTransition(3, 15, 4, 16), FlatDecoder(3, 4, hidden=8))
     if case == "learned edges":  # in eval mode, where its graph is no sample; its running means are told by hand
-        return WorldModel(SlotEncoder(BoardMaps(3, size="cells", channels=4), 4, 16), CausalTransition(3, 15, 4, 16))
-    return WorldModel(SlotEncoder(BoardMaps(3, size="cells", channels=4), 4, 16), ModularTransition(3, 15, 4, 16))
+        return WorldModel(SlotEncoder(BoardMaps(3, size="patch", channels=4), 4, 16), CausalTransition(3, 15, 4, 16))
+    return WorldModel(SlotEncoder(BoardMaps(3, size="patch", channels=4), 4, 16), ModularTransition(3, 15, 4, 16))
 
 
 def windows_of(folder):
@@ -62,7 +62,7 @@ def steps(case, part):
         loss.backward()
         if case == "learned edges":
             latent = model.encode(batch.obs.flatten(0, 1)).unflatten(0, batch.obs.shape[:2])
-            model.transition.watch(gather(latent.detach()), gather(batch.action))
+            model.transition.track(gather(latent.detach()), gather(batch.action))
         gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
         loss = loss.detach().clone()
         for value in [loss, *gradients.values()]:

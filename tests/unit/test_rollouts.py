@@ -6,7 +6,7 @@ import torch
 
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
-from eval.rollouts import actions_of, branch, encode_frames, rollout, what_if, what_if_ranks
+from eval.rollouts import actions_of, branch, encode_frames, rollout, counterfactual_outcomes, counterfactual_ranks
 
 WORLD = PhysicsWorld(3, object_order="shuffled")
 
@@ -74,7 +74,7 @@ def situation(count=12, length=5):
 def test_what_if_by_simulation(horizon):
     """Every sequence differs from the recorded one at one step at most, tries every action there, and its frame is true."""
     _, state, action = situation()
-    sequences, boards, outcome = what_if(WORLD, state, action, horizon, np.random.default_rng(1))
+    sequences, boards, outcome = counterfactual_outcomes(WORLD, state, action, horizon, np.random.default_rng(1))
     assert sequences.shape == (12, 15, horizon) and outcome.shape == (12, 15)
     differs = sequences != action[:, None, :horizon]
     assert (differs.any(1).sum(1) == 1).all()  # one step, the same for all alternatives
@@ -93,15 +93,15 @@ def test_perfect_model_is_perfect(horizon):
     pixels, state, action = situation()
     model = Perfect()
     model.learn(state, pixels)
-    result = what_if_ranks(model, WORLD, pixels, state, action, horizon, np.random.default_rng(1)).model
+    result = counterfactual_ranks(model, WORLD, pixels, state, action, horizon, np.random.default_rng(1)).model
     assert result.shape == (12, 15) and (result == 0).all()
 
 
 def test_constant_model_hits_one_outcome():
     """One answer for all actions fits one outcome of each state at most; so says every hit."""
     pixels, state, action = situation()
-    result = what_if_ranks(Constant(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
-    _, _, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    result = counterfactual_ranks(Constant(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
+    _, _, outcome = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
     for ranks, names in zip(result, outcome):
         assert len(set(names[ranks == 0])) <= 1
     assert (result == 0).mean() < 0.6
@@ -110,8 +110,8 @@ def test_constant_model_hits_one_outcome():
 def test_still_model_hits_exactly_the_actions_without_effect():
     """Predicting the start is right where nothing moves, and nowhere else."""
     pixels, state, action = situation()
-    result = what_if_ranks(Still(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
-    _, boards, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    result = counterfactual_ranks(Still(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
+    _, boards, outcome = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
     unchanged = (WORLD.render(boards)[outcome] == pixels[:, None]).all((2, 3, 4))
     assert np.array_equal(result == 0, unchanged)
 
@@ -121,16 +121,16 @@ def test_floor_is_the_still_model():
     pixels, state, action = situation()
     model = Perfect()
     model.learn(state, pixels)
-    floor = what_if_ranks(model, WORLD, pixels, state, action, 1, np.random.default_rng(1)).copy
-    _, boards, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    floor = counterfactual_ranks(model, WORLD, pixels, state, action, 1, np.random.default_rng(1)).copy
+    _, boards, outcome = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
     assert np.array_equal(floor == 0, (WORLD.render(boards)[outcome] == pixels[:, None]).all((2, 3, 4)))
 
 
 def test_collapsed_model_never_hits():
     """All outcomes tied: ties count against us, so no hit at all."""
     pixels, state, action = situation()
-    result = what_if_ranks(Collapsed(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
-    _, _, outcome = what_if(WORLD, state, action, 1, np.random.default_rng(1))
+    result = counterfactual_ranks(Collapsed(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
+    _, _, outcome = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
     distinct = np.array([len(set(row)) for row in outcome])
     assert (result == distinct[:, None] - 1).all() and (result > 0).all()
 
@@ -168,7 +168,7 @@ class Doubler:
 def test_branches_are_rollouts(horizon):
     """Sharing the common beginning changes no outcome."""
     _, state, action = situation()
-    sequences, _, _ = what_if(WORLD, state, action, horizon, np.random.default_rng(1))
+    sequences, _, _ = counterfactual_outcomes(WORLD, state, action, horizon, np.random.default_rng(1))
     latent = torch.arange(12.0).view(12, 1, 1)
     ends = branch(Doubler(), latent, sequences, WORLD.spec)
     flat = actions_of(sequences.reshape(-1, horizon), WORLD.spec)

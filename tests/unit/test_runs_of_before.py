@@ -53,7 +53,7 @@ OF_BEFORE = {  # what a run of today asks -> encoder, decoder and transition as 
         {"num_objects": 7, "width": 32, "size": "small", "hidden": 512, "channels": 32, "looks": 0, "factors": 0, "board": 7},
         {"num_objects": 7, "width": 32, "size": "small", "hidden": 256, "factors": 0, "board": 7}, {"owners": None},
     ),
-    ("model=codes", "loss=inverse_action", "env=chemistry_chain5"): (
+    ("model=categorical", "loss=inverse_action", "env=chemistry_chain5"): (
         {"num_objects": 5, "num_colors": 5, "channels": 32, "factors": 0}, None, {"owners": None},
     ),
 }  # fmt: skip
@@ -96,8 +96,8 @@ def test_splits_that_came_later_are_todays():
 
 
 @pytest.mark.parametrize("asked", [
-    ["model=codes", "loss=inverse_action", "env=chemistry_chain5"], ["model=random", "loss=whitened"],
-    ["model=witness", "loss=infonce"],
+    ["model=categorical", "loss=inverse_action", "env=chemistry_chain5"], ["model=random", "loss=whitened"],
+    ["model=pairwise_lstm", "loss=infonce"],
 ])  # fmt: skip
 def test_names_of_before_lead_to_the_classes_of_today(asked, compose, tmp_path):
     """The config of a saved run names files that have moved since: it is the same experiment, and its model is built."""
@@ -149,7 +149,7 @@ def test_splits_that_came_later_within_a_command():
 
 def test_a_world_that_is_drawn_otherwise_today(compose, tmp_path):
     """A run of chemistry from before objects were renumbered would be scored in another world, without a word."""
-    config = freeze(compose("fit", "model=codes", "loss=inverse_action", "env=chemistry_chain5"))
+    config = freeze(compose("fit", "model=categorical", "loss=inverse_action", "env=chemistry_chain5"))
     with open_dict(config):
         del config.env.world["numbering"]
     OmegaConf.save(config, tmp_path / "config.yaml")

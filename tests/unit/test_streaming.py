@@ -33,12 +33,12 @@ def both(request, tmp_path_factory):
 def test_streamed_batches_are_those_in_memory(both):
     """To the byte, in the same order, in every epoch."""
     _, _, here, there = both
-    assert torch.equal(here.frame, there.frame) and len(here.obs) == len(there.obs) == 120
+    assert torch.equal(here.obs_id, there.obs_id) and len(here.obs) == len(there.obs) == 120
     for epoch in (0, 1):
         here.epoch = there.epoch = epoch
         for one, other in zip(here, there, strict=True):
             assert torch.equal(one.obs, other.obs) and one.obs.dtype == other.obs.dtype
-            assert torch.equal(one.action, other.action) and torch.equal(one.frame, other.frame)
+            assert torch.equal(one.action, other.action) and torch.equal(one.obs_id, other.obs_id)
 
 
 def test_streamed_rows_of_any_order(both):

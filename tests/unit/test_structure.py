@@ -44,13 +44,13 @@ def test_an_untrained_model_does_not_know_the_graph():
     world, rng = ChemistryWorld(), np.random.default_rng(0)
     boards = world.reset(256, rng)
     torch.manual_seed(0)
-    model = WorldModel(torch.nn.Identity(), CausalTransition(5, 25, 5, graph="full", codes=5)).eval()
+    model = WorldModel(torch.nn.Identity(), CausalTransition(5, 25, 5, graph="full", categories=5)).eval()
     model.encode = lambda frames: torch.from_numpy(world.factors(boards).astype(np.float32))
     for _ in range(20):
         action = rng.integers(0, 25, 256)
         after, _ = world.step(boards, action, world.noise(256, rng))
         latent = torch.from_numpy(np.stack([world.factors(boards), world.factors(after)], 1)).float()
-        model.transition.watch(latent, torch.eye(25)[action][:, None])
+        model.transition.track(latent, torch.eye(25)[action][:, None])
     reach = answers(model, world, world.pack(boards)).moved * (1 - np.eye(5))
     assert compare(reach, ancestors(world.parents), MOVES).shd > 2
 
@@ -173,7 +173,7 @@ def test_nothing_is_left_out_in_silence(tmp_path):
     metrics = {f"structure/direct/{part}{key}": 1.0 - bool(part) for key in ("shd", "precision", "recall", "auroc")
                for part in ("", "shown/")}  # fmt: skip
     metrics |= {"structure/vacuous_edges": 1.0, "structure/true_edges": 2.0}
-    results = {"structure": structure, "metrics": metrics, "env": "e", "model": "codes", "loss": "l"}
+    results = {"structure": structure, "metrics": metrics, "env": "e", "model": "categorical", "loss": "l"}
     page = graph_section(results)
     assert "AUROC 1, SHD 1" in page and "1 of 2 hardly show" in page and "SHD without them 0" in page
     gallery = graph_gallery({tmp_path: results})

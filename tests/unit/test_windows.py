@@ -54,15 +54,15 @@ def test_likely_windows_are_drawn_first(file):
     likely = torch.zeros(len(part.starts))
     likely[::3] = 1
     part.chances = likely + 1e-9
-    drawn = torch.cat([batch.frame[:, 0] for batch in part])
-    wanted = part.frame[part.starts[::3]]
+    drawn = torch.cat([batch.obs_id[:, 0] for batch in part])
+    wanted = part.obs_id[part.starts[::3]]
     assert set(wanted.tolist()) <= set(drawn.tolist())
 
 
 def test_errors_name_the_windows_with_the_wrong_transition(file):
     """A model that is right but for one transition is wrong about exactly the windows that hold it."""
     part = windows(file)
-    part.frame = torch.arange(len(part.obs))  # as if no frame came twice
+    part.obs_id = torch.arange(len(part.obs))  # as if no frame came twice
     wrong = int(file.ep_offset[2]) + 4
 
     class Table:
@@ -95,15 +95,15 @@ def test_equal_frames_are_encoded_once(file):
 
     latent, model = part.encode(Sum()), Sum()
     assert torch.equal(latent, model.encode(part.frames(torch.arange(len(part.obs)))))
-    assert len(torch.cat(seen[:-1])) == len(part.frame.unique()) < len(part.frame)
+    assert len(torch.cat(seen[:-1])) == len(part.obs_id.unique()) < len(part.obs_id)
 
 
 def test_validation_walks_once_over_everything(file):
     """No window twice, one fixed order whatever the epoch."""
     part = windows(file, shuffle=False)
-    frames = torch.cat([batch.frame[:, 0] for batch in part])
+    frames = torch.cat([batch.obs_id[:, 0] for batch in part])
     part.epoch = 5
-    assert torch.equal(frames, torch.cat([batch.frame[:, 0] for batch in part])) and len(frames) == EPISODES * LENGTH // WINDOW
+    assert torch.equal(frames, torch.cat([batch.obs_id[:, 0] for batch in part])) and len(frames) == EPISODES * LENGTH // WINDOW
 
 
 def test_a_window_longer_than_the_episodes_is_refused(file):

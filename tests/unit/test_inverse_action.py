@@ -9,9 +9,9 @@ from torch.nn import functional as F
 
 from envs.chemistry import ChemistryWorld
 from eval.probes.sensitivity import SMALL, gaps, pairs
-from losses.inverse_action import CodeLikelihood, InverseAction, commands
+from losses.inverse_action import CategoricalLikelihood, InverseAction, commands
 from models.encoders import BoardMaps, SlotEncoder
-from models.encoders.categorical import CodeEncoder
+from models.encoders.categorical import CategoricalEncoder
 from models.encoders.whitened import WhitenedEncoder
 from models.interfaces import Batch, Latent
 
@@ -23,7 +23,7 @@ def test_commands():
 
 def test_codes_are_one_hot():
     """Every slot is two one-hot codes side by side."""
-    latent = CodeEncoder(BoardMaps(3, size="cells"), 4)(torch.rand(6, 3, 50, 50)).mean
+    latent = CategoricalEncoder(BoardMaps(3, size="patch"), 4)(torch.rand(6, 3, 50, 50)).mean
     assert latent.shape == (6, 3, 29)
     assert (latent[..., :4].sum(-1) == 1).all() and (latent[..., 4:].sum(-1) == 1).all() and latent.max() == 1
 
@@ -66,7 +66,7 @@ def test_likelihood_by_hand():
     predicted = torch.zeros(1, 1, 2, 4)
     predicted[0, 0, 0, 1] = 50.0
     batch = Batch(None, torch.zeros(1, 1, 8), torch.arange(2)[None], latent)
-    assert CodeLikelihood()(Fixed(predicted=predicted), batch)["likelihood"].item() == pytest.approx(math.log(4), rel=1e-5)
+    assert CategoricalLikelihood()(Fixed(predicted=predicted), batch)["likelihood"].item() == pytest.approx(math.log(4), rel=1e-5)
 
 
 def test_whitening():
@@ -99,4 +99,4 @@ def test_gaps_show_the_blind_spot():
 
 def test_latent_protocol():
     """Codes are a plain Latent without variance."""
-    assert isinstance(CodeEncoder(BoardMaps(2, size="cells"), 3)(torch.rand(1, 3, 50, 50)), Latent)
+    assert isinstance(CategoricalEncoder(BoardMaps(2, size="patch"), 3)(torch.rand(1, 3, 50, 50)), Latent)
