@@ -65,14 +65,14 @@ def test_watching_is_not_believing():
     model, latent = built("full", width=3, categories=3), F.one_hot(torch.randint(3, (8, 2, 3)), 3).float()
     action = act(3, 2, 0, 1).expand(8, -1)
     before = model(latent[:, 0], action)
-    model.watch(latent, action[:, None])
+    model.track(latent, action[:, None])
     assert model.times[0] > 0 and torch.equal(model(latent[:, 0], action), before)
 
 
 def test_one_row_leaves_no_trace():
     """The variance of one row is no number, and must not poison the running means."""
     model = built("learned")
-    model.watch(torch.randn(1, 2, 3, 4), act(3, 2, 0, 1)[:, None])
+    model.track(torch.randn(1, 2, 3, 4), act(3, 2, 0, 1)[:, None])
     assert model.apart.tolist() == [0, 0, 0] and model.edges().isfinite().all()
 
 
@@ -99,7 +99,7 @@ def test_edges_are_learned():
     optimizer = torch.optim.Adam(model.parameters(), 5e-3)
     for _ in range(400):
         latent, action, after = copies(256, rng)
-        model.watch(latent, action)
+        model.track(latent, action)
         logits = model.windows(latent, action)[:, 0]
         loss = F.cross_entropy(logits.flatten(0, 1), after.flatten()) * 4 + sum(model.penalties().values())
         optimizer.zero_grad()

@@ -198,12 +198,12 @@ def test_every_size_goes_from_frames_to_frames(size):
 
 def test_unknown_size_is_refused():
     """The sentence lists the known sizes."""
-    with pytest.raises(ValueError, match="known: cells, small, medium, large"):
+    with pytest.raises(ValueError, match="known: patch, small, medium, large"):
         extractor("huge", 3)
 
 
-def test_looks_reach_the_slot():
-    """Two frames that differ in colour alone give other slots with looks; other sizes refuse them."""
+def test_appearance_reaches_the_slot():
+    """Two frames that differ in colour alone give other slots with features of appearance; other sizes refuse them."""
     torch.manual_seed(0)
     encoder = SlotEncoder(BoardMaps(3, size="patch", channels=8), 16, 64, appearance=4).eval()
     encoder.maps[-3].weight.data.zero_()  # maps that point everywhere alike, whatever the picture
