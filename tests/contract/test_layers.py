@@ -19,7 +19,7 @@ MAY = {
 # Rooms of a package from the top down: a file imports files of its own room and of rooms named after it. "commands": files
 # at the package's door that are started; a file named here is a room of its own; "": all others at the door.
 ROOMS = {
-    "envs.trifinger": ("", "interventions", "tasks", "scene", "robot"),
+    "envs.trifinger": ("", "source", "env", "interventions", "tasks", "scene", "robot"),
     # ceilings: what the true model scores under every rule, so that it stands above those who measure and those who plan
     "eval": ("commands", "pages", "paper", "figures", "manipulation", "score_table", "ceilings", "planning", "probes", "", "run_files"),
 }

@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
+from envs.trifinger.env.wrappers import GoalDict  # noqa: E402
 from envs.trifinger.interventions.actors import (  # noqa: E402
     GoalActor,
     JointsActor,
@@ -18,7 +19,6 @@ from envs.trifinger.interventions.actors import (  # noqa: E402
 from envs.trifinger.interventions.curriculum import TRIES, Curriculum, Turn, intervene  # noqa: E402
 from envs.trifinger.interventions.interventions import merged  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
-from envs.trifinger.wrappers import GoalDict  # noqa: E402
 
 RNG = np.random.default_rng
 

@@ -9,11 +9,11 @@ import envs  # noqa: E402, F401  registers the ids
 from envs.episodes import EpisodeFile  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
+from envs.trifinger.env.record import record, to_minari  # noqa: E402
+from envs.trifinger.env.wrappers import GoalDict, MovingAverage  # noqa: E402
 from envs.trifinger.interventions.actors import GoalActor, VariablesActor  # noqa: E402
 from envs.trifinger.interventions.curriculum import Curriculum, Turn  # noqa: E402
-from envs.trifinger.record import record, to_minari  # noqa: E402
 from envs.trifinger.scene.views import VIEWS  # noqa: E402
-from envs.trifinger.wrappers import GoalDict, MovingAverage  # noqa: E402
 
 
 @pytest.mark.parametrize("task, width", [("pushing", 10), ("reaching", 9), ("stacking2", 20)])

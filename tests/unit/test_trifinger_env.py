@@ -7,8 +7,7 @@ from gymnasium.utils.env_checker import check_env
 
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
-from envs.trifinger import make  # noqa: E402
-from envs.trifinger.ids import NAMES, gym_id  # noqa: E402
+from envs.trifinger import NAMES, gym_id, make  # noqa: E402
 from envs.trifinger.robot.actions import MODES  # noqa: E402
 from envs.trifinger.robot.robot import REST  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402

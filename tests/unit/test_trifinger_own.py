@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.wrappers import MovingAverage  # noqa: E402
+from envs.trifinger.env.wrappers import MovingAverage  # noqa: E402
 
 
 def test_the_users_own_observations_follow_the_vector():

@@ -11,9 +11,9 @@ from envs.episodes import EpisodeFile  # noqa: E402
 from envs.file_blocks import checksum  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
+from envs.trifinger.env.record import record, replay  # noqa: E402
 from envs.trifinger.interventions.actors import RandomActor  # noqa: E402
 from envs.trifinger.interventions.curriculum import Curriculum, Turn  # noqa: E402
-from envs.trifinger.record import record, replay  # noqa: E402
 from envs.trifinger.scene.views import VIEWS  # noqa: E402
 
 

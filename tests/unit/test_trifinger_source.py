@@ -13,11 +13,13 @@ pytest.importorskip("pybullet")
 from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.protocols import Blocks, CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
-from envs.trifinger import parallel  # noqa: E402
-from envs.trifinger.arena import MODES, Arena  # noqa: E402
-from envs.trifinger.exploration import Drive  # noqa: E402
-from envs.trifinger.saved import COLUMNS, FINGERS, WIDTH  # noqa: E402
-from envs.trifinger.source import TriFingerSource  # noqa: E402
+from envs.trifinger.source import (
+    TriFingerSource,  # noqa: E402
+    parallel,  # noqa: E402
+)
+from envs.trifinger.source.arena import MODES, Arena  # noqa: E402
+from envs.trifinger.source.exploration import Drive  # noqa: E402
+from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH  # noqa: E402
 
 RNG = np.random.default_rng
 SPLIT = {"mode": "train", "length": 12}

@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache, partial
 
 from envs.problem import Problem
-from envs.trifinger.arena import Arena
+from envs.trifinger.source.arena import Arena
 from envs.workers import die_with_parent
 
 _WORTH = 400  # environment steps below which processes cost more than they save

@@ -15,9 +15,9 @@ import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.spec import Action, EnvSpec, Observation
-from envs.trifinger.arena import POLICIES
-from envs.trifinger.parallel import Crew
-from envs.trifinger.saved import COLUMNS, FINGERS, WIDTH, States
+from envs.trifinger.source.arena import POLICIES
+from envs.trifinger.source.parallel import Crew
+from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH, States
 from envs.trifinger.tasks import TASKS
 
 VIEWS = {"pixels": 1, "views": 3}  # observation -> cameras

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger import make
-from envs.trifinger.exploration import Drive, RandomTouch, ScriptedPush
+from envs.trifinger.env.env import TriFingerEnv
 from envs.trifinger.interventions.actors import DrawingActor, GoalActor, PoseActor, free
 from envs.trifinger.robot.kinematics import Kinematics
-from envs.trifinger.saved import Layout
 from envs.trifinger.scene.views import VIEWS, Views
+from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush
+from envs.trifinger.source.saved import Layout
 
 MODES = ("train", "still", "poses-b", "physics-a", "physics-b")
 POLICIES = ("random", "scripted")
@@ -29,7 +29,7 @@ class Arena:
     """options: those of TriFingerEnv, `task` among them.  speed: what an action means (see `Drive`)."""
 
     def __init__(self, options: Mapping, speed: float | None) -> None:
-        self.env, self.drive = make(**options, action_mode="joint_positions", normalized=False), Drive(speed)
+        self.env, self.drive = TriFingerEnv(**options, action_mode="joint_positions", normalized=False), Drive(speed)
         self.env.reset(seed=0)
         self.layout = Layout(self.env.save())
         self.kinematics = Kinematics(self.env.settings["robot"])

@@ -18,8 +18,8 @@ from gymnasium.spaces import Box
 from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem
 from envs.rendering.cameras import Camera
-from envs.trifinger import make
-from envs.trifinger.play import Controller, Step, play
+from envs.trifinger.env.env import TriFingerEnv
+from envs.trifinger.env.play import Controller, Step, play
 from envs.trifinger.tasks import TASKS
 
 _HEADER = {"task": str, "settings": dict, "seed": int, "variables": list, "wrappers": list}  # that replay reads
@@ -98,7 +98,7 @@ def _made(path: str | Path, header: dict):
         theirs = ", ".join(map(str, own))
         raise Problem(f"{path} was recorded with {theirs}, which its header cannot make; give replay the same env=")
     try:
-        return make(header["task"], **settings)
+        return TriFingerEnv(header["task"], **settings)
     except (TypeError, ValueError, KeyError, AttributeError) as error:  # of another version, or crafted
         raise Problem(f"{path} was recorded with settings that make no environment here ({error}); record it again") from error
 
