@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
+from envs.bodies.rendering import open as opening  # noqa: E402
+from envs.bodies.rendering.cameras import Camera  # noqa: E402
+from envs.bodies.rendering.opengl import GLRenderer  # noqa: E402
+from envs.bodies.rendering.tiny import BulletRenderer  # noqa: E402
 from envs.problem import Problem  # noqa: E402
-from envs.rendering import open as opening  # noqa: E402
-from envs.rendering.cameras import Camera  # noqa: E402
-from envs.rendering.opengl import GLRenderer  # noqa: E402
-from envs.rendering.tiny import BulletRenderer  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.scene.drawing import FIRST_BLOCK, FIRST_GOAL, MESHES, ROBOT_SEGMENT, Drawing  # noqa: E402
 from envs.trifinger.scene.state import arena, block, goal  # noqa: E402

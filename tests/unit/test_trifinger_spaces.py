@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
-from envs.rotations import to_quaternion  # noqa: E402
+from envs.bodies.rotations import to_quaternion  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.interventions.actors import GoalActor, RandomActor  # noqa: E402
 from envs.trifinger.interventions.curriculum import intervene  # noqa: E402

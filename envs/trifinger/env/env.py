@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 import gymnasium as gym
 import numpy as np
 
+from envs.bodies.rendering.cameras import Camera
+from envs.bodies.rendering.open import RENDERERS
 from envs.problem import Problem, nearest
-from envs.rendering.cameras import Camera
-from envs.rendering.open import RENDERERS
 from envs.trifinger.interventions.feasibility import Feasibility
 from envs.trifinger.interventions.interventions import Interventions, Verdict, value_of
 from envs.trifinger.robot.actions import Actions

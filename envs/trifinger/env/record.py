@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from gymnasium.spaces import Box
 
+from envs.bodies.rendering.cameras import Camera
 from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem
-from envs.rendering.cameras import Camera
 from envs.trifinger.env.env import TriFingerEnv
 from envs.trifinger.env.play import Controller, Step, play
 from envs.trifinger.tasks import TASKS

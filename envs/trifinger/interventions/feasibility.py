@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from envs.bodies.rotations import rotation
 from envs.problem import Problem, nearest
-from envs.rotations import rotation
 from envs.trifinger.scene.overlap import box_intersection
 from envs.trifinger.scene.simulation import WALL_RADIUS, World
 from envs.trifinger.scene.state import CUBE, GOAL, STATIC, State, boxes, of_type

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from envs.bodies.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.problem import Problem, nearest
-from envs.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.trifinger.interventions.feasibility import SLACK, Feasibility, short
 from envs.trifinger.scene.state import State
 from envs.trifinger.scene.variables import Range, Variable

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from envs.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, quads
-from envs.rotations import rotation
+from envs.bodies.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, quads
+from envs.bodies.rotations import rotation
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.robot.robot import FINGERS, FLOOR, JOINTS_LOW
 from envs.trifinger.robot.urdf import urdf_file

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from envs.bodies.rotations import to_quaternion
 from envs.problem import Problem
-from envs.rotations import to_quaternion
 from envs.trifinger.robot.robot import RAISED
 from envs.trifinger.scene.state import CUBE, GOAL, STATIC, State, block, goal, of_type
 from envs.trifinger.scene.variables import Variable

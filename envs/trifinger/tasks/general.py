@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from envs.bodies.rotations import to_quaternion
 from envs.problem import Problem
-from envs.rotations import to_quaternion
 from envs.trifinger.robot.robot import RAISED
 from envs.trifinger.scene.simulation import World
 from envs.trifinger.scene.state import State, arena, block

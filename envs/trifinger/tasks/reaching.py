@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.rotations import from_cylindrical
+from envs.bodies.rotations import from_cylindrical
 from envs.trifinger.robot.robot import FINGERS
 from envs.trifinger.scene.state import STATIC, State, goal, obstacle, of_type
 from envs.trifinger.scene.variables import ARENA_HIGH, ARENA_LOW, Variable, variable

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
+from envs.bodies.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.trifinger.scene.state import State, block, goal
 from envs.trifinger.scene.variables import variable
 from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, spaceless

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from envs.rotations import angle_between
+from envs.bodies.rotations import angle_between
 from envs.trifinger.robot.robot import REST
 from envs.trifinger.scene.overlap import overlap
 from envs.trifinger.scene.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, boxes, of_type

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from envs.bodies.rendering.opengl import GLRenderer
+from envs.bodies.rendering.tiny import BulletRenderer
 from envs.problem import Problem, nearest
-from envs.rendering.opengl import GLRenderer
-from envs.rendering.tiny import BulletRenderer
 
 RENDERERS = ("auto", "moderngl", "bullet")
 _said: set[str] = set()

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from envs.rendering.cameras import Camera
-from envs.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, triangles
+from envs.bodies.rendering.cameras import Camera
+from envs.bodies.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, triangles
 
 _SHADOW = 512  # pixels of the shadow map, each side
 LIGHT = np.array([0.35, -0.25, 1.0])  # direction to the light
