@@ -7,6 +7,7 @@ import numpy as np
 
 from envs.boards import OBSERVATIONS, Boards, GridWorld, random_cells
 from envs.graphs import NUMBERING, describe, numbered, resolve
+from envs.graphs.scm import REDRAW, StructuralCausalModel, reached
 from envs.grid import (
     CROSS,
     DIAMOND,
@@ -23,7 +24,6 @@ from envs.grid import (
     render,
 )  # fmt: skip
 from envs.problem import Problem, nearest
-from envs.scm import REDRAW, StructuralCausalModel, reached
 from envs.spec import Action, EnvSpec, Observation
 from envs.streams import Stream
 
@@ -55,10 +55,10 @@ class ChemistryWorld(GridWorld):
     """The rules for drawing and stepping boards. Action = object * num_colors + colour: do(object := colour).
 
     num_objects 1..10, num_colors 2..10.  graph: a preset (chain5), a text of the graph language (0->{1-3}), or an
-    adjacency [child][parent]; envs/graphs.py.
+    adjacency [child][parent]; envs/graphs/.
     movement: static keeps object i in its published cell; dynamic draws the cells anew in every episode.
     delay: null, effects within the step; a whole number of steps; or poisson, 1 + Poisson(3) for each edge.
-    skewness, redraw: envs/scm.py.  scm_seed: names the causal model.  scm: a saved model to use in place of a drawn one.
+    skewness, redraw: envs/graphs/scm.py.  scm_seed: names the causal model.  scm: a saved model to use in place of a drawn one.
     numbering: permuted, the objects of `graph` get other numbers, so that no number tells what causes what; causal, they
     keep theirs, as published. Shape, cell and index follow the new number.
     observation: pixels | state, what models are shown: frames, or the table of objects.

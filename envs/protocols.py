@@ -10,7 +10,7 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from envs.scm import StructuralCausalModel
+from envs.graphs.scm import StructuralCausalModel
 from envs.spec import EnvSpec, Observation
 
 

@@ -10,9 +10,9 @@ from omegaconf import ListConfig, OmegaConf
 from envs.boards import draw_goal
 from envs.chemistry import PALETTE, SHAPES, STATIC_CELLS, ChemistryWorld
 from envs.collect import collect
+from envs.graphs.scm import StructuralCausalModel, reached
 from envs.grid import sprite
 from envs.problem import Problem
-from envs.scm import StructuralCausalModel, reached
 from eval.rollouts import counterfactual_outcomes
 
 RNG = np.random.default_rng

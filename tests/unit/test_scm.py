@@ -7,10 +7,10 @@ import pickle
 import numpy as np
 import pytest
 
-import envs.scm
+import envs.graphs.scm
 from envs.graphs import from_adjacency, parse, preset
+from envs.graphs.scm import Layers, StructuralCausalModel, reached
 from envs.problem import Problem
-from envs.scm import Layers, StructuralCausalModel, reached
 
 RNG = np.random.default_rng
 OLD, NEW = 0, 1  # colours of the tests by hand
@@ -146,14 +146,14 @@ def test_stored_and_computed_tables_draw_alike(graph, colors, monkeypatch):
     states, noise = rng.integers(0, colors, (3000, len(model))).astype(np.int8), rng.random(3000)
     kept = [model.draw(v, states, noise) for v in range(len(model))]
     assert len(model._cumulative) == len(model)
-    monkeypatch.setattr(envs.scm, "TABLE_ROWS", 0)
+    monkeypatch.setattr(envs.graphs.scm, "TABLE_ROWS", 0)
     assert all(np.array_equal(model.draw(v, states, noise), kept[v]) for v in range(len(model)))
 
 
 @pytest.mark.parametrize("rows", [0, 1 << 21])
 def test_the_ends_of_the_noise(rows, monkeypatch):
     """Noise 0 draws colour 0 and the largest number below 1, which float32 rounds up, still draws a colour that exists."""
-    monkeypatch.setattr(envs.scm, "TABLE_ROWS", rows)
+    monkeypatch.setattr(envs.graphs.scm, "TABLE_ROWS", rows)
     model, states = drawn("full4", 3, skewness=0.5), np.zeros((2, 4), np.int8)
     for v in range(4):
         assert model.draw(v, states, np.array([0, np.nextafter(1, 0)])).tolist() == [0, 2]

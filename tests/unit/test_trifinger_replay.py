@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pybullet")
 from envs.episodes import EpisodeFile  # noqa: E402
-from envs.file_blocks import checksum  # noqa: E402
+from envs.episodes.blocks import checksum  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.env.record import record, replay  # noqa: E402

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import h5py
 import numpy as np
 
-from envs.episodes import EpisodeFile
+from envs.episodes.file import EpisodeFile
 
 CACHE = 64 * 2**20  # bytes of unpacked episodes that a reader keeps
 

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 
 DAMAGED = (OSError, KeyError, ValueError, TypeError, RuntimeError)  # what h5py and json raise over a file of another make
+FORMAT = 2  # version of the layout
 INDEX = ("ep_len", "ep_offset")
 
 

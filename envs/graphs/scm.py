@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from envs.graphs import ancestors, order
+from envs.graphs.matrices import ancestors, order
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
 
