@@ -1,15 +1,15 @@
 """Batches of boards as values, and what the grid worlds do alike: they show, record, draw goals and set one variable."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import ClassVar, Self
 
 import numpy as np
 
-from envs.grid import GRID
+from envs.grid import CELL, GRID
 from envs.problem import Problem, nearest
-from envs.spec import Observation
+from envs.spec import Action, EnvSpec, Observation
 
 OBSERVATIONS = ("pixels", "state")  # what `env.observation` may name
 GOAL_STEPS = 10  # the recorded reward is minus the distance to a goal this many random actions from the start
@@ -34,14 +34,23 @@ class Boards:
             getattr(self, f.name)[index] = getattr(other, f.name)
 
 
+@dataclass(frozen=True)
 class GridWorld:
     """What both grid worlds do alike, in the terms of envs/protocols.py. Subclasses are dataclasses whose fields name the world.
 
+    num_objects, observation: fields of every subclass, which sets its spec by `_set_spec`.
     fault: what the flag of `step` means; None where every action can be done.  identity: what the fields do not pin down.
     """
 
     fault: ClassVar[str | None] = None
     identity: ClassVar[dict] = {}
+    spec: EnvSpec = field(init=False, compare=False)
+
+    def _set_spec(self, board: int, numbers: int, choices: int) -> None:
+        """board: cells along a side.  numbers: of an object's one-hot factors.  choices: actions of one object."""
+        n, side = self.num_objects, board * CELL
+        shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, numbers))}
+        object.__setattr__(self, "spec", EnvSpec(shown, Action(n * choices, discrete=True, owners=n), n))
 
     @property
     def row_bytes(self) -> int:

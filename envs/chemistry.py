@@ -12,7 +12,6 @@ from envs.grid import (
     CROSS,
     DIAMOND,
     DISK,
-    FRAME,
     GRID,
     HOURGLASS,
     PARALLELOGRAM,
@@ -24,7 +23,6 @@ from envs.grid import (
     render,
 )  # fmt: skip
 from envs.problem import Problem, nearest
-from envs.spec import Action, EnvSpec, Observation
 from envs.streams import Stream
 
 __all__ = ["ChemistryBoards", "ChemistryWorld", "PALETTE", "StructuralCausalModel", "reached"]
@@ -76,7 +74,6 @@ class ChemistryWorld(GridWorld):
     scm: str | None = field(default=None, metadata={"identity": False})  # its digest tells, its path does not
     observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
     model: StructuralCausalModel = field(init=False, compare=False)
-    spec: EnvSpec = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         n, c = self.num_objects, self.num_colors
@@ -103,9 +100,7 @@ class ChemistryWorld(GridWorld):
         if self.observation not in OBSERVATIONS:
             raise Problem(f"chemistry has no observation '{self.observation}': {nearest(str(self.observation), OBSERVATIONS)}")
         object.__setattr__(self, "model", self._read_model() if self.scm else self._draw_model())
-        width = c + GRID**2 * (self.movement == "dynamic")
-        shown = {"pixels": Observation("pixels", (FRAME, FRAME, 3)), "state": Observation("objects", (n, width))}
-        object.__setattr__(self, "spec", EnvSpec(shown, Action(n * c, discrete=True, owners=n), n))
+        self._set_spec(GRID, c + GRID**2 * (self.movement == "dynamic"), c)
 
     def _draw_model(self) -> StructuralCausalModel:
         rng = Stream.TABLES.rng(self.scm_seed)

@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from envs.boards import OBSERVATIONS, Boards, GridWorld, random_cells
-from envs.grid import CELL, GRID, color_table, render
+from envs.grid import GRID, color_table, render
 from envs.problem import Problem, nearest
-from envs.spec import Action, EnvSpec, Observation
 
 DIRECTIONS = np.array([(0, 0), (-1, 0), (0, 1), (1, 0), (0, -1)], np.int8)  # stay, north, east, south, west
 NUM_DIRECTIONS = len(DIRECTIONS)
@@ -113,7 +112,6 @@ class PhysicsWorld(GridWorld):
     observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
     fault: ClassVar[str | None] = "invalid_push"  # what `step` flags
     choice_names: ClassVar[tuple[str, ...]] = ("stay", "north", "east", "south", "west")
-    spec: EnvSpec = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         for key, value, known in (
@@ -129,10 +127,8 @@ class PhysicsWorld(GridWorld):
             raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}")
         if not GRID <= self.board <= 9:
             raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.world.board=")
-        n, side = self.num_objects, self.board * CELL
-        width = self.board**2 + (0 if self.hidden_weights else n)
-        shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, width))}
-        object.__setattr__(self, "spec", EnvSpec(shown, Action(n * NUM_DIRECTIONS, discrete=True, owners=n), n))
+        numbers = self.board**2 + (0 if self.hidden_weights else self.num_objects)
+        self._set_spec(self.board, numbers, NUM_DIRECTIONS)
 
     @property
     def _shape_is_index(self) -> bool:
