@@ -3,7 +3,7 @@
 from envs.trifinger import make, overlap
 env = make("pushing", skip_frame=3)
 
-Importing this file imports nothing of the extra: the Gymnasium ids of the tasks (causalwm/TriFingerPushing-v0) exist without it.
+Importing this file imports nothing of the extra, so that the Gymnasium ids (causalwm/TriFingerPushing-v0) exist without it.
 """
 
 from importlib import import_module

@@ -36,6 +36,7 @@ def env():
     (VisualActor(), {"floor_color", "tool_block/color", "robot_finger_60_link_0/color"}, {"tool_block/mass"}),
     (PhysicalActor("tool"), {"tool_block/mass"}, {"floor_friction"}),
     (PhysicalActor("floor"), {"floor_friction"}, {"stage_friction"}),
+    (PhysicalActor(sizes=True), {"tool_block/mass", "tool_block/size", "stage_friction"}, {"tool_block/color"}),
     (PhysicalActor("robot"), {"robot_finger_300_link_3/mass"}, {"tool_block/mass"}),
     (PoseActor(), {"tool_block/cylindrical_position", "tool_block/euler_orientation"}, {"goal_block/cylindrical_position"}),
     (PoseActor(orientations=False), {"tool_block/cylindrical_position"}, {"tool_block/euler_orientation"}),

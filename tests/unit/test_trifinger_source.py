@@ -13,10 +13,8 @@ pytest.importorskip("pybullet")
 from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.protocols import Blocks, CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
-from envs.trifinger.source import (
-    TriFingerSource,  # noqa: E402
-    parallel,  # noqa: E402
-)
+from envs.trifinger import Verdict  # noqa: E402
+from envs.trifinger.source import TriFingerSource, parallel  # noqa: E402
 from envs.trifinger.source.arena import MODES, Arena  # noqa: E402
 from envs.trifinger.source.exploration import Drive  # noqa: E402
 from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH  # noqa: E402
@@ -66,6 +64,21 @@ def test_going_on_from_any_row_gives_the_next_one_to_the_last_bit(world, recorde
     shuffled = RNG(1).permutation(rows)[:20]  # whatever was simulated before
     again, _ = world.step(world.unpack(columns["state"][shuffled]), columns["action"][shuffled])
     assert np.array_equal(world.pack(again), columns["state"][shuffled + 1])
+
+
+def test_a_start_that_keeps_the_values_of_the_task_is_reported(world, monkeypatch, capsys):
+    """Seen as episodes of physics-b that were silently recorded with the usual mass."""
+    world.reset(2, RNG(0), "physics-a")
+    assert "keep" not in capsys.readouterr().err
+    monkeypatch.setattr(world._crew.arena.env, "intervene", lambda request: Verdict(False, ("it is refused",)))
+    world.reset(2, RNG(0), "still")
+    assert "keep" not in capsys.readouterr().err
+    world.reset(2, RNG(0), "physics-b")
+    kept = "warning: 2 of 2 starts of mode 'physics-b' keep the task's own"
+    assert f"{kept} masses, frictions and sizes: 20 draws were refused" in (told := capsys.readouterr().err)
+    assert f"{kept} poses of blocks" in told and f"{kept} goals" in told
+    world.record({"mode": "poses-b", "length": 2}, RNG(0), 3)
+    assert "3 of 3 starts of mode 'poses-b' keep the task's own goals" in capsys.readouterr().err
 
 
 def test_equal_steps_are_taken_once(world, recorded, monkeypatch):

@@ -99,14 +99,14 @@ class VisualActor(DrawingActor):
 
 
 class PhysicalActor(DrawingActor):
-    """Masses of the objects and links whose names begin with `group`; of floor and stage the friction."""
+    """Masses and frictions of what begins with `group` ("" is everything), and sizes where sizes=True."""
 
-    def __init__(self, group: str, space: str = "a") -> None:
+    def __init__(self, group: str = "", space: str = "a", sizes: bool = False) -> None:
         super().__init__(space)
-        self._group = group
+        self._group, self._kinds = group, ("/mass", "_friction", "/size") if sizes else ("/mass", "_friction")
 
     def chosen(self, env, rng, paths):
-        found = [path for path in paths if path.startswith(self._group) and path.endswith(("/mass", "_friction"))]
+        found = [path for path in paths if path.startswith(self._group) and path.endswith(self._kinds)]
         if not found:
             raise Problem(f"nothing that begins with '{self._group}' has a mass or a friction in space {self._space}")
         return found

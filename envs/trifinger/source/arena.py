@@ -6,7 +6,7 @@ import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.trifinger.env.env import TriFingerEnv
-from envs.trifinger.interventions.actors import DrawingActor, GoalActor, PoseActor, free
+from envs.trifinger.interventions.actors import Actor, GoalActor, PhysicalActor, PoseActor, free
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.scene.views import VIEWS, Views
 from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush
@@ -14,15 +14,8 @@ from envs.trifinger.source.saved import Layout
 
 MODES = ("train", "still", "poses-b", "physics-a", "physics-b")
 POLICIES = ("random", "scripted")
-_TRIES = 20  # draws of a start or of a value before another one is taken
-_HALVINGS = 6  # of how far a value may be, before none is found
-
-
-class PhysicsActor(DrawingActor):
-    """Masses, frictions and sizes of all that has them."""
-
-    def chosen(self, env, rng, paths):
-        return [path for path in paths if path.endswith(("/mass", "_friction", "/size"))]
+TRIES = 20  # draws of a change before the task's own value is kept, or a nearer one is tried
+_HALVINGS = 6  # of a value's distance before the search fails
 
 
 class Arena:
@@ -35,21 +28,25 @@ class Arena:
         self.kinematics = Kinematics(self.env.settings["robot"])
         self.views = Views(self.env.settings["robot"], options["renderer"])
 
-    def start(self, mode: str, rng: np.random.Generator) -> np.ndarray:
-        """The row of a fresh episode. mode: train = blocks and goals at places of space A; still = the task's start; poses-b =
-        places of space B; physics-a, physics-b = as train, with masses, frictions and sizes of that space."""
+    def start(self, mode: str, rng: np.random.Generator) -> tuple[np.ndarray, tuple[str, ...]]:
+        """-> the row of a fresh episode, and what kept the task's own values since every draw of it was refused.
+
+        mode: train = poses of blocks and goals from space A; still = the task's start; poses-b = poses from space B;
+        physics-a, physics-b = as train, with masses, frictions and sizes of that space.
+        """
         if mode not in MODES:
             raise Problem(f"TriFinger has no mode '{mode}': {nearest(str(mode), MODES)}; set mode= of the split")
         self.env.reset(seed=int(rng.integers(2**31)))
         space = "b" if mode == "poses-b" else "a"
-        actors = [] if mode == "still" else [PoseActor(space=space), GoalActor(space)]
+        actors = {} if mode == "still" else {"poses of blocks": PoseActor(space=space), "goals": GoalActor(space)}
         if mode.startswith("physics"):
-            actors.insert(0, PhysicsActor(mode[-1]))
-        for actor in actors:
-            for _ in range(_TRIES):
-                if self.env.intervene(actor.wish(self.env, rng)).accepted:
-                    break
-        return self.layout.row(self.env.save())
+            actors = {"masses, frictions and sizes": PhysicalActor(space=mode[-1], sizes=True), **actors}
+        kept = tuple(name for name, actor in actors.items() if not self._changed(actor, rng))
+        return self.layout.row(self.env.save()), kept
+
+    def _changed(self, actor: Actor, rng: np.random.Generator) -> bool:
+        """Whether one of an actor's draws was accepted."""
+        return any(self.env.intervene(actor.wish(self.env, rng)).accepted for _ in range(TRIES))
 
     def restore(self, row: np.ndarray) -> None:
         """Go on from a row. Its time is never over: the last step that an episode has is taken again and again."""
@@ -91,10 +88,14 @@ class Arena:
 
         return explored
 
-    def episode(self, seed: int, mode: str, length: int, policy: str | Callable) -> dict[str, np.ndarray]:
-        """length actions of a fresh policy: state (T + 1, S), action, reward and event_contact (T + 1, ...), the last padding."""
+    def episode(self, seed: int, mode: str, length: int, policy: str | Callable) -> tuple[dict[str, np.ndarray], tuple]:
+        """`length` actions of a fresh policy, and what its start kept (see `start`).
+
+        -> state (T + 1, S), action, reward and event_contact (T + 1, ...), the last row of these three padding.
+        """
         rng = np.random.default_rng(seed)
-        row, act = self.start(mode, rng), self.policy(policy, rng)
+        row, kept = self.start(mode, rng)
+        act = self.policy(policy, rng)
         columns = {
             "action": np.zeros((length + 1, 9), np.float32), "reward": np.zeros(length + 1, np.float32),
             "state": np.empty((length + 1, self.layout.width)), "event_contact": np.zeros(length + 1, bool),
@@ -104,7 +105,7 @@ class Arena:
             columns["state"][t], columns["action"][t] = row, action
             row, columns["reward"][t], columns["event_contact"][t] = self.step(row, action)
         columns["state"][length] = row
-        return columns
+        return columns, kept
 
     def walk(self, row: np.ndarray, seed: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
         """The row after some steps of the random policy, and its actions (steps, 9)."""
@@ -134,13 +135,13 @@ class Arena:
         known = self.env.variables()[variable]
         low, high = known.space("ab") or known.bounds
         reasons, now = (), self.env.value(variable)
-        for attempt in range(_TRIES * _HALVINGS):
-            verdict = self.env.intervene({variable: now + 0.5 ** (attempt // _TRIES) * (rng.uniform(low, high) - now)})
+        for attempt in range(TRIES * _HALVINGS):
+            verdict = self.env.intervene({variable: now + 0.5 ** (attempt // TRIES) * (rng.uniform(low, high) - now)})
             if verdict.accepted:
                 break
             reasons = verdict.reasons
         else:
-            raise Problem(f"none of {_TRIES * _HALVINGS} values of '{variable}' was accepted ({reasons[0]}); choose another "
+            raise Problem(f"none of {TRIES * _HALVINGS} values of '{variable}' was accepted ({reasons[0]}); choose another "
                           f"variable")  # fmt: skip
         # Not `save`, which reads from the engine: quaternions come back with other last digits.
         after, place = self.layout.row(self.env.state | {"control": self.layout.saved(row)["control"]}), self.layout.place

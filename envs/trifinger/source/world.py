@@ -6,7 +6,9 @@ Fingers and blocks are the rows of the table `objects`; neither a goal nor the t
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +17,7 @@ import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.spec import Action, EnvSpec, Observation
-from envs.trifinger.source.arena import POLICIES
+from envs.trifinger.source.arena import POLICIES, TRIES
 from envs.trifinger.source.parallel import Crew
 from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH, States
 from envs.trifinger.tasks import TASKS
@@ -110,7 +112,8 @@ class TriFingerSource:
         length, mode = split["length"], split["mode"]
         seeds = rng.integers(2**63, size=episodes).tolist()
         pieces = [(seed, mode, length, self._policy) for seed in seeds]
-        played = self._crew.do("episode", pieces, episodes * length)
+        played, kept = zip(*self._crew.do("episode", pieces, episodes * length))
+        _report_kept(kept, mode)
         columns = {name: np.concatenate([one[name] for one in played]) for name in played[0]}
         moved = np.zeros(len(columns["state"]), bool)
         moved[:-1] = self._layout.moved(columns["state"][:-1], columns["state"][1:])
@@ -121,7 +124,9 @@ class TriFingerSource:
 
     def reset(self, batch: int, rng: np.random.Generator, mode: str = "train") -> States:
         """Starts of episodes; see `Arena.start` for modes."""
-        return States(np.array([self._crew.arena.start(mode, rng) for _ in range(batch)]).reshape(batch, -1))
+        started = [self._crew.arena.start(mode, rng) for _ in range(batch)]
+        _report_kept([kept for _, kept in started], mode)
+        return States(np.array([row for row, _ in started]).reshape(batch, -1))
 
     def pack(self, state: States) -> np.ndarray:
         return state.rows
@@ -207,6 +212,13 @@ class TriFingerSource:
         if variable not in names:
             raise Problem(f"TriFinger has no variable '{variable}': {nearest(str(variable), names)}")
         return States(np.array([self._crew.arena.intervene(row, variable, rng) for row in state.rows]).reshape(state.rows.shape))
+
+
+def _report_kept(kept: Sequence[tuple[str, ...]], mode: str) -> None:
+    """One sentence on stderr for what kept the task's own values in some starts.  kept: of each start, see `Arena.start`."""
+    for name, count in Counter(name for names in kept for name in names).items():
+        print(f"warning: {count} of {len(kept)} starts of mode '{mode}' keep the task's own {name}: {TRIES} draws were refused",
+              file=sys.stderr, flush=True)  # fmt: skip
 
 
 def _distinct(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
