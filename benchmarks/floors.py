@@ -2,8 +2,10 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 Parts = Mapping[str, Callable[[], dict]]
 
@@ -30,6 +32,12 @@ def report(parts: Parts, floors: Mapping[str, tuple[str, float]], names: list[st
         if key in found
     }
     print(json.dumps({**about, "load": os.getloadavg()[0], **_tidy(found), "floors": beside}, indent=2))
+
+
+def revision(root: Path) -> str:
+    """The commit of a checkout."""
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def _tidy(value):

@@ -1,11 +1,11 @@
 """Training speed of every recipe beside another checkout of this repository, step by step in turn: prints JSON.
 
-    git worktree add ../before 26f3e00
+    git worktree add ../before d5519c6
     python benchmarks/paired_training.py ../before                      all recipes
     python benchmarks/paired_training.py ../before edge-infonce         only some of them
 
 Each recipe runs in two processes that wait for one another, one thread each: three steps here, three steps there, so that
-what else the machine does falls on both. CPU time of a transition, drawing and loading its windows included; a ratio of
+what else the machine does falls on both. The other checkout needs this file as well. CPU time of a transition, drawing and loading its windows included; a ratio of
 1.05 is five percent slower than the other checkout. Stages that prefer hard windows prefer those in which frames change.
 """
 
@@ -21,9 +21,9 @@ import statistics
 import subprocess
 import tempfile
 import time
-from inspect import signature
 
 ROOT = Path(__file__).resolve().parents[1]
+BEFORE = {"categorical-inverse_action": "codes-inverse_action", "pairwise_lstm-memory": "witness-memory"}  # names of recipes
 NARROW = ("model.size=small", "model.width=32", "model.multiplier=1", "model.module.encoder.hidden=512")
 RECIPES = {
     **{f"{model}-{loss}": (f"model={model}", f"loss={loss}", "env=physics5")
@@ -48,11 +48,8 @@ def worker(recipe: str) -> None:
     import configs  # noqa: F401  what yaml alone cannot compute
     from envs.collect import collect
     from train.datamodule import Windows
+    from train.malloc import keep_freed_memory
 
-    try:
-        from train.malloc import keep_freed_memory
-    except ModuleNotFoundError:  # checkouts of before
-        from train.memory import keep_freed_memory
     keep_freed_memory()
     torch.set_num_threads(1)
     with hydra.initialize_config_dir(f"{sys.path[0]}/configs", version_base="1.3"):
@@ -62,8 +59,7 @@ def worker(recipe: str) -> None:
     world = instantiate(cfg.env.world)
     with tempfile.TemporaryDirectory() as folder:
         file = collect(env, world, "train", folder, quiet=True)
-        outside = world.spec if "spec" in signature(Windows).parameters else world  # as the checkout that is measured asks
-        stages = {stage.name: _steps(cfg, stage, Windows(file, outside, stage.window, stage.batch_size, 0, True))
+        stages = {stage.name: _steps(cfg, stage, Windows(file, world.spec, stage.window, stage.batch_size, 0, True))
                   for stage in cfg.loss.stages}  # fmt: skip
         for _ in sys.stdin:
             print(json.dumps({name: min(next(steps) for _ in range(STEPS)) for name, steps in stages.items()}), flush=True)
@@ -102,9 +98,16 @@ def _steps(cfg, stage, windows):
             yield (time.process_time() - start) / (len(batch.action) * stage.window)
 
 
+def _script(root: Path, recipe: str) -> list[str]:
+    """The worker of a checkout: its own, which knows its own names."""
+    own = root / "benchmarks" / "paired_training.py"
+    known = f'"{recipe}"' in own.read_text() or recipe not in BEFORE
+    return [str(own), "--worker", str(root), recipe if known else BEFORE[recipe]]
+
+
 def pair(recipe: str, other: Path) -> dict:
     """Stage -> microseconds of a transition there and here, and their ratio: the median of the rounds' own ratios."""
-    workers = [subprocess.Popen([sys.executable, __file__, "--worker", str(root), recipe], text=True, stdin=subprocess.PIPE,
+    workers = [subprocess.Popen([sys.executable, *_script(root, recipe)], text=True, stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)})
             for root in (other, ROOT)]  # fmt: skip
     times: list[list[dict]] = [[], []]
@@ -134,21 +137,16 @@ def pair(recipe: str, other: Path) -> dict:
 
 def main(words: list[str]) -> None:
     """The command."""
-    from benchmarks.floors import helped, report
+    from benchmarks.floors import helped, report, revision
 
     if helped(words, __doc__):
         return
-    if not words or not (Path(words[0]) / "train" / "fit.py").exists():
+    if not words or not (Path(words[0]) / "benchmarks" / "paired_training.py").exists():
         sys.exit("error: the other checkout is named first: python benchmarks/paired_training.py ../before")
     other, names = Path(words[0]).resolve(), words[1:]
     parts = {name: lambda name=name: {name: pair(name, other)} for name in RECIPES}
-    revisions = {where: _revision(root) for where, root in (("there", other), ("here", ROOT))}
+    revisions = {where: revision(root) for where, root in (("there", other), ("here", ROOT))}
     report(parts, {}, names, {"rounds": ROUNDS, "steps": STEPS, **revisions})
-
-
-def _revision(root: Path) -> str:
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":
