@@ -1,4 +1,4 @@
-"""Actors wish for what they promise, and curricula let them act when they should."""
+"""Actors request what they promise, and curricula let them act when they should."""
 
 import numpy as np
 import pytest
@@ -44,8 +44,8 @@ def env():
     (JointsActor(), {"joint_positions"}, {"tool_block/mass"}),
 ])  # fmt: skip
 def test_an_actor_wishes_for_its_own_variables(env, actor, has, lacks):
-    wish = actor.wish(env, RNG(0)).keys()
-    assert has <= wish and not lacks & wish
+    changes = actor.request(env, RNG(0)).keys()
+    assert has <= changes and not lacks & changes
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -55,9 +55,9 @@ def test_the_random_actor_finds_a_world_in_a_few_tries(task, space):
     env, rng = make(task), RNG(0)
     for _ in range(2 if env.task.family else 15):
         env.reset()
-        wish = RandomActor(space).wish(env, rng)
-        assert "joint_positions" not in wish
-        keys = {path.rpartition("/")[2] for path in wish}
+        changes = RandomActor(space).request(env, rng)
+        assert "joint_positions" not in changes
+        keys = {path.rpartition("/")[2] for path in changes}
         assert not ({"size"} <= keys and {"cylindrical_position"} & keys)
         report = intervene(env, [RandomActor(space)], rng)
         assert report["accepted"] and report["tries"] <= TRIES
@@ -66,10 +66,10 @@ def test_the_random_actor_finds_a_world_in_a_few_tries(task, space):
 
 def test_wishes_lie_in_their_space(env):
     for space in "ab":
-        wish = RandomActor(space).wish(env, RNG(1))
+        changes = RandomActor(space).request(env, RNG(1))
         for path in ("tool_block/mass", "floor_friction"):
             low, high = env.variables()[path].space(space)
-            assert low <= wish[path] <= high
+            assert low <= changes[path] <= high
 
 
 @pytest.mark.parametrize("turn, fires", [
@@ -122,9 +122,9 @@ def test_the_observation_shows_what_the_actor_did():
 
 def test_refusals(env):
     with pytest.raises(Problem, match="no variable 'tool_blok': did you mean 'tool_block"):
-        VariablesActor(["tool_blok"]).wish(env, RNG(0))
+        VariablesActor(["tool_blok"]).request(env, RNG(0))
     with pytest.raises(Problem, match="begins with 'goal' has a mass"):
-        PhysicalActor("goal").wish(env, RNG(0))
+        PhysicalActor("goal").request(env, RNG(0))
     with pytest.raises(Problem, match="period >= 1"):
         Turn(None, period=0)
 
@@ -150,5 +150,5 @@ def test_positions_uniform_in_area(env, actor):
     name = "goal_block" if actor is GoalActor else "tool_block"
     for even, middle in ((True, 0.11 / np.sqrt(2)), (False, 0.055)):
         rng, made = RNG(0), actor(space="a", by_area=even)
-        far = [made.wish(env, rng)[f"{name}/cylindrical_position"][0] > middle for _ in range(400)]
+        far = [made.request(env, rng)[f"{name}/cylindrical_position"][0] > middle for _ in range(400)]
         assert np.mean(far) == pytest.approx(0.5, abs=0.08)

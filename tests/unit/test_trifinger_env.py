@@ -133,10 +133,10 @@ def test_seeds_and_order_do_not_matter(env):
 
 def test_rewards():
     made = {kind: make(reward=kind) for kind in ("dense", "fractional", "sparse", "none")}
-    wish = {"tool_block": {"cartesian_position": [0, 0.06, 0.0325]}}
+    changes = {"tool_block": {"cartesian_position": [0, 0.06, 0.0325]}}
     rewards = {}
     for kind, env in made.items():
-        env.reset(options={"interventions": wish})
+        env.reset(options={"interventions": changes})
         rewards[kind], info = env.step(stay(env))[1], env.step(stay(env))[4]
         env.close()
     share = 0.045 / 0.065

@@ -136,12 +136,12 @@ class TriFingerEnv(gym.Env):
         """options: {"interventions": {...}}, carried out on the start; a refused one is a Problem."""
         super().reset(seed=seed)
         options = dict(options or {})
-        wish = options.pop("interventions", None)
+        request = options.pop("interventions", None)
         if options:
             raise Problem(f"reset has no option '{next(iter(options))}': known: interventions")
         state = self._start
-        if wish:
-            verdict, state = self._interventions.attempt(wish, state, self.np_random)
+        if request:
+            verdict, state = self._interventions.attempt(request, state, self.np_random)
             if not verdict.accepted:
                 raise Problem(f"the start was refused: {'; '.join(verdict.reasons)}")
         self._begin(state, {"steps": 0, "limit": self._time_limit(state)})
@@ -223,11 +223,11 @@ class TriFingerEnv(gym.Env):
         except KeyError:
             raise Problem(f"there is no variable '{path}': {nearest(path, self.variables())}") from None
 
-    def intervene(self, wish: Mapping) -> Verdict:
-        """Set variables now, within the episode; all or nothing. A refused wish changes nothing, not a bit.
+    def intervene(self, request: Mapping) -> Verdict:
+        """Set variables now, within the episode; all or nothing. A refused request changes nothing, not a bit.
         After `save` or `restore`, what it does not touch goes on bit for bit as without it; elsewhere it is a `save`, too."""
         self._need_reset()
-        verdict, state = self._interventions.attempt(wish, self._now.state, self.np_random)
+        verdict, state = self._interventions.attempt(request, self._now.state, self.np_random)
         if verdict.accepted:
             control = self._control()
             if not np.array_equal(state["joint_positions"], self._now.state["joint_positions"]):
@@ -235,16 +235,16 @@ class TriFingerEnv(gym.Env):
             self._begin(state, control)
         return verdict
 
-    def set_start(self, wish: Mapping | None) -> Verdict:
+    def set_start(self, request: Mapping | None) -> Verdict:
         """From the next reset on, episodes begin so; None = as the task has it."""
         start = self._default_start()
-        verdict, state = self._interventions.attempt(wish or {}, start, self.np_random)
+        verdict, state = self._interventions.attempt(request or {}, start, self.np_random)
         if verdict.accepted:
             self._start = state
         return verdict
 
     def sample_goal(self, space: str = "ab") -> Changes:
-        """A new goal from a space, as a wish to `intervene`; the env's own generator draws it."""
+        """A new goal from a space, as a request to `intervene`; the env's own generator draws it."""
         state = self._now.state if self._steps is not None else self._start
         return self.task.sample_goal(self.np_random, state, space, self.source)
 

@@ -1,9 +1,9 @@
-"""Actors: who intervenes, and with what. Each makes wishes for an environment, drawn from a space by a generator it is given.
+"""Actors: who intervenes, and with what. Each draws a request for an environment from a space, by a given generator.
 
-    GoalActor("a").wish(env, rng)  ->  {"goal_block/cylindrical_position": ..., "goal_block/euler_orientation": ...}
+    GoalActor("a").request(env, rng)  ->  {"goal_block/cylindrical_position": ..., "goal_block/euler_orientation": ...}
 
 by_area: positions uniform in the area of the space's ring; CausalWorld draws the radius uniformly, which crowds the middle.
-An actor never applies its wish; `Curriculum` and protocols do, and count what was refused.
+An actor never applies its request; `Curriculum` and protocols do, and count what was refused.
 """
 
 from typing import Protocol
@@ -20,9 +20,9 @@ _PLACES = ("cylindrical_position", "euler_orientation")
 
 
 class Actor(Protocol):
-    """wish(env, rng) -> path -> value; env: an unwrapped TriFingerEnv that was reset."""
+    """request(env, rng) -> path -> value; env: an unwrapped TriFingerEnv that was reset."""
 
-    def wish(self, env, rng: np.random.Generator) -> Changes: ...
+    def request(self, env, rng: np.random.Generator) -> Changes: ...
 
 
 def free(table: dict[str, Variable], space: str) -> list[str]:
@@ -45,9 +45,9 @@ class GoalActor:
     def __init__(self, space: str = "a", by_area: bool = False) -> None:
         self._space, self._by_area = space, by_area
 
-    def wish(self, env, rng: np.random.Generator) -> Changes:
-        wish = env.task.sample_goal(rng, env.state, self._space, env.source)
-        return by_area(wish, env.variables(), self._space) if self._by_area else wish
+    def request(self, env, rng: np.random.Generator) -> Changes:
+        drawn_goal = env.task.sample_goal(rng, env.state, self._space, env.source)
+        return by_area(drawn_goal, env.variables(), self._space) if self._by_area else drawn_goal
 
 
 class DrawingActor:
@@ -59,9 +59,9 @@ class DrawingActor:
     def chosen(self, env, rng: np.random.Generator, paths: list[str]) -> list[str]:
         raise NotImplementedError
 
-    def wish(self, env, rng: np.random.Generator) -> Changes:
-        wish = draw_all(env, rng, self.chosen(env, rng, free(env.variables(), self._space)), self._space)
-        return by_area(wish, env.variables(), self._space) if self._by_area else wish
+    def request(self, env, rng: np.random.Generator) -> Changes:
+        values = draw_all(env, rng, self.chosen(env, rng, free(env.variables(), self._space)), self._space)
+        return by_area(values, env.variables(), self._space) if self._by_area else values
 
 
 class VariablesActor(DrawingActor):
@@ -127,7 +127,7 @@ class PoseActor(DrawingActor):
 class JointsActor:
     """Joints whose tips are at three places drawn uniformly from the arena's box."""
 
-    def wish(self, env, rng: np.random.Generator) -> Changes:
+    def request(self, env, rng: np.random.Generator) -> Changes:
         tips = rng.uniform([-0.15, -0.15, 0.03], [0.15, 0.15, 0.3], (3, 3))
         low, high = env.variables()["joint_positions"].bounds
         return {"joint_positions": np.clip(env.joints_for(tips), low, high)}

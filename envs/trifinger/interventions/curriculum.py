@@ -9,7 +9,7 @@ from envs.problem import Problem
 from envs.trifinger.interventions.actors import Actor
 from envs.trifinger.interventions.interventions import merged
 
-TRIES = 5  # wishes drawn before an episode goes on without one
+TRIES = 5  # requests drawn before an episode goes on without one
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Turn:
 
 
 class Curriculum(gym.Wrapper):
-    """Intervenes on a TriFingerEnv. Wishes of actors that fire together are one wish, the later actor's word counts.
+    """Intervenes on a TriFingerEnv. Requests of actors that fire together are merged; the later one wins.
 
     Every episode counts its steps from 0, so turns within an episode fire in each. info["interventions"]: where an actor
     fired, {"accepted": bool, "tries": int, "reasons": [...], "applied": path -> value}; never silent about a refusal.
@@ -72,9 +72,9 @@ class Curriculum(gym.Wrapper):
 
 
 def intervene(env, actors: list[Actor], rng: np.random.Generator) -> dict:
-    """Draw wishes until one is accepted, TRIES times at most.  -> what came of it"""
+    """Draw requests until one is accepted, TRIES times at most.  -> what came of it"""
     for tries in range(1, TRIES + 1):
-        verdict = env.intervene(merged(actor.wish(env, rng) for actor in actors))
+        verdict = env.intervene(merged(actor.request(env, rng) for actor in actors))
         if verdict.accepted:
             break
     return {"accepted": verdict.accepted, "tries": tries, "reasons": list(verdict.reasons), "applied": dict(verdict.applied)}

@@ -46,7 +46,7 @@ class Arena:
 
     def _changed(self, actor: Actor, rng: np.random.Generator) -> bool:
         """Whether one of an actor's draws was accepted."""
-        return any(self.env.intervene(actor.wish(self.env, rng)).accepted for _ in range(TRIES))
+        return any(self.env.intervene(actor.request(self.env, rng)).accepted for _ in range(TRIES))
 
     def restore(self, row: np.ndarray) -> None:
         """Go on from a row. Its time is never over: the last step that an episode has is taken again and again."""
