@@ -16,7 +16,7 @@ from envs.trifinger.interventions.actors import (  # noqa: E402
     VariablesActor,
     VisualActor,
 )
-from envs.trifinger.interventions.curriculum import TRIES, Curriculum, Turn, intervene  # noqa: E402
+from envs.trifinger.interventions.curriculum import TRIES, Curriculum, Phase, intervene  # noqa: E402
 from envs.trifinger.interventions.interventions import merged  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 
@@ -73,9 +73,9 @@ def test_wishes_lie_in_their_space(env):
 
 
 @pytest.mark.parametrize("turn, fires", [
-    (Turn(None), {(e, 0) for e in range(6)}),
-    (Turn(None, first=1, last=4, period=2), {(1, 0), (3, 0)}),
-    (Turn(None, first=2, step=3), {(2, 3), (3, 3), (4, 3), (5, 3)}),
+    (Phase(None), {(e, 0) for e in range(6)}),
+    (Phase(None, first=1, last=4, period=2), {(1, 0), (3, 0)}),
+    (Phase(None, first=2, step=3), {(2, 3), (3, 3), (4, 3), (5, 3)}),
 ])  # fmt: skip
 def test_when_a_turn_fires(turn, fires):
     assert {(e, s) for e in range(6) for s in range(5) if turn.fires(e, s)} == fires
@@ -83,7 +83,7 @@ def test_when_a_turn_fires(turn, fires):
 
 def test_turns_within_an_episode_fire_in_every_episode():
     """CausalWorld counts steps over the whole run, so they fire once."""
-    env = Curriculum(make(), [Turn(PhysicalActor("tool"), step=2), Turn(GoalActor(), period=2)])
+    env = Curriculum(make(), [Phase(PhysicalActor("tool"), step=2), Phase(GoalActor(), period=2)])
     goals, masses = [], []
     for _ in range(4):
         _, info = env.reset(seed=None)
@@ -102,7 +102,7 @@ def test_turns_within_an_episode_fire_in_every_episode():
 
 
 def test_an_episode_after_an_intervention_starts_as_the_task_has_it(env):
-    env = Curriculum(make(), [Turn(RandomActor("b"), last=0)])
+    env = Curriculum(make(), [Phase(RandomActor("b"), last=0)])
     env.reset(seed=0)
     assert env.unwrapped.state["tool_block"]["mass"] != 0.02
     env.reset()
@@ -111,7 +111,7 @@ def test_an_episode_after_an_intervention_starts_as_the_task_has_it(env):
 
 
 def test_the_observation_shows_what_the_actor_did():
-    env = Curriculum(make(normalized=False), [Turn(VariablesActor(["goal_block/cylindrical_position"]))])
+    env = Curriculum(make(normalized=False), [Phase(VariablesActor(["goal_block/cylindrical_position"]))])
     observation, info = env.reset(seed=0)
     names = env.unwrapped._observer.names()
     assert observation[names.index("goal_block/cartesian_position/0")] == info["interventions"]["applied"][
@@ -126,12 +126,12 @@ def test_refusals(env):
     with pytest.raises(Problem, match="begins with 'goal' has a mass"):
         PhysicalActor("goal").request(env, RNG(0))
     with pytest.raises(Problem, match="period >= 1"):
-        Turn(None, period=0)
+        Phase(None, period=0)
 
 
 def test_of_two_actors_on_one_fact_the_later_counts():
     """Also where they call it by other names."""
-    env = Curriculum(make("pick_and_place"), [Turn(PoseActor(space="a")), Turn(GoalActor("a"))])
+    env = Curriculum(make("pick_and_place"), [Phase(PoseActor(space="a")), Phase(GoalActor("a"))])
     assert all(env.reset(seed=seed)[1]["interventions"]["accepted"] for seed in range(5))
     env.close()
     assert merged([{"b/cylindrical_position": 1, "b/mass": 2}, {"b": {"cartesian_position": 3}}]) == {
