@@ -153,7 +153,7 @@ def test_dense_reward_is_paid_for_coming_nearer(env):
     after = type(before)(nearer, before.tips, before.torques)
     approach, way, turn = env.task.dense_terms(after, before)
     assert way == pytest.approx(0.04) and turn == 0
-    assert approach == pytest.approx(before.reach("tool_block") - after.reach("tool_block"))
+    assert approach == pytest.approx(before.tip_distance("tool_block") - after.tip_distance("tool_block"))
 
 
 def test_a_block_in_its_goal_is_success(env):

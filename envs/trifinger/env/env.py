@@ -25,7 +25,7 @@ from envs.trifinger.scene.views import VIEWS, Views
 from envs.trifinger.tasks import Task, make_task
 from envs.trifinger.tasks.observations import Extras, Observer
 from envs.trifinger.tasks.rewards import Rewards
-from envs.trifinger.tasks.task import Changes, Moment
+from envs.trifinger.tasks.task import Changes, StepContext
 
 _CHOICES = {
     "observation": ("structured", "pixel"), "score": ("exact", "legacy"),
@@ -47,8 +47,8 @@ class TriFingerEnv(gym.Env):
     score: exact | legacy (see `overlap`).  dynamics: default | legacy (see `Robot`).  collision: mesh | primitive.
     space: where interventions must lie, a | b | ab; None = only within bounds, which variables that are in no space need.
     source: code | paper (see `variables`).  feasibility: strict | legacy (see `Feasibility`).
-    extra_observations: name -> function of a Moment, whose numbers follow the structured vector as they are:
-    {"tip_gap": lambda now: now.tips[0] - now.place("tool_block")}.
+    extra_observations: name -> function of a StepContext, whose numbers follow the structured vector as they are:
+    {"tip_gap": lambda now: now.tips[0] - now.position("tool_block")}.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 25}
@@ -60,7 +60,7 @@ class TriFingerEnv(gym.Env):
         collision: str = "mesh", robot: str = "edu", space: str | None = "ab", source: str = "code",
         dense_weights: Sequence[float] | None = None, fractional_weight: float | None = None,
         feasibility: str = "strict", max_steps: int | None = None, task_params: Mapping | None = None,
-        extra_observations: Mapping[str, Callable[[Moment], np.ndarray]] | None = None, render_mode: str | None = None,
+        extra_observations: Mapping[str, Callable[[StepContext], np.ndarray]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         chosen = {"observation": observation, "score": score, "space": space, "source": source}
         self._check(**chosen, renderer=renderer, render_mode=render_mode)
@@ -106,7 +106,7 @@ class TriFingerEnv(gym.Env):
         """Observer and spaces for the objects of a state."""
         if self._extras.names:
             self.world.load(state)
-            self._extras.measure(self._moment(np.zeros(9)))
+            self._extras.measure(self._context(np.zeros(9)))
         self._observer = Observer(self.task.features(state), self.limit * self.dt, self._normalized, self._extras.widths)
         if self._pixels:
             shape = (2 * len(self._cameras), self._cameras[0].height, self._cameras[0].width, 3)
@@ -157,15 +157,15 @@ class TriFingerEnv(gym.Env):
         self._target = np.array(control.get("target", state["joint_positions"]))
         torques = np.array(control.get("torques", np.zeros(9)))
         # Not as the engine reads it back, with other last digits of quaternions, from which a branch would go another way.
-        self._now = Moment(self.world.loaded, self.world.robot.tips(), torques)
+        self._now = StepContext(self.world.loaded, self.world.robot.tips(), torques)
 
     def _control(self) -> dict[str, np.ndarray]:
         """What goes on besides the world: where the robot is told to go, what it last did, the time."""
         time = {"steps": np.array(self._steps), "limit": np.array(self.limit)}
         return {"target": self._target.copy(), "torques": self._now.torques.copy(), **time}
 
-    def _moment(self, torques: np.ndarray) -> Moment:
-        return Moment(self.world.read(), self.world.robot.tips(), torques)
+    def _context(self, torques: np.ndarray) -> StepContext:
+        return StepContext(self.world.read(), self.world.robot.tips(), torques)
 
     def step(self, action):
         self._need_reset()
@@ -180,7 +180,7 @@ class TriFingerEnv(gym.Env):
             self._target = command
             torques = self.world.follow(command, self.skip_frame)
         self._steps += 1
-        self._now = self._moment(torques)
+        self._now = self._context(torques)
         info = self.success()
         reward = self.dt * self.rewards.of_step(self._now, before, info["fractional_success"])
         return self.observe(), reward, False, self._steps >= self.limit, info
@@ -253,7 +253,7 @@ class TriFingerEnv(gym.Env):
         restored one will (see `World.save`)."""
         self._need_reset()
         state = self.world.save()
-        self._now = Moment(state, self._now.tips, self._now.torques)
+        self._now = StepContext(state, self._now.tips, self._now.torques)
         return copied(state) | {"control": self._control()}
 
     def restore(self, state: State, steps: int | None = None) -> None:

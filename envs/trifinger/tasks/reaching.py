@@ -6,7 +6,7 @@ from envs.bodies.rotations import from_cylindrical
 from envs.trifinger.robot.robot import FINGERS
 from envs.trifinger.scene.state import STATIC, State, goal, obstacle, of_type
 from envs.trifinger.scene.variables import ARENA_HIGH, ARENA_LOW, Variable, variable
-from envs.trifinger.tasks.task import STILL, Changes, Moment, Task, by_area, drawn
+from envs.trifinger.tasks.task import STILL, Changes, StepContext, Task, by_area, drawn
 
 _GOALS = tuple(f"goal_{finger}" for finger in FINGERS)
 _NEAR, _FAR = 0.01, 0.03  # metres of mean error: all is won, nothing is
@@ -41,7 +41,7 @@ class Reaching(Task):
     def features(self, state: State) -> list[tuple[str, tuple[str, ...]]]:
         return [(name, ("cartesian_position",)) for name in _GOALS] + [(name, STILL) for name in of_type(state, STATIC)]
 
-    def achieved(self, now: Moment) -> np.ndarray:
+    def achieved(self, now: StepContext) -> np.ndarray:
         """The tips, (3, 3)."""
         return now.tips
 
@@ -54,10 +54,10 @@ class Reaching(Task):
         error = float(np.abs(achieved - desired).mean())
         return 1 - (min(max(error, _NEAR), _FAR) - _NEAR) / (_FAR - _NEAR)
 
-    def _error(self, moment: Moment) -> np.ndarray:
+    def _error(self, moment: StepContext) -> np.ndarray:
         return self.achieved(moment) - self.desired(moment.state)
 
-    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+    def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
         distance = float(np.linalg.norm(self._error(now)))
         return (
             float(np.linalg.norm(self._error(before))) - distance,

@@ -5,7 +5,7 @@ import numpy as np
 from envs.bodies.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.trifinger.scene.state import State, block, goal
 from envs.trifinger.scene.variables import variable
-from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, spaceless
+from envs.trifinger.tasks.task import Changes, StepContext, Task, drawn, spaceless
 
 _EDGE = 0.065  # metres
 _GOALS = ("goal_block_1", "goal_block_2")  # from below
@@ -59,17 +59,17 @@ class Stacking2(Task):
                 changes.setdefault(f"{name}/orientation", to_quaternion(turn))
         return changes
 
-    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+    def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
         jerk = -now.jerk(before)
         if now.gap("tool_block_1", "goal_block_1") >= 0.02:
-            approach = before.reach("tool_block_1") - now.reach("tool_block_1")
+            approach = before.tip_distance("tool_block_1") - now.tip_distance("tool_block_1")
             way = before.gap("tool_block_1", "goal_block_1") - now.gap("tool_block_1", "goal_block_1")
             return approach, way, 0.0, 0.0, jerk
         flat, up = slice(0, 2), slice(2, 3)
         lift = before.gap("tool_block_2", "goal_block_2", up) - now.gap("tool_block_2", "goal_block_2", up)
-        above = now.place("tool_block_2")[2] > now.place("goal_block_2")[2]
+        above = now.position("tool_block_2")[2] > now.position("goal_block_2")[2]
         return (
-            before.reach("tool_block_2") - now.reach("tool_block_2"),
+            before.tip_distance("tool_block_2") - now.tip_distance("tool_block_2"),
             0.0,
             0.0 if now.gap("tool_block_1", "tool_block_2", flat) < 0.005 else lift,
             before.gap("tool_block_1", "tool_block_2", flat) - now.gap("tool_block_1", "tool_block_2", flat) if above else 0.0,

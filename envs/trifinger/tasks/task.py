@@ -22,7 +22,7 @@ STILL = ("type", "size", "cartesian_position", "orientation")
 
 
 @dataclass(frozen=True)
-class Moment:
+class StepContext:
     """What rewards look at. tips (3, 3) metres from the floor; torques (9,) of the last time step.
 
     Distances are of plain floats, in every step of every episode: numpy's norm of three numbers takes four times as long.
@@ -32,24 +32,24 @@ class Moment:
     tips: np.ndarray
     torques: np.ndarray
 
-    def reach(self, name: str) -> float:
+    def tip_distance(self, name: str) -> float:
         """Frobenius norm of the tips minus an object's place."""
-        return math.hypot(*(self.tips - self.place(name)).ravel().tolist())
+        return math.hypot(*(self.tips - self.position(name)).ravel().tolist())
 
-    def place(self, name: str) -> np.ndarray:
+    def position(self, name: str) -> np.ndarray:
         return self.state[name]["cartesian_position"]
 
     def turn(self, a: str, b: str) -> float:
         """Angle between two objects, radians."""
         return angle_between(self.state[a]["orientation"], self.state[b]["orientation"])
 
-    def jerk(self, before: "Moment") -> float:
+    def jerk(self, before: "StepContext") -> float:
         """Norm of what the joint velocities changed by since another moment."""
         return math.dist(self.state["joint_velocities"].tolist(), before.state["joint_velocities"].tolist())
 
     def gap(self, a: str, b: str, axes: slice = slice(None)) -> float:
         """Distance of two objects, along the axes given."""
-        return math.dist(self.place(a)[axes].tolist(), self.place(b)[axes].tolist())
+        return math.dist(self.position(a)[axes].tolist(), self.position(b)[axes].tolist())
 
 
 class Task:
@@ -90,11 +90,11 @@ class Task:
         blocks = [(name, BLOCK) for name in of_type(state, CUBE)]
         return blocks + [(name, STILL) for name in of_type(state, GOAL, GOAL_SPHERE) + of_type(state, STATIC)]
 
-    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+    def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
         """One number for each of `dense_weights`."""
         return ()
 
-    def achieved(self, now: Moment) -> np.ndarray:
+    def achieved(self, now: StepContext) -> np.ndarray:
         """What is measured: the movable blocks, a row of ten each as `overlap` reads them."""
         return boxes(now.state, of_type(now.state, CUBE))
 
@@ -106,7 +106,7 @@ class Task:
         """Fractional success, in [0, 1]: the filled share of the goals."""
         return overlap(achieved, desired, method)
 
-    def fraction(self, now: Moment, method: str = "exact") -> float:
+    def fraction(self, now: StepContext, method: str = "exact") -> float:
         """Fractional success of a moment."""
         return self.measure(self.achieved(now), self.desired(now.state), method)
 
