@@ -198,7 +198,7 @@ class ChemistryWorld(GridWorld):
         """effect (B,) bool: the acted object has descendants, so that something follows from the action."""
         return {"effect": self.parents.any(0)[np.asarray(action) // self.num_colors]}
 
-    def _alter(self, boards: ChemistryBoards, index: int, rng: np.random.Generator) -> ChemistryBoards:
+    def _set_object(self, boards: ChemistryBoards, index: int, rng: np.random.Generator) -> ChemistryBoards:
         """The same boards with one object, `index`, in another colour."""
         after = boards.take(np.arange(len(boards)))
         after.colors[:, index] = (after.colors[:, index] + rng.integers(1, self.num_colors, len(after))) % self.num_colors

@@ -80,7 +80,7 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
     """
     plan = plan_of(env, split)
     about = header(world, plan, split)
-    path, before = (Path(data_dir) / f"{env['name']}-{split}-{_mark(one)}.h5" for one in (about, _of_before(about)))
+    path, before = (Path(data_dir) / f"{env['name']}-{split}-{_digest(one)}.h5" for one in (about, _of_before(about)))
     allowed = _columns(world, plan)
     world.save_beside(path)
     if not path.exists() and before.exists():
@@ -108,8 +108,8 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
     return EpisodeFile(path, about, remedy, allowed)
 
 
-def _mark(about: dict) -> str:
-    """Names the bytes of a file."""
+def _digest(about: dict) -> str:
+    """Digest of all of a header that decides the bytes of a file."""
     decides = {key: value for key, value in about.items() if key not in DESCRIBES}
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:8]
 

@@ -110,7 +110,7 @@ class PhysicsWorld(GridWorld):
     palette_seed: int = 0
     board: int = GRID
     observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
-    fault: ClassVar[str | None] = "invalid_push"  # what `step` flags
+    invalid_flag: ClassVar[str | None] = "invalid_push"
     choice_names: ClassVar[tuple[str, ...]] = ("stay", "north", "east", "south", "west")
 
     def __post_init__(self) -> None:
@@ -224,7 +224,7 @@ class PhysicsWorld(GridWorld):
         rank = boards.weights.argsort(1).argsort(1)
         return np.concatenate([cells, np.eye(self.num_objects, dtype=np.uint8)[rank] * here], -1)
 
-    def _alter(self, boards: PhysicsBoards, index: int, rng: np.random.Generator) -> PhysicsBoards:
+    def _set_object(self, boards: PhysicsBoards, index: int, rng: np.random.Generator) -> PhysicsBoards:
         """The same boards with one object, `index`, on another free cell."""
         after = boards.take(np.arange(len(boards)))
         free = rng.permuted(np.tile(np.arange(self.board**2), (len(boards), 1)), axis=1)

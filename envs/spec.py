@@ -143,9 +143,9 @@ class EnvSpec:
 
     def difference(self, other: "EnvSpec") -> str | None:
         """The first entry in which another spec differs, with both sides; None where they are equal."""
-        for place, mine, theirs in _pairs(self.to_dict(), other.to_dict()):
-            if mine != theirs:
-                return f"{place}: expected {mine}, got {theirs}"
+        for path, own, theirs in _pairs(self.to_dict(), other.to_dict()):
+            if own != theirs:
+                return f"{path}: expected {own}, got {theirs}"
         return None
 
 
@@ -168,10 +168,10 @@ def _build(cls, plain):
     return cls(**plain)
 
 
-def _pairs(mine, theirs, place: str = ""):
-    """Every entry of two plain values with its place, None where one side has none."""
-    if isinstance(mine, dict) and isinstance(theirs, dict):
-        for key in dict.fromkeys((*mine, *theirs)):
-            yield from _pairs(mine.get(key), theirs.get(key), f"{place}.{key}" if place else key)
+def _pairs(own, theirs, path: str = ""):
+    """Every entry of two plain values with its path; None for an entry that one side lacks."""
+    if isinstance(own, dict) and isinstance(theirs, dict):
+        for key in dict.fromkeys((*own, *theirs)):
+            yield from _pairs(own.get(key), theirs.get(key), f"{path}.{key}" if path else key)
     else:
-        yield place, mine, theirs
+        yield path, own, theirs

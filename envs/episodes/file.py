@@ -26,8 +26,8 @@ class Column(NamedTuple):
     kind: str
     below: int | None = None
 
-    def fault(self, values: np.ndarray) -> str | None:
-        """Why these values (rows, ...) are others; None where they are not."""
+    def mismatch(self, values: np.ndarray) -> str | None:
+        """How values (rows, ...) differ from what the column may hold; None where they do not."""
         if values.shape[1:] != self.shape or values.dtype.kind != self.kind:
             return f"{values.dtype} of shape {values.shape[1:]} in place of kind {self.kind} and {self.shape}"
         if self.kind == "f" and not np.isfinite(values).all():
@@ -136,9 +136,9 @@ class EpisodeFile:
         return self._broken(f"its data are damaged ({error})")
 
     def _check_allowed(self, name: str, values: np.ndarray) -> None:
-        fault = self._allowed[name].fault(values) if name in self._allowed else None
-        if fault:
-            raise self._broken(f"its column '{name}' holds {fault}")
+        mismatch = self._allowed[name].mismatch(values) if name in self._allowed else None
+        if mismatch:
+            raise self._broken(f"its column '{name}' holds {mismatch}")
 
     def episodes(self, *names: str, steps: int = 1, count: int | None = None) -> list[np.ndarray]:
         """The named columns by episodes, (E, T + 1, ...) each: the first `count` episodes (None: all) of `steps` actions or

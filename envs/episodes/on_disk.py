@@ -33,13 +33,13 @@ class OnDisk:
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """The rows of these numbers, in their order; each run of neighbours is read at once."""
-        wanted, places = np.unique(rows, return_inverse=True)
+        wanted, order = np.unique(rows, return_inverse=True)
         runs = np.split(wanted, np.flatnonzero(np.diff(wanted) != 1) + 1) if len(wanted) else []
         try:
             found = [self._opened()[run[0] : run[-1] + 1] for run in runs] or [self._opened()[:0]]
         except (OSError, KeyError, ValueError) as error:
             raise self._file.damaged(error) from error
-        return self._make(np.concatenate(found))[places.reshape(-1)]
+        return self._make(np.concatenate(found))[order.reshape(-1)]
 
     def _opened(self) -> h5py.Dataset:
         """The dataset, opened by each process for itself."""

@@ -33,6 +33,6 @@ def resolve(graph: str | Sequence | np.ndarray, num_nodes: int) -> np.ndarray:
 
 
 def numbered(graph: str | Sequence | np.ndarray, num_nodes: int, numbering: str, seed: int) -> np.ndarray:
-    """`resolve`, with the numbers as told (causal) or drawn anew (permuted); the draw follows from the seed alone."""
+    """`resolve`, under its own numbers (causal) or under drawn ones (permuted); the seed alone decides the draw."""
     parents = resolve(graph, num_nodes)
     return permute(parents, Stream.NUMBERING.rng(seed)) if numbering == "permuted" else parents

@@ -143,9 +143,9 @@ def test_the_table_holds_entities_and_neither_goal_nor_time(world, recorded):
     axes = table[:, 3, COLUMNS["axes"]].reshape(5, 2, 3)
     assert np.allclose(axes @ axes.transpose(0, 2, 1), np.eye(2), atol=1e-6)
     other = state.rows.copy()
-    for path in layout.place:
+    for path in layout.slices:
         if path.startswith(("goal_block", "control")):
-            other[:, layout.place[path]] += 1
+            other[:, layout.slices[path]] += 1
     assert np.array_equal(world.observe(world.unpack(other), "objects"), table)
 
 
@@ -201,7 +201,7 @@ def test_an_intervention_changes_its_variable_alone(world, recorded):
     assert {"tool_block/mass", "tool_block/cylindrical_position", "floor_friction"} < set(names) and "gravity" not in names
     for name in ("tool_block/mass", "floor_friction", "tool_block/color"):
         differs = world.intervene(state, name, RNG(0)).rows != before
-        place = world._layout.place[name]
+        place = world._layout.slices[name]
         assert differs[:, place].any(1).all() and not np.delete(differs, np.r_[place], 1).any(), name
     assert np.array_equal(state.rows, before)
     with pytest.raises(Problem, match="no variable 'tool_block/mas': did you mean"):
@@ -231,10 +231,10 @@ def test_a_goal_that_asks_for_nothing_is_drawn_anew(world):
 
 
 def test_modes_draw_starts_from_their_spaces(world):
-    block = world._layout.place["tool_block/cartesian_position"]
+    block = world._layout.slices["tool_block/cartesian_position"]
     near, far = (np.hypot(*world.reset(8, RNG(0), mode).rows[:, block].T[:2]) for mode in ("train", "poses-b"))
     assert near.max() <= 0.11 <= far.min() and np.ptp(near) > 0
-    mass = world._layout.place["tool_block/mass"]
+    mass = world._layout.slices["tool_block/mass"]
     heavy = world.reset(4, RNG(0), "physics-b").rows[:, mass]
     assert heavy.min() >= 0.045 and np.ptp(heavy) > 0
 

@@ -160,7 +160,7 @@ class TriFingerEnv(gym.Env):
         self._now = StepContext(self.world.loaded, self.world.robot.tips(), torques)
 
     def _control(self) -> dict[str, np.ndarray]:
-        """What goes on besides the world: where the robot is told to go, what it last did, the time."""
+        """What an episode knows besides the scene: the joint target, the last torques, the time."""
         time = {"steps": np.array(self._steps), "limit": np.array(self.limit)}
         return {"target": self._target.copy(), "torques": self._now.torques.copy(), **time}
 
@@ -231,7 +231,7 @@ class TriFingerEnv(gym.Env):
         if verdict.accepted:
             control = self._control()
             if not np.array_equal(state["joint_positions"], self._now.state["joint_positions"]):
-                del control["target"]  # where the fingers were put they are to stay
+                del control["target"]  # the moved fingers hold their new pose
             self._begin(state, control)
         return verdict
 

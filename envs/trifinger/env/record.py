@@ -105,11 +105,11 @@ def _made(path: str | Path, header: dict):
 
 def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray, header: dict, camera: Camera | None) -> dict:
     base = env.unwrapped
-    mine = {"task": base.task.name, **base.settings, "wrappers": _wrappers(env)}
+    own = {"task": base.task.name, **base.settings, "wrappers": _wrappers(env)}
     theirs = {"task": header["task"], **header["settings"], "wrappers": header["wrappers"]}
-    if other := [key for key in theirs if mine.get(key) != theirs[key]]:
+    if other := [key for key in theirs if own.get(key) != theirs[key]]:
         key = other[0]
-        raise Problem(f"{path} was recorded with {key}={theirs[key]}, the env has {mine.get(key)}; make it as it was")
+        raise Problem(f"{path} was recorded with {key}={theirs[key]}, the env has {own.get(key)}; make it as it was")
     if env.has_wrapper_attr("skip_episodes"):
         env.get_wrapper_attr("skip_episodes")(episode - 1 - env.get_wrapper_attr("episode"))
     observation, info = env.reset(seed=header["seed"] + 1 + episode)

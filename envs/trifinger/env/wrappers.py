@@ -49,7 +49,7 @@ class GoalDict(gym.Wrapper):
 
 
 class MovingAverage(gym.ActionWrapper):
-    """What the robot is told is the mean of the last few actions (CausalWorld's moving average).
+    """The robot executes the mean of the last few actions (CausalWorld's moving average).
 
     window: how many actions are averaged; at the start of an episode, as many as there were.
     """

@@ -16,7 +16,7 @@ from envs.trifinger.scene.state import CUBE, GOAL, STATIC, of_type
 from envs.trifinger.scene.variables import Variable
 from envs.trifinger.tasks.task import Changes, by_area, drawn
 
-_PLACES = ("cylindrical_position", "euler_orientation")
+_POSE = ("cylindrical_position", "euler_orientation")
 
 
 class Actor(Protocol):
@@ -74,21 +74,21 @@ class VariablesActor(DrawingActor):
     def chosen(self, env, rng, paths):
         found = []
         for name in self._names:
-            mine = [path for path in paths if path == name or path.startswith(name + "/")]
-            if not mine:
+            matching = [path for path in paths if path == name or path.startswith(name + "/")]
+            if not matching:
                 raise Problem(f"space {self._space} of {env.task.name} has no variable '{name}': {nearest(name, paths)}")
-            found += mine
+            found += matching
         return list(dict.fromkeys(found))
 
 
 class RandomActor(DrawingActor):
-    """Every variable of the space but the joints; a coin says whether sizes or places are among them."""
+    """Every variable of the space but the joints; a coin says whether sizes or poses are left out."""
 
     def chosen(self, env, rng, paths):
-        left_out = _PLACES if rng.random() < 0.5 else ("size",)
+        left_out = _POSE if rng.random() < 0.5 else ("size",)
         rebuilt = of_type(env.state, CUBE, STATIC, GOAL) if env.task.family else []  # gone before they could be set
-        mine = [path for path in paths if path != "joint_positions" and path.partition("/")[0] not in rebuilt]
-        return [path for path in mine if path.rpartition("/")[2] not in left_out]
+        matching = [path for path in paths if path != "joint_positions" and path.partition("/")[0] not in rebuilt]
+        return [path for path in matching if path.rpartition("/")[2] not in left_out]
 
 
 class VisualActor(DrawingActor):
@@ -113,11 +113,11 @@ class PhysicalActor(DrawingActor):
 
 
 class PoseActor(DrawingActor):
-    """Places and turns of the movable blocks."""
+    """Positions and orientations of the movable blocks."""
 
     def __init__(self, positions: bool = True, orientations: bool = True, space: str = "a", by_area: bool = False) -> None:
         super().__init__(space, by_area)
-        self._keys = [key for key, wanted in zip(_PLACES, (positions, orientations)) if wanted]
+        self._keys = [key for key, wanted in zip(_POSE, (positions, orientations)) if wanted]
 
     def chosen(self, env, rng, paths):
         blocks = of_type(env.state, CUBE)
@@ -125,7 +125,7 @@ class PoseActor(DrawingActor):
 
 
 class JointsActor:
-    """Joints whose tips are at three places drawn uniformly from the arena's box."""
+    """Joints whose tips are at three positions drawn uniformly from the arena's box."""
 
     def request(self, env, rng: np.random.Generator) -> Changes:
         tips = rng.uniform([-0.15, -0.15, 0.03], [0.15, 0.15, 0.3], (3, 3))

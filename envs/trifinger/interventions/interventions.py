@@ -190,7 +190,7 @@ def outside(value: np.ndarray, span: Range) -> bool:
 
 
 def _in_space(path: str, value: np.ndarray, table: Mapping[str, Variable]) -> tuple[str, np.ndarray]:
-    """The fact by the name that has spaces: a place in cylindrical coordinates, a turn as a rotation vector."""
+    """The fact by the name that has spaces: a position in cylindrical coordinates, an orientation as a rotation vector."""
     name, _, key = path.rpartition("/")
     other = f"{name}/{_SAME_FACT.get(key)}"
     if key not in _TRANSLATED or other not in table:

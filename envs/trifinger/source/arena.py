@@ -57,7 +57,7 @@ class Arena:
     def step(self, row: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, float, bool]:
         """-> the row after an action, the reward, whether the robot touches a block."""
         self.restore(row)
-        now = row[self.layout.place["joint_positions"]]
+        now = row[self.layout.slices["joint_positions"]]
         _, reward, *_ = self.env.step(self.drive.joints(action, now))
         after = self.layout.row(self.env.save())
         return after, reward, self._touches()
@@ -144,9 +144,9 @@ class Arena:
             raise Problem(f"none of {TRIES * _HALVINGS} values of '{variable}' was accepted ({reasons[0]}); choose another "
                           f"variable")  # fmt: skip
         # Not `save`, which reads from the engine: quaternions come back with other last digits.
-        after, place = self.layout.row(self.env.state | {"control": self.layout.saved(row)["control"]}), self.layout.place
+        after, slices = self.layout.row(self.env.state | {"control": self.layout.saved(row)["control"]}), self.layout.slices
         if variable == "joint_positions":
-            after[place["control/target"]] = after[place["joint_positions"]]  # where the fingers were put they are to stay
+            after[slices["control/target"]] = after[slices["joint_positions"]]  # the moved fingers hold their new pose
         return after
 
     def variables(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ _HEIGHT = {"a": (0.08, 0.20), "b": (0.20, 0.25)}  # metres of the goal
 class Picking(Task):
     """Reference section 9.3. dense_weights: height won and left, centre won and left, approach won and left, grasp, jerk.
 
-    As in CausalWorld, the spaces hold places of the block in the air, from where it falls, and of the goal off the middle; a
+    As in CausalWorld, the spaces hold positions of the block in the air, from where it falls, and of the goal off the middle; a
     cylindrical position given for the goal is moved over the middle.  block_on_floor: the spaces pin the block to the floor.
     """
 
@@ -62,6 +62,6 @@ class Picking(Task):
         return float(outside[nearest].mean(1).sum())
 
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
-        """A height; the rest of the place is moved over the middle."""
+        """A height; the rest of the position is moved over the middle."""
         path = "goal_block/cylindrical_position"
         return {path: drawn(rng, self.variables(state, source), path, space)}

@@ -1,4 +1,4 @@
-"""Reaching: one place for each finger tip, shown as a small sphere."""
+"""Reaching: one target for each finger tip, shown as a small sphere."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ _NEAR, _FAR = 0.01, 0.03  # metres of mean error: all is won, nothing is
 
 
 class Reaching(Task):
-    """Reference section 9.1, without the sign fault of its reward. dense_weights: way, distance, effort, jerk.
+    """Reference section 9.1, without the wrong sign in its reward. dense_weights: way, distance, effort, jerk.
 
-    number_of_obstacles: black cubes of a centimetre that hang in the arena at random places; more come to those that are there.
+    number_of_obstacles: black cubes of a centimetre that hang in the arena at random positions; more join the present ones.
     """
 
     name = "reaching"
@@ -46,7 +46,7 @@ class Reaching(Task):
         return now.tips
 
     def desired(self, state: State) -> np.ndarray:
-        """Their places, (3, 3)."""
+        """Targets of the tips, (3, 3)."""
         return np.array([state[name]["cartesian_position"] for name in _GOALS])
 
     def measure(self, achieved: np.ndarray, desired: np.ndarray, method: str = "exact") -> float:
@@ -72,5 +72,5 @@ class Reaching(Task):
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
         table = self.variables(state, source)
         paths = [f"{name}/cylindrical_position" for name in _GOALS]
-        places = by_area({path: drawn(rng, table, path, space) for path in paths}, table, space)
-        return {f"{name}/cartesian_position": from_cylindrical(places[path]) for name, path in zip(_GOALS, paths)}
+        positions = by_area({path: drawn(rng, table, path, space) for path in paths}, table, space)
+        return {f"{name}/cartesian_position": from_cylindrical(positions[path]) for name, path in zip(_GOALS, paths)}

@@ -14,8 +14,8 @@ _GOALS = ("goal_block_1", "goal_block_2")  # from below
 class Stacking2(Task):
     """Reference section 9.5. dense_weights: approach, way of the lower block, height and way of the upper one, jerk.
 
-    The goal tower is one variable: its place and turn are those of both goals. What is given for one goal besides counts for
-    that goal. Differs from CausalWorld: a turn given together with a place is not ignored.
+    The goal tower is one variable: its position and orientation are those of both goals. What is given for one goal as well
+    counts for that goal. Differs from CausalWorld: an orientation given together with a position is not ignored.
     """
 
     name = "stacking2"
@@ -51,10 +51,10 @@ class Stacking2(Task):
 
     def linked(self, changes: Changes, state: State) -> Changes:
         changes = dict(changes)
-        place, turn = (changes.pop(f"goal_tower/{key}", None) for key in ("cylindrical_position", "euler_orientation"))
+        position, turn = (changes.pop(f"goal_tower/{key}", None) for key in ("cylindrical_position", "euler_orientation"))
         for name, height in zip(_GOALS, (-_EDGE / 2, _EDGE / 2)):
-            if place is not None and f"{name}/cylindrical_position" not in changes:
-                changes.setdefault(f"{name}/cartesian_position", from_cylindrical(place) + (0, 0, height))
+            if position is not None and f"{name}/cylindrical_position" not in changes:
+                changes.setdefault(f"{name}/cartesian_position", from_cylindrical(position) + (0, 0, height))
             if turn is not None and f"{name}/euler_orientation" not in changes:
                 changes.setdefault(f"{name}/orientation", to_quaternion(turn))
         return changes

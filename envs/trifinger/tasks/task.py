@@ -33,7 +33,7 @@ class StepContext:
     torques: np.ndarray
 
     def tip_distance(self, name: str) -> float:
-        """Frobenius norm of the tips minus an object's place."""
+        """Frobenius norm of the tips minus an object's position."""
         return math.hypot(*(self.tips - self.position(name)).ravel().tolist())
 
     def position(self, name: str) -> np.ndarray:
@@ -138,7 +138,7 @@ def by_area(changes: Changes, table: Mapping[str, Variable], space: str) -> Chan
 
 
 def spaceless(table: Mapping[str, Variable], names: list[str]) -> dict[str, Variable]:
-    """Places and turns of these objects, by all their names, in no space: only without one can they be set one by one."""
+    """Positions and orientations of these objects, by all their names, in no space: they can be set only where space=None."""
     keys = ("cartesian_position", "cylindrical_position", "orientation", "euler_orientation")
     return {path: replace(table[path], a=None, b=None) for name in names for path in (f"{name}/{key}" for key in keys)}
 
@@ -155,7 +155,7 @@ def on_floor(variable: Variable, height: float) -> Variable:
 
 
 def grounded(changes: Changes, state: State, *names: str) -> Changes:
-    """An object whose size changes and whose place does not is put on the floor with it."""
+    """An object that gets another size and no position is put on the floor."""
     changes = dict(changes)
     for name in names:
         size = changes.get(f"{name}/size")
