@@ -12,25 +12,20 @@ import gymnasium as gym
 import numpy as np
 
 from envs.bodies.rendering.cameras import Camera
-from envs.bodies.rendering.open import RENDERERS
 from envs.problem import Problem, nearest
+from envs.trifinger.env.options import check_choices, check_steps
 from envs.trifinger.interventions.feasibility import Feasibility
 from envs.trifinger.interventions.interventions import Interventions, Verdict, value_of
 from envs.trifinger.robot.actions import Actions
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.scene.simulation import TIME_STEP, World
 from envs.trifinger.scene.state import OBJECTS, State, arena, copied, of_type
-from envs.trifinger.scene.variables import SOURCES, SPACES, Variable
+from envs.trifinger.scene.variables import Variable
 from envs.trifinger.scene.views import VIEWS, Views
 from envs.trifinger.tasks import Task, make_task
 from envs.trifinger.tasks.observations import Extras, Observer
 from envs.trifinger.tasks.rewards import Rewards
 from envs.trifinger.tasks.task import Changes, StepContext
-
-_CHOICES = {
-    "observation": ("structured", "pixel"), "score": ("exact", "legacy"),
-    "space": (*SPACES, None), "source": SOURCES, "renderer": RENDERERS, "render_mode": ("rgb_array", None),
-}  # fmt: skip
 
 
 class TriFingerEnv(gym.Env):
@@ -63,11 +58,8 @@ class TriFingerEnv(gym.Env):
         extra_observations: Mapping[str, Callable[[StepContext], np.ndarray]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         chosen = {"observation": observation, "score": score, "space": space, "source": source}
-        self._check(**chosen, renderer=renderer, render_mode=render_mode)
-        if not (isinstance(skip_frame, int | np.integer) and skip_frame > 0) or skip_frame is True:
-            raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
-        if max_steps is not None and not (isinstance(max_steps, int) and max_steps > 0):
-            raise Problem(f"max_steps must be a whole number from 1 on, or None = the task's time limit; got {max_steps!r}")
+        check_choices(**chosen, renderer=renderer, render_mode=render_mode)
+        check_steps(skip_frame, max_steps)
         if observation == "pixel" and not cameras:
             raise Problem("observation=pixel needs one camera at least; got cameras=()")
         self._actions = Actions(action_mode, normalized, clip)
@@ -92,12 +84,6 @@ class TriFingerEnv(gym.Env):
         self.limit = self._time_limit(self._start)
         self._watch(self._start)
         self._steps: int | None = None
-
-    @staticmethod
-    def _check(**chosen) -> None:
-        for name, value in chosen.items():
-            if value not in _CHOICES[name]:
-                raise Problem(f"there is no {name} '{value}': {nearest(str(value), filter(None, _CHOICES[name]))}")
 
     def _default_start(self) -> State:
         return {**arena(self.world.robot.default_masses, self.task.start_pose), **self.task.objects()}
