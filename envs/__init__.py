@@ -1,4 +1,4 @@
-"""Where data is born: worlds, rendering and the episode file."""
+"""Worlds, their rendering, and the episode file."""
 
 from envs.board_env import register as register_boards
 from envs.trifinger import register as register_trifinger

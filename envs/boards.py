@@ -1,4 +1,4 @@
-"""Batches of boards as values, and what the grid worlds do alike: they show, record, draw goals and set one variable."""
+"""Batches of boards as values, and what the grid worlds share: observing, recording, drawing goals, setting one variable."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -11,7 +11,7 @@ from envs.grid import CELL, GRID
 from envs.problem import Problem, nearest
 from envs.spec import Action, EnvSpec, Observation
 
-OBSERVATIONS = ("pixels", "state")  # what `env.observation` may name
+OBSERVATIONS = ("pixels", "state")  # values of `env.observation`
 GOAL_STEPS = 10  # the recorded reward is minus the distance to a goal this many random actions from the start
 
 
@@ -36,7 +36,7 @@ class Boards:
 
 @dataclass(frozen=True)
 class GridWorld:
-    """What both grid worlds do alike, as envs/protocols.py has it. Subclasses are dataclasses whose fields name the world.
+    """The abilities of both grid worlds, by envs/protocols.py. Subclasses are dataclasses whose fields name the world.
 
     num_objects, observation: fields of every subclass, which sets its spec by `_set_spec`.
     invalid_flag: name of the flag that `step` returns; None where every action can be done.
@@ -55,7 +55,7 @@ class GridWorld:
 
     @property
     def row_bytes(self) -> int:
-        """What a row of an episode file takes on the disk at most: about 40 bytes an object, and half as many again."""
+        """Bytes of a row of an episode file on the disk, at most: about 40 an object, times 1.5."""
         return 100 + 60 * self.spec.objects
 
     @property
@@ -83,7 +83,7 @@ class GridWorld:
         """The header names everything."""
 
     def derived(self) -> dict[str, tuple[tuple[str, ...], Callable[..., np.ndarray]]]:
-        """Files of before lack the table of objects, and what happens at every step."""
+        """Older files lack the table of objects and the events."""
 
         def event(name: str) -> Callable[..., np.ndarray]:
             def happens(state, action, ep_len, ep_offset) -> np.ndarray:
@@ -110,7 +110,7 @@ class GridWorld:
         return self.distance(boards, goal) == 0
 
     def variables(self, boards: Boards) -> tuple[str, ...]:
-        """What can be set: each object's cell, or its colour."""
+        """The variables: each object's cell, or its colour."""
         return tuple(f"object_{index}" for index in range(self.spec.objects))
 
     def intervene(self, boards: Boards, variable: str, rng: np.random.Generator) -> Boards:

@@ -71,7 +71,7 @@ class ChemistryWorld(GridWorld):
     redraw: str = "descendants"
     scm_seed: int = 0
     numbering: str = "permuted"
-    scm: str | None = field(default=None, metadata={"identity": False})  # its digest tells, its path does not
+    scm: str | None = field(default=None, metadata={"identity": False})  # its digest identifies it, its path does not
     observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
     model: StructuralCausalModel = field(init=False, compare=False)
 
@@ -142,7 +142,7 @@ class ChemistryWorld(GridWorld):
 
     @property
     def identity(self) -> dict:
-        """What the parameters alone do not pin down: the tables as drawn, the palette."""
+        """What the parameters do not determine: the drawn tables, the palette."""
         return {"scm": self.model.digest, "palette": PALETTE[: self.num_colors].tolist()}
 
     def save_beside(self, path: Path) -> Path | None:

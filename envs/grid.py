@@ -1,4 +1,4 @@
-"""The board, 5x5 where nothing else is said: sprites on 10-pixel cells, colour maps, and the batched renderer to uint8 frames.
+"""The board, 5x5 by default: sprites on 10-pixel cells, colour maps, and the batched renderer to uint8 frames.
 
 Shared by the grid worlds. Pixels follow reference section 1: polygons are filled including their border, so they are
 11x11 and spill one pixel row and column into the next cells; later objects cover earlier ones.

@@ -1,6 +1,6 @@
-"""What a model is sized by: the columns that it may be shown, the action, the number of objects.
+"""The sizes that models are built from: the columns that they may be shown, the action, the number of objects.
 
-The header of every episode file holds `EnvSpec.to_dict()`, so that a file says by itself what its columns are.
+The header of every episode file holds `EnvSpec.to_dict()`, so that files describe themselves.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def _tuple(instance, name: str) -> tuple:
 
 @dataclass(frozen=True)
 class Observation:
-    """One thing that a model may be shown.
+    """One observation that models may be shown.
 
     column: of the episode file.  shape: of one row, an image (H, W, C) uint8 or a table (N, F) of N entities and F numbers; a
     vector is (1, F).  values: binary, bytes / 255 or one-hot; real, any numbers.  resolution: real values nearer than this
@@ -99,7 +99,7 @@ class Action:
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """The outside of a world. Models size themselves from this and from nothing else.
+    """The interface of a world. Models are sized by this alone.
 
     observations: by the name that `env.observation` gives them.  objects: how many there are.
     """

@@ -1,4 +1,4 @@
-"""Worker processes that end with the process that started them, however that one ended."""
+"""Worker processes that end when their parent process ends, also when it is killed."""
 
 import ctypes
 import os

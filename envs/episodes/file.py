@@ -40,10 +40,9 @@ class Column(NamedTuple):
 class EpisodeFile:
     """A finished episode file. Columns are read whole, checked against their digests, and kept by the caller.
 
-    remedy: how the file is made anew; it ends every complaint.  allowed: what columns may hold, where more than their
-    digests is to be asked; a file with other numbers would end a reader far from here.  spec: of the columns, where the
-    header says none: a file of before, or of another make.  made_from: columns that the file lacks and that follow from
-    others, name -> (their names, function of them).
+    remedy: how to make the file again; the end of every error.  allowed: what columns may hold, checked besides their
+    digests: a reader would fail on other numbers much later.  spec: of the columns, for files whose header has none (older
+    ones).  made_from: columns that the file lacks and that follow from others, name -> (their names, function of them).
     """
 
     def __init__(
@@ -124,7 +123,7 @@ class EpisodeFile:
             raise self.damaged(error) from error
 
     def source(self, name: str) -> tuple[tuple[str, ...], Callable[..., np.ndarray]]:
-        """Where a column comes from: the columns that the file holds, and what is made of them."""
+        """The columns of the file that a column is made from, and the function that makes it."""
         if name in self.columns or name in INDEX:
             return (name,), lambda values: values
         if name not in self.made_from:
@@ -132,7 +131,7 @@ class EpisodeFile:
         return self.made_from[name]
 
     def damaged(self, error: Exception) -> Problem:
-        """What to say of data that cannot be read."""
+        """The error for data that cannot be read."""
         return self._broken(f"its data are damaged ({error})")
 
     def _check_allowed(self, name: str, values: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""A column of an episode file that stays on the disk: rows are read when they are asked for."""
+"""A column of an episode file that stays on the disk: rows are read on demand."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ CACHE = 64 * 2**20  # bytes of unpacked episodes that a reader keeps
 
 
 class OnDisk:
-    """Rows of a column by their numbers; at no time is the column whole in memory.
+    """Rows of a column by their numbers; the whole column is never in memory.
 
     `blocks` compares what it reads with the digests of the file, so that one walk over it verifies the column.
     """

@@ -1,4 +1,4 @@
-"""The graph that a config asks for: a preset, a text or a matrix, under its own numbers or under others."""
+"""The graph of a config: a preset, a text or a matrix, with its own numbering or a permuted one."""
 
 import re
 from collections.abc import Sequence

@@ -149,7 +149,7 @@ def test_without_opengl_it_says_so_once(monkeypatch, capsys):
     monkeypatch.setattr(opening, "_said", set())
     assert [opening.open_renderer(MESHES).name for _ in range(2)] == ["bullet", "bullet"]
     said = capsys.readouterr().err
-    assert said.count("OpenGL cannot be had (no EGL display)") == 1
+    assert said.count("OpenGL is not available (no EGL display)") == 1
     with pytest.raises(Problem, match="install libegl1 and libgl1-mesa-dri, or use bullet"):
         opening.open_renderer(MESHES, "moderngl")
     with pytest.raises(Problem, match="did you mean 'bullet'"):

@@ -1,4 +1,4 @@
-"""Opening a renderer: OpenGL where it is to be had, Bullet's elsewhere."""
+"""Opens a renderer: OpenGL where it is available, Bullet's elsewhere."""
 
 import sys
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ def open_renderer(meshes: Mapping[str, np.ndarray], kind: str = "auto") -> GLRen
         except Exception as error:  # moderngl and the GL loader raise what they like
             why = " ".join(str(error).split()) or type(error).__name__
             if kind == "moderngl":
-                raise Problem(f"OpenGL cannot be had: {why}; install libegl1 and libgl1-mesa-dri, or use bullet") from error
+                raise Problem(f"OpenGL is not available: {why}; install libegl1 and libgl1-mesa-dri, or use bullet") from error
             if why not in _said:
                 _said.add(why)
-                print(f"OpenGL cannot be had ({why}): drawing with Bullet's renderer, which is slower", file=sys.stderr)
+                print(f"OpenGL is not available ({why}): drawing with Bullet's renderer, which is slower", file=sys.stderr)
     return BulletRenderer(meshes)

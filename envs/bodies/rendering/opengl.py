@@ -1,4 +1,4 @@
-"""The OpenGL renderer (moderngl over EGL): no display needed, one light, shadows; a software GL will do.
+"""The OpenGL renderer (moderngl over EGL): no display needed, one light, shadows; software GL suffices.
 
 All parts are one list of triangles, so that a view is one call; all views are drawn side by side and read back once.
 """
@@ -153,7 +153,7 @@ def _turn(part: Part) -> int:
 
 
 class _Scene:
-    """The triangles of a list of shapes, moved here: a few thousand corners are nothing to numpy."""
+    """The triangles of a list of shapes, moved here: a few thousand corners cost numpy little."""
 
     def __init__(self, gl, shapes: tuple[str, ...], meshes: Mapping[str, np.ndarray], program, shadow_program) -> None:
         corners, order, self._ends = [], [], [0]
@@ -188,7 +188,7 @@ class _Scene:
 
 
 class Pictures:
-    """What a call drew; valid until the next one. Arrays (views, H, W, ...), first row on top."""
+    """The pictures of one call, valid until the next call. Arrays (views, H, W, ...), first row on top."""
 
     def __init__(self, gl, frame, cameras: tuple[Camera, ...]) -> None:
         self._gl, self._frame, self._cameras = gl, frame, cameras

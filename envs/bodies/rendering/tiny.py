@@ -1,4 +1,4 @@
-"""Bullet's own renderer (TinyRenderer, on the CPU): slow, and there wherever the simulation runs. As `opengl`."""
+"""Bullet's own renderer (TinyRenderer, on the CPU): slow, runs wherever the simulation does. Interface as `opengl`."""
 
 from collections.abc import Mapping
 

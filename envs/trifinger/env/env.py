@@ -1,9 +1,9 @@
-"""TriFingerEnv: a task in the world, as a Gymnasium environment.
+"""TriFingerEnv: a task in the arena, as a Gymnasium environment.
 
     env = make("pushing");  observation, info = env.reset(seed=0);  env.step(env.action_space.sample())
     env.unwrapped.intervene({"tool_block": {"mass": 0.04}})
 
-Nothing is kept from one episode to the next but the start that `set_start` gave.
+Episodes share nothing but the start that `set_start` gave.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -134,7 +134,7 @@ class TriFingerEnv(gym.Env):
         return self.observe(), self.success()
 
     def _begin(self, state: State, control: Mapping) -> None:
-        """Go on from a state. control: what an episode knows besides, all or some of `_control`."""
+        """Continues from a state. control: all or some of `_control`."""
         self.world.load(state)
         stale = self._observer.features != self.task.features(state) or self.limit != int(control["limit"])
         self._steps, self.limit = int(control["steps"]), int(control["limit"])
@@ -142,7 +142,7 @@ class TriFingerEnv(gym.Env):
             self._watch(state)
         self._target = np.array(control.get("target", state["joint_positions"]))
         torques = np.array(control.get("torques", np.zeros(9)))
-        # Not as the engine reads it back, with other last digits of quaternions, from which a branch would go another way.
+        # The engine would return quaternions with other last digits, and a branch from those would differ.
         self._now = StepContext(self.world.loaded, self.world.robot.tips(), torques)
 
     def _control(self) -> dict[str, np.ndarray]:
@@ -183,7 +183,7 @@ class TriFingerEnv(gym.Env):
         return self._kinematics.joints(tips, self._now.state["joint_positions"])
 
     def observe(self) -> np.ndarray:
-        """The observation of this moment."""
+        """The current observation."""
         self._need_reset()
         if self._pixels:
             state, cameras = self._now.state, self._cameras
@@ -192,7 +192,7 @@ class TriFingerEnv(gym.Env):
         return self._observer.observe(now.state, now.tips, (self.limit - self._steps) * self.dt, self._extras.of(now))
 
     def success(self) -> dict:
-        """{"fractional_success": float, "success": bool} of this moment"""
+        """{"fractional_success": float, "success": bool} of the current state"""
         self._need_reset()
         fraction = self.task.fraction(self._now, self.score)
         return {"fractional_success": fraction, "success": self.task.solved(fraction)}
@@ -202,7 +202,7 @@ class TriFingerEnv(gym.Env):
         return self.task.variables(self._now.state if self._steps is not None else self._start, self.source)
 
     def value(self, path: str) -> np.ndarray:
-        """A variable's value now."""
+        """The current value of a variable."""
         self._need_reset()
         try:
             return np.array(value_of(self._now.state, self.task, path))
@@ -211,7 +211,8 @@ class TriFingerEnv(gym.Env):
 
     def intervene(self, request: Mapping) -> Verdict:
         """Set variables now, within the episode; all or nothing. A refused request changes nothing, not a bit.
-        After `save` or `restore`, what it does not touch goes on bit for bit as without it; elsewhere it is a `save`, too."""
+        After `save` or `restore`, whatever the request does not affect continues bit for bit as without it; at other times
+        it acts as a `save`, too."""
         self._need_reset()
         verdict, state = self._interventions.attempt(request, self._now.state, self.np_random)
         if verdict.accepted:
@@ -222,7 +223,7 @@ class TriFingerEnv(gym.Env):
         return verdict
 
     def set_start(self, request: Mapping | None) -> Verdict:
-        """From the next reset on, episodes begin so; None = as the task has it."""
+        """Sets the start of all episodes from the next reset on; None = the start of the task."""
         start = self._default_start()
         verdict, state = self._interventions.attempt(request or {}, start, self.np_random)
         if verdict.accepted:
@@ -235,16 +236,16 @@ class TriFingerEnv(gym.Env):
         return self.task.sample_goal(self.np_random, state, space, self.source)
 
     def save(self) -> State:
-        """The state, exactly, with the robot's command and the time under "control"; the episode goes on from it as every
-        restored one will (see `World.save`)."""
+        """The exact state, with the robot's command and the time under "control"; the episode continues from it as every
+        restored one does (see `World.save`)."""
         self._need_reset()
         state = self.world.save()
         self._now = StepContext(state, self._now.tips, self._now.torques)
         return copied(state) | {"control": self._control()}
 
     def restore(self, state: State, steps: int | None = None) -> None:
-        """Back to a saved state, in this environment or in another of the same task. steps: time that counts as gone, in place
-        of the saved one. A state without "control" (from `state`) goes on with the time as it is."""
+        """Restores a saved state, of this environment or of another one of the same task. steps: elapsed steps, in place of the
+        saved number. A state without "control" (from `state`) keeps the present time."""
         scene = {name: value for name, value in state.items() if name != "control"}
         come_and_go = of_type(self._start, *OBJECTS) if self.task.family else ()
         if lacking := sorted(self._start.keys() - come_and_go - scene.keys()):

@@ -1,4 +1,4 @@
-"""Checks of the options of TriFingerEnv that are not checked by the part that they are for."""
+"""Checks of options of TriFingerEnv."""
 
 import numpy as np
 
@@ -13,14 +13,14 @@ _CHOICES = {
 
 
 def check_choices(**chosen) -> None:
-    """Raises Problem where an option has none of its values."""
+    """Raises Problem on an unknown value of an option."""
     for name, value in chosen.items():
         if value not in _CHOICES[name]:
             raise Problem(f"there is no {name} '{value}': {nearest(str(value), filter(None, _CHOICES[name]))}")
 
 
 def check_steps(skip_frame: int, max_steps: int | None) -> None:
-    """Raises Problem where a number of steps is none."""
+    """Raises Problem on an invalid number of steps."""
     if not (isinstance(skip_frame, int | np.integer) and skip_frame > 0) or skip_frame is True:
         raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
     if max_steps is not None and not (isinstance(max_steps, int) and max_steps > 0):

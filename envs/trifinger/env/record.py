@@ -34,7 +34,7 @@ def record(
     camera: Camera | None = None,
 ) -> None:
     """Columns: observation, action, reward, fractional_success, variables, and pixels where a camera is given.
-    The header names every entry of `variables` and `observation`. Killed, the same call goes on.
+    The header names every entry of `variables` and `observation`. After a kill the same call resumes.
 
     env may be wrapped (a Curriculum that begins at its first episode, say); the number of its objects must stay the same over
     all episodes.
@@ -66,8 +66,8 @@ def record(
 
 
 def replay(path: str | Path, episode: int, env=None, camera: Camera | None = None) -> dict[str, np.ndarray]:
-    """Plays a recorded episode anew from its seed and its actions.  -> the columns of `record`, (T + 1, ...) each, those of
-    the recording to the last bit; pixels where a camera is given.
+    """Replays a recorded episode from its seed and its actions.  -> the columns of `record`, (T + 1, ...) each, equal to the
+    recording bit for bit; pixels where a camera is given.
 
     env: made and wrapped as for the recording. The header names wrappers, a Curriculum say, but cannot make them, nor a task or
     observations of the user's own; without those the env is made of the header. A Problem where it begins another episode.

@@ -3,7 +3,7 @@
     GoalActor("a").request(env, rng)  ->  {"goal_block/cylindrical_position": ..., "goal_block/euler_orientation": ...}
 
 by_area: positions uniform in the area of the space's ring; CausalWorld draws the radius uniformly, which crowds the middle.
-An actor never applies its request; `Curriculum` and protocols do, and count what was refused.
+An actor never applies its request; `Curriculum` and protocols do, and count refusals.
 """
 
 from typing import Protocol

@@ -35,7 +35,7 @@ class Curriculum(gym.Wrapper):
     """Intervenes on a TriFingerEnv. Requests of actors that fire together are merged; the later one wins.
 
     Every episode counts its steps from 0, so phases within an episode fire in each. info["interventions"]: where an actor
-    fired, {"accepted": bool, "tries": int, "reasons": [...], "applied": path -> value}; never silent about a refusal.
+    fired, {"accepted": bool, "tries": int, "reasons": [...], "applied": path -> value}; refusals included.
     """
 
     def __init__(self, env: gym.Env, phases: list[Phase]) -> None:
@@ -72,7 +72,7 @@ class Curriculum(gym.Wrapper):
 
 
 def intervene(env, actors: list[Actor], rng: np.random.Generator) -> dict:
-    """Draw requests until one is accepted, TRIES times at most.  -> what came of it"""
+    """Draw requests until one is accepted, TRIES times at most.  -> the result"""
     for tries in range(1, TRIES + 1):
         verdict = env.intervene(merged(actor.request(env, rng) for actor in actors))
         if verdict.accepted:

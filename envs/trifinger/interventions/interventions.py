@@ -98,7 +98,7 @@ class Interventions:
     def attempt(self, request: Mapping, state: State, rng: np.random.Generator) -> tuple[Verdict, State]:
         """-> the verdict, and the state that the world must be given (the old one where refused).
 
-        rng: for what a change leaves open, such as where new blocks lie.
+        rng: for what a change leaves open, such as the positions of new blocks.
         """
         table = self._task.variables(state, self._source)
         given, reasons = self._read(flat(request), table)
@@ -113,7 +113,7 @@ class Interventions:
         return verdict, after
 
     def _carried_out(self, given: Changes, family: Changes, table: Mapping[str, Variable], state: State, rng):
-        """Build, change, and look whether it can be; what is laid out by chance gets a few chances."""
+        """Builds, changes and checks; random layouts are drawn a few times."""
         for _ in range(_LAYOUTS if family else 1):
             try:
                 built = self._task.rebuilt(state, family, rng) if family else state

@@ -1,4 +1,4 @@
-"""What is drawn: a state as a list of parts, each a shape at a pose in a colour. Renderers know nothing else.
+"""A state as the list of parts that renderers draw, each a shape with a pose and a colour.
 
 Segments: 0 nothing, 1 floor, 2 wall, 3 robot, 10 + i the i-th block or obstacle of the state, 100 + i the i-th goal.
 """

@@ -1,4 +1,4 @@
-"""How much of the goal is filled: the exact overlap of turned boxes, each goal matched with one block.
+"""The filled share of the goals: the exact overlap of rotated boxes, each goal matched with one block.
 
 A box is a row of ten numbers: position of its centre (3, metres), quaternion xyzw (4), edge lengths (3, metres).
 """

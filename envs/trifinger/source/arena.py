@@ -1,4 +1,4 @@
-"""One environment that goes on from any row: the work of one process."""
+"""One environment that continues from any recorded row; every process has its own."""
 
 from collections.abc import Callable, Mapping
 
@@ -49,7 +49,7 @@ class Arena:
         return any(self.env.intervene(actor.request(self.env, rng)).accepted for _ in range(TRIES))
 
     def restore(self, row: np.ndarray) -> None:
-        """Go on from a row. Its time is never over: the last step that an episode has is taken again and again."""
+        """Continues from a row. Its time is never over: past its end, an episode repeats its last step."""
         saved = self.layout.saved(row)
         control = saved["control"]
         self.env.restore(saved, steps=int(min(control["steps"], control["limit"] - 1)))
@@ -69,7 +69,7 @@ class Arena:
         )
 
     def policy(self, policy: str | Callable, rng: np.random.Generator) -> Callable[[], np.ndarray]:
-        """What acts in an episode, on the environment as it is: () -> action (9,) float32, with noise where it explores."""
+        """A policy for one episode of this environment: () -> action (9,) float32, with exploration noise for those by name."""
         if callable(policy):
             act, whole = policy(env=self.env, rng=rng), Drive(None)
 
@@ -117,7 +117,7 @@ class Arena:
         return row, actions
 
     def solved(self, row: np.ndarray, goal: np.ndarray) -> bool:
-        """The task's success, with what the other row has reached for its goal."""
+        """The task's success, where the blocks (or tips) of the other row are the goal."""
         self.restore(goal)
         wanted, _ = self.env.goals()
         self.restore(row)
@@ -125,12 +125,12 @@ class Arena:
         return self.env.task.solved(self.env.task.measure(achieved, wanted))
 
     def steps(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """The rows (B, S) after an action each (B, 9)."""
+        """The rows (B, S) after one action each (B, 9)."""
         return np.array([self.step(row, action)[0] for row, action in zip(rows, actions)])
 
     def intervene(self, row: np.ndarray, variable: str, rng: np.random.Generator) -> np.ndarray:
-        """The row with another value of one variable, drawn from its spaces A and B until the environment accepts one; where it
-        refuses many, from half as far away each time."""
+        """The row with another value of one variable, drawn from spaces A and B until the environment accepts one; after every
+        TRIES refusals the distance from the present value is halved."""
         self.restore(row)
         known = self.env.variables()[variable]
         low, high = known.space("ab") or known.bounds
@@ -143,18 +143,18 @@ class Arena:
         else:
             raise Problem(f"none of {TRIES * _HALVINGS} values of '{variable}' was accepted ({reasons[0]}); choose another "
                           f"variable")  # fmt: skip
-        # Not `save`, which reads from the engine: quaternions come back with other last digits.
+        # Not `save`: the engine returns quaternions with other last digits.
         after, slices = self.layout.row(self.env.state | {"control": self.layout.saved(row)["control"]}), self.layout.slices
         if variable == "joint_positions":
             after[slices["control/target"]] = after[slices["joint_positions"]]  # the moved fingers hold their new pose
         return after
 
     def variables(self) -> tuple[str, ...]:
-        """What has a space."""
+        """Variables that have a space."""
         return tuple(free(self.env.variables(), "ab"))
 
     def pictures(self, rows: np.ndarray, views: int, size: int) -> np.ndarray:
-        """What the first `views` cameras see of rows (B, S): (B, size, size, 3 views) uint8."""
+        """Pictures of rows (B, S) by the first `views` cameras: (B, size, size, 3 views) uint8."""
         cameras = tuple(camera.sized(size, size) for camera in VIEWS[:views])
         seen = np.array([self.views.now(self.layout.saved(row), cameras) for row in rows])  # (B, views, size, size, 3)
         return seen.transpose(0, 2, 3, 1, 4).reshape(len(rows), size, size, 3 * views)

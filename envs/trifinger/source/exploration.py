@@ -1,7 +1,7 @@
-"""How a robot acts while data are collected: smooth targets near the blocks, or pushes in a straight line.
+"""Policies that collect data: smooth random targets near the blocks, or pushes in a straight line.
 
-A policy is made for one episode and keeps its own targets: act(state, tips) -> where the joints are to go (9,), radians. All
-chance comes from the generator that it is given.
+A policy is made for one episode and keeps its own targets: act(state, tips) -> target joints (9,), radians. All randomness
+comes from the given generator.
 """
 
 from collections.abc import Callable

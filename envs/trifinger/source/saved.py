@@ -1,7 +1,7 @@
-"""Saved states as rows of numbers, and rows as the table of entities that models are shown.
+"""Saved states as rows of numbers, and the table of entities of a row, which models are shown.
 
-A row holds all that `TriFingerEnv.save` gives, float64, in the order of the dict: what follows the row's state is bit for bit
-what follows the saved one. The order is the same for all states with the same objects.
+A row holds everything that `TriFingerEnv.save` gives, float64, in the order of the dict: a simulation from a row equals the
+one from the saved state bit for bit. The order is the same for all states with the same objects.
 """
 
 from collections.abc import Mapping

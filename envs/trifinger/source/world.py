@@ -37,8 +37,8 @@ class TriFingerSource:
     a policy that is a function is slowed down to it.
     options: of TriFingerEnv.  workers: processes; None = one a core. They change no byte.
 
-    A state is the exact save of the environment. Steps begin from it alone, so that going on from a recorded row gives the
-    next row to the last bit. Distance between states: mean way of the blocks, metres; in reaching of the tips. Solved: the
+    A state is the exact save of the environment. Steps depend on it alone, so that a step from a recorded row gives the next
+    row bit for bit. Distance between states: mean way of the blocks, metres; in reaching of the tips. Solved: the
     task's own success, with the blocks (or tips) of the other state for the goal.
     """
 
@@ -83,7 +83,7 @@ class TriFingerSource:
 
     @property
     def row_bytes(self) -> int:
-        """Constants of a state take next to nothing; of pictures about half is left."""
+        """Constant entries compress to almost nothing, pictures to about half."""
         return 900 + self._size**2 * 3 * VIEWS.get(self.observation, 0) // 2
 
     @property
@@ -91,7 +91,7 @@ class TriFingerSource:
         return self._crew.arena.layout
 
     def header(self) -> dict:
-        """All that decides a byte: options, policy, the engine, and the renderer where pictures are drawn."""
+        """Everything that decides a byte: options, policy, engine, and the renderer of pictures."""
         about = {"world": type(self).__name__, **self._options, "observation": self.observation, "speed": self._speed,
                  "policy": _named(self._policy), "pybullet": version("pybullet"), "explorer": 1}  # fmt: skip
         del about["space"], about["renderer"]
@@ -142,8 +142,8 @@ class TriFingerSource:
         """The engine is deterministic."""
 
     def step(self, state: States, action: np.ndarray, noise: None = None) -> tuple[States, np.ndarray]:
-        """-> (states after the actions (B, 9), (B,) bool: none cannot be done). Equal states under equal actions, as the shared
-        beginnings of what-if sequences, are stepped once."""
+        """-> (states after the actions (B, 9), (B,) bool: none cannot be done). Equal states under equal actions, such as the
+        shared beginnings of counterfactual sequences, are stepped once."""
         first, copies = _distinct(state.rows, action)
         rows, todo = state.rows[first], action[first]
         pieces = [(rows[i : i + _PIECE], todo[i : i + _PIECE]) for i in range(0, len(rows), _PIECE)]
@@ -175,9 +175,9 @@ class TriFingerSource:
         return drawn
 
     def draw_goals(self, state: States, rng: np.random.Generator, steps: int, may_equal_start: bool = False):
-        """States that the random policy reaches in `steps` actions, and those actions (B, steps, 9).
+        """The states after `steps` actions of the random policy, and those actions (B, steps, 9).
 
-        Goals that are solved at the start are drawn anew unless allowed, ten times at most: a block may be out of reach.
+        Goals that are solved at the start are redrawn unless allowed, ten times at most: a block may be out of reach.
         """
         if steps < 1 and not may_equal_start:
             raise Problem(f"a goal needs at least 1 step away from the start, got steps={steps}")

@@ -1,4 +1,4 @@
-"""Where many blocks start: resting on the floor or on one another, none inside another, off the goal where there is room."""
+"""Starting positions of many blocks: on the floor or on one another, none inside another, off the goal where possible."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
-"""Task: the promise of every task, small enough that a user's own fits on one page.
+"""Task: the interface of every task, small enough that a user's own fits on one page.
 
 A task says which objects there are, which of their variables may be set within which spaces, what a change brings with it,
-what is observed and what is rewarded. It keeps nothing between steps: all that happens stands in the state.
+what is observed and what is rewarded. It keeps nothing between steps: everything is in the state.
 """
 
 import math
@@ -23,7 +23,7 @@ STILL = ("type", "size", "cartesian_position", "orientation")
 
 @dataclass(frozen=True)
 class StepContext:
-    """What rewards look at. tips (3, 3) metres from the floor; torques (9,) of the last time step.
+    """The input of rewards. tips (3, 3) metres from the floor; torques (9,) of the last time step.
 
     Distances are of plain floats, in every step of every episode: numpy's norm of three numbers takes four times as long.
     """
