@@ -10,7 +10,6 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from envs.graphs.scm import StructuralCausalModel
 from envs.spec import EnvSpec, Observation
 
 
@@ -135,11 +134,30 @@ class CausalGraph(Protocol):
     parents: np.ndarray
 
 
+class CausalModel(Protocol):
+    """Tables along a graph: each of N variables takes one of C colours, drawn given the colours of its parents.
+
+    order (N,): every variable after its parents.  delays (N, N): steps from parent to child, None: all within one step.
+    redraw: descendants, an action redraws every descendant; changed, only where a parent changed.
+    """
+
+    parents: np.ndarray
+    order: np.ndarray
+    num_colors: int
+    delays: np.ndarray | None
+    redraw: str
+
+    def __len__(self) -> int: ...
+
+    def probabilities(self, v: int, colors: np.ndarray) -> np.ndarray:
+        """Of each colour of variable `v`, given the colours of all.  (B, N) -> (B, C)"""
+
+
 @runtime_checkable
 class CausalTables(CausalGraph, Protocol):
     """The distributions along the true graph are known as well, so that the best possible prediction can be computed."""
 
-    model: StructuralCausalModel
+    model: CausalModel
     num_colors: int
 
 
