@@ -32,7 +32,7 @@ DEV = [
     *CLUSTER,
     *DASHBOARDS,
     *TRIFINGER,
-    "minari[hdf5]>=0.5",  # envs/trifinger/record.py, if asked
+    "minari[hdf5]>=0.5",  # envs/trifinger/env/record.py, if asked
     "pytest>=8",
     "pytest-xdist>=3.5",
     "hypothesis>=6.100",

@@ -100,7 +100,7 @@ def memory() -> dict:
         if i == 500:
             before = process.memory_info().rss
         env.reset()
-        accepted += env.intervene(actor.wish(env, rng)).accepted
+        accepted += env.intervene(actor.request(env, rng)).accepted
     env.close()
     return {"memory_grown_mb": (process.memory_info().rss - before) / 2**20, "memory_accepted": accepted / 10_500}
 

@@ -51,7 +51,7 @@ def film(path: Path) -> None:
     """Pushing, one variable after the other set within the episode, fingers moving."""
     env, views, rng = make("pushing", max_steps=10**6, space=None), Views(), np.random.default_rng(0)
     env.reset(seed=0)
-    wishes = [
+    requests = [
         ("start", {}), ("tool_block/color", {"tool_block/color": [0.2, 0.3, 0.9]}),
         ("tool_block/size", {"tool_block/size": [0.09, 0.08, 0.06]}),
         ("goal_block/cylindrical_position", {"goal_block/cylindrical_position": [0.1, -0.5, 0.03]}),
@@ -62,8 +62,8 @@ def film(path: Path) -> None:
     ]  # fmt: skip
     low, high = env.variables()["joint_positions"].bounds
     rest, frames = 2 * (REST - low) / (high - low) - 1, []
-    for title, wish in wishes:
-        verdict = env.intervene(wish)
+    for title, request in requests:
+        verdict = env.intervene(request)
         assert verdict.accepted, verdict.reasons
         drift = rng.normal(size=9) * 0.08
         for i in range(12):

@@ -79,7 +79,7 @@ class BoardVectorEnv(gym.vector.VectorEnv):
 
     def _info(self, invalid) -> dict:
         info = {"distance": self.world.distance(self._boards, self._goal), "goal": self.world.render(self._goal)}
-        return info if self.world.fault is None else {**info, self.world.fault: invalid}
+        return info if self.world.invalid_flag is None else {**info, self.world.invalid_flag: invalid}
 
     def render_boards(self) -> np.ndarray:
         """The boards as they are, (num_envs, 50, 50, 3) uint8."""

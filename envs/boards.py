@@ -1,17 +1,17 @@
-"""Batches of boards as values, and what the grid worlds do alike: they show, record, draw goals and set one variable."""
+"""Batches of boards as values, and what the grid worlds share: observing, recording, drawing goals, setting one variable."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import ClassVar, Self
 
 import numpy as np
 
-from envs.grid import GRID
+from envs.grid import CELL, GRID
 from envs.problem import Problem, nearest
-from envs.spec import Observation
+from envs.spec import Action, EnvSpec, Observation
 
-OBSERVATIONS = ("pixels", "state")  # what `env.observation` may name
+OBSERVATIONS = ("pixels", "state")  # values of `env.observation`
 GOAL_STEPS = 10  # the recorded reward is minus the distance to a goal this many random actions from the start
 
 
@@ -34,18 +34,28 @@ class Boards:
             getattr(self, f.name)[index] = getattr(other, f.name)
 
 
+@dataclass(frozen=True)
 class GridWorld:
-    """What both grid worlds do alike, in the terms of envs/protocols.py. Subclasses are dataclasses whose fields name the world.
+    """The abilities of both grid worlds, by envs/protocols.py. Subclasses are dataclasses whose fields name the world.
 
-    fault: what the flag of `step` means; None where every action can be done.  identity: what the fields do not pin down.
+    num_objects, observation: fields of every subclass, which sets its spec by `_set_spec`.
+    invalid_flag: name of the flag that `step` returns; None where every action can be done.
+    identity: what the fields do not pin down.
     """
 
-    fault: ClassVar[str | None] = None
+    invalid_flag: ClassVar[str | None] = None
     identity: ClassVar[dict] = {}
+    spec: EnvSpec = field(init=False, compare=False)
+
+    def _set_spec(self, board: int, numbers: int, choices: int) -> None:
+        """board: cells along a side.  numbers: of an object's one-hot factors.  choices: actions of one object."""
+        n, side = self.num_objects, board * CELL
+        shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, numbers))}
+        object.__setattr__(self, "spec", EnvSpec(shown, Action(n * choices, discrete=True, owners=n), n))
 
     @property
     def row_bytes(self) -> int:
-        """What a row of an episode file takes on the disk at most: about 40 bytes an object, and half as many again."""
+        """Bytes of a row of an episode file on the disk, at most: about 40 an object, times 1.5."""
         return 100 + 60 * self.spec.objects
 
     @property
@@ -73,7 +83,7 @@ class GridWorld:
         """The header names everything."""
 
     def derived(self) -> dict[str, tuple[tuple[str, ...], Callable[..., np.ndarray]]]:
-        """Files of before lack the table of objects, and what happens at every step."""
+        """Older files lack the table of objects and the events."""
 
         def event(name: str) -> Callable[..., np.ndarray]:
             def happens(state, action, ep_len, ep_offset) -> np.ndarray:
@@ -100,7 +110,7 @@ class GridWorld:
         return self.distance(boards, goal) == 0
 
     def variables(self, boards: Boards) -> tuple[str, ...]:
-        """What can be set: each object's cell, or its colour."""
+        """The variables: each object's cell, or its colour."""
         return tuple(f"object_{index}" for index in range(self.spec.objects))
 
     def intervene(self, boards: Boards, variable: str, rng: np.random.Generator) -> Boards:
@@ -108,7 +118,7 @@ class GridWorld:
         names = self.variables(boards)
         if variable not in names:
             raise Problem(f"boards have no variable '{variable}': {nearest(str(variable), names)}")
-        return self._alter(boards, names.index(variable), rng)
+        return self._set_object(boards, names.index(variable), rng)
 
     def record(self, split: Mapping, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Columns (rows, ...) of `episodes` episodes of random actions, one after the other, and their lengths in rows.
@@ -131,20 +141,20 @@ class GridWorld:
             state[:, t] = self.pack(boards)
             choice = rng.integers(0, self.spec.action.size, episodes)
             noise = self.noise(episodes, rng)
-            after, fault = self.step(boards, choice, noise)
-            while split["drop_invalid"] and fault.any():  # as published: a push that needs a second push is never recorded
-                choice[fault] = rng.integers(0, self.spec.action.size, fault.sum())
-                after, fault = self.step(boards, choice, noise)
+            after, refused = self.step(boards, choice, noise)
+            while split["drop_invalid"] and refused.any():  # as published: a push that needs a second push is never recorded
+                choice[refused] = rng.integers(0, self.spec.action.size, refused.sum())
+                after, refused = self.step(boards, choice, noise)
             boards = after
-            action[:, t], invalid[:, t] = choice, fault
+            action[:, t], invalid[:, t] = choice, refused
             reward[:, t] = self.reward(boards, goal)
         state[:, length] = self.pack(boards)
         rows = self.unpack(state.reshape(-1, *state.shape[2:]))
         events = {name: seen.reshape(action.shape) for name, seen in self.events(rows, action.ravel()).items()}
         for seen in events.values():
             seen[:, length] = False  # padding, as its action is
-        if self.fault is not None:
-            events[self.fault] = invalid
+        if self.invalid_flag is not None:
+            events[self.invalid_flag] = invalid
         goals = np.repeat(self.target(goal)[:, None], length + 1, 1)
         columns = {"action": action, "reward": reward, "state": state, "goal": goals}
         columns |= {f"event_{name}": seen for name, seen in events.items()}
@@ -165,17 +175,17 @@ def walk_to_goal(world: GridWorld, boards: Boards, rng: np.random.Generator, num
     anew unless allowed."""
     if num_steps < 1 and not may_equal_start:
         raise Problem(f"a goal needs at least 1 step away from the start, got num_steps={num_steps}")
-    goal, open_ = boards.take(np.arange(len(boards))), np.arange(len(boards))
+    goal, unsolved = boards.take(np.arange(len(boards))), np.arange(len(boards))
     actions = np.empty((len(boards), num_steps), np.int64)
-    while len(open_):
-        walk = boards.take(open_)
+    while len(unsolved):
+        walk = boards.take(unsolved)
         for t in range(num_steps):
-            actions[open_, t] = action = rng.integers(0, world.spec.action.size, len(walk))
+            actions[unsolved, t] = action = rng.integers(0, world.spec.action.size, len(walk))
             walk, _ = world.step(walk, action, world.noise(len(walk), rng))
-        goal.put(open_, walk)
+        goal.put(unsolved, walk)
         if may_equal_start:
             break
-        open_ = open_[world.solved(walk, boards.take(open_))]
+        unsolved = unsolved[world.solved(walk, boards.take(unsolved))]
     return goal, actions
 
 

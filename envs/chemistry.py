@@ -7,11 +7,11 @@ import numpy as np
 
 from envs.boards import OBSERVATIONS, Boards, GridWorld, random_cells
 from envs.graphs import NUMBERING, describe, numbered, resolve
+from envs.graphs.scm import REDRAW, StructuralCausalModel, reached
 from envs.grid import (
     CROSS,
     DIAMOND,
     DISK,
-    FRAME,
     GRID,
     HOURGLASS,
     PARALLELOGRAM,
@@ -23,8 +23,6 @@ from envs.grid import (
     render,
 )  # fmt: skip
 from envs.problem import Problem, nearest
-from envs.scm import REDRAW, StructuralCausalModel, reached
-from envs.spec import Action, EnvSpec, Observation
 from envs.streams import Stream
 
 __all__ = ["ChemistryBoards", "ChemistryWorld", "PALETTE", "StructuralCausalModel", "reached"]
@@ -55,10 +53,10 @@ class ChemistryWorld(GridWorld):
     """The rules for drawing and stepping boards. Action = object * num_colors + colour: do(object := colour).
 
     num_objects 1..10, num_colors 2..10.  graph: a preset (chain5), a text of the graph language (0->{1-3}), or an
-    adjacency [child][parent]; envs/graphs.py.
+    adjacency [child][parent]; envs/graphs/.
     movement: static keeps object i in its published cell; dynamic draws the cells anew in every episode.
     delay: null, effects within the step; a whole number of steps; or poisson, 1 + Poisson(3) for each edge.
-    skewness, redraw: envs/scm.py.  scm_seed: names the causal model.  scm: a saved model to use in place of a drawn one.
+    skewness, redraw: envs/graphs/scm.py.  scm_seed: names the causal model.  scm: a saved model to use in place of a drawn one.
     numbering: permuted, the objects of `graph` get other numbers, so that no number tells what causes what; causal, they
     keep theirs, as published. Shape, cell and index follow the new number.
     observation: pixels | state, what models are shown: frames, or the table of objects.
@@ -73,10 +71,9 @@ class ChemistryWorld(GridWorld):
     redraw: str = "descendants"
     scm_seed: int = 0
     numbering: str = "permuted"
-    scm: str | None = field(default=None, metadata={"identity": False})  # its digest tells, its path does not
+    scm: str | None = field(default=None, metadata={"identity": False})  # its digest identifies it, its path does not
     observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
     model: StructuralCausalModel = field(init=False, compare=False)
-    spec: EnvSpec = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         n, c = self.num_objects, self.num_colors
@@ -103,9 +100,7 @@ class ChemistryWorld(GridWorld):
         if self.observation not in OBSERVATIONS:
             raise Problem(f"chemistry has no observation '{self.observation}': {nearest(str(self.observation), OBSERVATIONS)}")
         object.__setattr__(self, "model", self._read_model() if self.scm else self._draw_model())
-        width = c + GRID**2 * (self.movement == "dynamic")
-        shown = {"pixels": Observation("pixels", (FRAME, FRAME, 3)), "state": Observation("objects", (n, width))}
-        object.__setattr__(self, "spec", EnvSpec(shown, Action(n * c, discrete=True, owners=n), n))
+        self._set_spec(GRID, c + GRID**2 * (self.movement == "dynamic"), c)
 
     def _draw_model(self) -> StructuralCausalModel:
         rng = Stream.TABLES.rng(self.scm_seed)
@@ -147,7 +142,7 @@ class ChemistryWorld(GridWorld):
 
     @property
     def identity(self) -> dict:
-        """What the parameters alone do not pin down: the tables as drawn, the palette."""
+        """What the parameters do not determine: the drawn tables, the palette."""
         return {"scm": self.model.digest, "palette": PALETTE[: self.num_colors].tolist()}
 
     def save_beside(self, path: Path) -> Path | None:
@@ -203,7 +198,7 @@ class ChemistryWorld(GridWorld):
         """effect (B,) bool: the acted object has descendants, so that something follows from the action."""
         return {"effect": self.parents.any(0)[np.asarray(action) // self.num_colors]}
 
-    def _alter(self, boards: ChemistryBoards, index: int, rng: np.random.Generator) -> ChemistryBoards:
+    def _set_object(self, boards: ChemistryBoards, index: int, rng: np.random.Generator) -> ChemistryBoards:
         """The same boards with one object, `index`, in another colour."""
         after = boards.take(np.arange(len(boards)))
         after.colors[:, index] = (after.colors[:, index] + rng.integers(1, self.num_colors, len(after))) % self.num_colors

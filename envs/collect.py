@@ -34,9 +34,9 @@ EVERY_SPLIT = ("drop_invalid",)  # keys of an env that are asked of all its spli
 
 
 def header(world: Source, plan: dict, name: str) -> dict:
-    """What decides the bytes of a file, and so what a reader must find in it; and what tells of it (`DESCRIBES`).
+    """The header of a file: what decides its bytes, which a reader compares, and what describes it (`DESCRIBES`).
 
-    plan: what the world is asked to record, as `plan_of` gives it.  name: of the split.
+    plan: of a split, as `plan_of` gives it.  name: of the split.
     """
     return {
         **world.header(),
@@ -49,7 +49,7 @@ def header(world: Source, plan: dict, name: str) -> dict:
 
 
 def plan_of(env: dict, split: str) -> dict:
-    """What a world is asked to record for a split: the split's own keys, and those of the env that hold for all of them."""
+    """What a world records for a split: the keys of the split, and the keys of the env that hold for every split."""
     if split not in env["splits"]:
         raise Problem(f"env '{env['name']}' has no split '{split}': {nearest(split, env['splits'])}")
     plan = env["splits"][split] | {key: env[key] for key in EVERY_SPLIT if key in env}
@@ -61,7 +61,7 @@ def plan_of(env: dict, split: str) -> dict:
 
 
 def _block(world: Source, plan: dict, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """What a world records of some episodes: columns (rows, ...) and lengths in rows, which belong together."""
+    """Some episodes as a world records them: columns (rows, ...) and lengths in rows, checked against each other."""
     columns, lengths = world.record(plan, rng, episodes)
     lengths = np.asarray(lengths)
     for name, values in columns.items():
@@ -72,7 +72,7 @@ def _block(world: Source, plan: dict, rng: np.random.Generator, episodes: int) -
 
 
 def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: bool = False) -> EpisodeFile:
-    """The episode file of a split, collected if it is not there.
+    """The episode file of a split, collected if it is missing.
 
     env: the resolved `env` config: its name, its splits, and keys that hold for all of them (`EVERY_SPLIT`). A split has
     episodes, length in actions (at most, where episodes differ), seed, and what its world asks besides.  Raises Problem on
@@ -80,7 +80,7 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
     """
     plan = plan_of(env, split)
     about = header(world, plan, split)
-    path, before = (Path(data_dir) / f"{env['name']}-{split}-{_mark(one)}.h5" for one in (about, _of_before(about)))
+    path, before = (Path(data_dir) / f"{env['name']}-{split}-{_digest(one)}.h5" for one in (about, _of_before(about)))
     allowed = _columns(world, plan)
     world.save_beside(path)
     if not path.exists() and before.exists():
@@ -108,14 +108,14 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
     return EpisodeFile(path, about, remedy, allowed)
 
 
-def _mark(about: dict) -> str:
-    """Names the bytes of a file."""
+def _digest(about: dict) -> str:
+    """Digest of all of a header that decides the bytes of a file."""
     decides = {key: value for key, value in about.items() if key not in DESCRIBES}
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def _of_before(about: dict) -> dict:
-    """The header of the same data before files said what their columns are, and held `objects` and events."""
+    """The header of an older file of the same data, which has no spec, no `objects` and no events."""
     return {key: value for key, value in about.items() if key not in ("columns", *DESCRIBES)}
 
 
@@ -124,7 +124,7 @@ def _remedy(path: Path) -> str:
 
 
 def _columns(world: Source, plan: dict) -> dict[str, Column]:
-    """What the columns that are read again may hold: numbers like those of a short episode, actions below their size."""
+    """What columns may hold: the shapes and types of a short episode, and actions below their size."""
     sample, _ = world.record({**plan, "length": 1}, np.random.default_rng(0), 1)
     action = world.spec.action
     limits = {"action": action.size} if action.discrete else {}

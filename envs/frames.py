@@ -1,4 +1,4 @@
-"""Which observations are the same: an integer name for each, equal exactly where two of them are one outcome."""
+"""Identities of observations: an integer for each, equal exactly where two observations are one outcome."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The board, 5x5 where nothing else is said: sprites on 10-pixel cells, colour maps, and the batched renderer to uint8 frames.
+"""The board, 5x5 by default: sprites on 10-pixel cells, colour maps, and the batched renderer to uint8 frames.
 
 Shared by the grid worlds. Pixels follow reference section 1: polygons are filled including their border, so they are
 11x11 and spill one pixel row and column into the next cells; later objects cover earlier ones.
@@ -10,7 +10,6 @@ import numpy as np
 
 GRID = 5
 CELL = 10
-FRAME = GRID * CELL
 
 DISK, TRIANGLE, SQUARE, DIAMOND, CROSS, PENTAGON, PARALLELOGRAM, SCALENE, RING, HOURGLASS = range(10)
 SHAPE_NAMES = (

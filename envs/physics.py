@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from envs.boards import OBSERVATIONS, Boards, GridWorld, random_cells
-from envs.grid import CELL, GRID, color_table, render
+from envs.grid import GRID, color_table, render
 from envs.problem import Problem, nearest
-from envs.spec import Action, EnvSpec, Observation
 
 DIRECTIONS = np.array([(0, 0), (-1, 0), (0, 1), (1, 0), (0, -1)], np.int8)  # stay, north, east, south, west
 NUM_DIRECTIONS = len(DIRECTIONS)
@@ -111,9 +110,8 @@ class PhysicsWorld(GridWorld):
     palette_seed: int = 0
     board: int = GRID
     observation: str = field(default="pixels", metadata={"identity": False})  # files hold pixels and state alike
-    fault: ClassVar[str | None] = "invalid_push"  # what `step` flags
+    invalid_flag: ClassVar[str | None] = "invalid_push"
     choice_names: ClassVar[tuple[str, ...]] = ("stay", "north", "east", "south", "west")
-    spec: EnvSpec = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         for key, value, known in (
@@ -129,10 +127,8 @@ class PhysicsWorld(GridWorld):
             raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}")
         if not GRID <= self.board <= 9:
             raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.world.board=")
-        n, side = self.num_objects, self.board * CELL
-        width = self.board**2 + (0 if self.hidden_weights else n)
-        shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, width))}
-        object.__setattr__(self, "spec", EnvSpec(shown, Action(n * NUM_DIRECTIONS, discrete=True, owners=n), n))
+        numbers = self.board**2 + (0 if self.hidden_weights else self.num_objects)
+        self._set_spec(self.board, numbers, NUM_DIRECTIONS)
 
     @property
     def _shape_is_index(self) -> bool:
@@ -228,7 +224,7 @@ class PhysicsWorld(GridWorld):
         rank = boards.weights.argsort(1).argsort(1)
         return np.concatenate([cells, np.eye(self.num_objects, dtype=np.uint8)[rank] * here], -1)
 
-    def _alter(self, boards: PhysicsBoards, index: int, rng: np.random.Generator) -> PhysicsBoards:
+    def _set_object(self, boards: PhysicsBoards, index: int, rng: np.random.Generator) -> PhysicsBoards:
         """The same boards with one object, `index`, on another free cell."""
         after = boards.take(np.arange(len(boards)))
         free = rng.permuted(np.tile(np.arange(self.board**2), (len(boards), 1)), axis=1)

@@ -1,4 +1,4 @@
-"""Problem: a fault the user can mend, told in one sentence (the thing, expected, got, remedy)."""
+"""Problem: an error that the user can correct, as one sentence (the thing, expected, got, remedy)."""
 
 import difflib
 from collections.abc import Iterable
@@ -17,5 +17,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def lacking(package: str) -> Problem:
-    """What to say where the extra is not installed."""
+    """The error for a missing package of the extra."""
     return Problem(f"the TriFinger needs the package '{package}'; install it with: pip install '.[trifinger]'")

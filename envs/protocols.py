@@ -10,7 +10,6 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from envs.scm import StructuralCausalModel
 from envs.spec import EnvSpec, Observation
 
 
@@ -23,9 +22,9 @@ class State(Protocol):
 
 @runtime_checkable
 class Source(Protocol):
-    """Episodes can be recorded. A class that inherits from it writes `header` and `record`, and sets the rest.
+    """Episodes can be recorded. A subclass writes `header` and `record`, and sets the rest.
 
-    observation: name of what models are shown.  row_bytes: what a row of an episode file takes on the disk at most.
+    observation: name of what models are shown.  row_bytes: bytes of a row of an episode file on the disk, at most.
     """
 
     spec: EnvSpec
@@ -38,18 +37,18 @@ class Source(Protocol):
         return self.spec.shown(self.observation)
 
     def header(self) -> dict:
-        """What decides the bytes of a file apart from the split; JSON."""
+        """Everything but the split that decides the bytes of a file; JSON."""
 
     def record(self, split: Mapping, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Columns (rows, ...) of some episodes, one after the other, and their lengths in rows (episodes,)."""
 
     def save_beside(self, path: Path) -> Path | None:
-        """Saves what the header names by a digest alone into the folder of a data file.  -> its path, or none."""
+        """Saves, into the folder of a data file, what the header names only by a digest.  -> its path, or None"""
 
 
 @runtime_checkable
 class OlderFiles(Protocol):
-    """Files of before can be read: what they lack follows from what they hold."""
+    """Older files can be read: the columns that they lack follow from others."""
 
     def derived(self) -> dict[str, tuple[tuple[str, ...], Callable[..., np.ndarray]]]:
         """Column -> the columns (rows, ...) or index of episodes it is made from, and how."""
@@ -57,7 +56,7 @@ class OlderFiles(Protocol):
 
 @runtime_checkable
 class Simulator(Protocol):
-    """It goes on from any recorded row.
+    """It continues from any recorded row.
 
     noise: the exogenous variables of one step, drawn apart from it; the same noise under another action is the counterfactual
     "had this been done instead". None where the world is deterministic.
@@ -75,24 +74,24 @@ class Simulator(Protocol):
         """The inverse of `pack`."""
 
     def noise(self, batch: int, rng: np.random.Generator) -> np.ndarray | None:
-        """The chance of one step."""
+        """The exogenous variables of one step."""
 
     def step(self, state: State, action: np.ndarray, noise: np.ndarray | None) -> tuple[State, np.ndarray]:
-        """-> (states after the actions, (B,) bool: actions that could not be done)."""
+        """-> (states after the actions, (B,) bool: actions that are impossible)."""
 
     def observe(self, state: State, column: str | None = None) -> np.ndarray:
         """What a column of an episode file holds of the states; None: the one that models are shown."""
 
     def candidates(self, action: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Actions that might have been done in place of `action` (B, ...): (B, C, ...), the one done among them.
+        """Alternatives to the actions done, `action` (B, ...): (B, C, ...), the action done among them.
 
-        Every action where they can be counted, else the one done and `count` - 1 draws.
+        Every action where actions are discrete, else the one done and `count` - 1 draws.
         """
 
 
 @runtime_checkable
 class Goals(Simulator, Protocol):
-    """States can be asked for."""
+    """States can be goals."""
 
     def draw_goals(
         self, state: State, rng: np.random.Generator, steps: int, may_equal_start: bool = False
@@ -108,18 +107,18 @@ class Goals(Simulator, Protocol):
 
 @runtime_checkable
 class Interventions(Protocol):
-    """One variable of a state can be set, and nothing else."""
+    """One variable of a state can be set while the others stay."""
 
     def variables(self, state: State) -> tuple[str, ...]:
-        """What can be set."""
+        """Names of the variables."""
 
     def intervene(self, state: State, variable: str, rng: np.random.Generator) -> State:
-        """The same states with another value of one variable, drawn; ones of their own."""
+        """Copies of the states with another value of one variable, drawn."""
 
 
 @runtime_checkable
 class Blocks(Protocol):
-    """Some rows of the table that models are shown are things that are pushed about."""
+    """Some rows of the table that models are shown are movable blocks."""
 
     def blocks(self, table: np.ndarray) -> np.ndarray:
         """Their rows: (B, N, F)  ->  (B, n, F)."""
@@ -135,17 +134,36 @@ class CausalGraph(Protocol):
     parents: np.ndarray
 
 
+class CausalModel(Protocol):
+    """Tables along a graph: each of N variables takes one of C colours, drawn given the colours of its parents.
+
+    order (N,): every variable after its parents.  delays (N, N): steps from parent to child, None: all within one step.
+    redraw: descendants, an action redraws every descendant; changed, only where a parent changed.
+    """
+
+    parents: np.ndarray
+    order: np.ndarray
+    num_colors: int
+    delays: np.ndarray | None
+    redraw: str
+
+    def __len__(self) -> int: ...
+
+    def probabilities(self, v: int, colors: np.ndarray) -> np.ndarray:
+        """Of each colour of variable `v`, given the colours of all.  (B, N) -> (B, C)"""
+
+
 @runtime_checkable
 class CausalTables(CausalGraph, Protocol):
-    """The distributions along the true graph are known as well: what can be known of chance can be computed."""
+    """The distributions along the true graph are known as well, so that the best possible prediction can be computed."""
 
-    model: StructuralCausalModel
+    model: CausalModel
     num_colors: int
 
 
 @runtime_checkable
 class Painting(Protocol):
-    """An action says what an object becomes, so that a model without causes has a forecast: that, and nothing else."""
+    """An action sets a value of an object, so that a model without causes predicts that value and no other change."""
 
     def paint(self, state: State, action: np.ndarray) -> State:
-        """The acted object takes its value, nothing follows."""
+        """The acted object takes its value; nothing else changes."""

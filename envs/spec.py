@@ -1,6 +1,6 @@
-"""What a model is sized by: the columns that it may be shown, the action, the number of objects.
+"""The sizes that models are built from: the columns that they may be shown, the action, the number of objects.
 
-The header of every episode file holds `EnvSpec.to_dict()`, so that a file says by itself what its columns are.
+The header of every episode file holds `EnvSpec.to_dict()`, so that files describe themselves.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def _tuple(instance, name: str) -> tuple:
 
 @dataclass(frozen=True)
 class Observation:
-    """One thing that a model may be shown.
+    """One observation that models may be shown.
 
     column: of the episode file.  shape: of one row, an image (H, W, C) uint8 or a table (N, F) of N entities and F numbers; a
     vector is (1, F).  values: binary, bytes / 255 or one-hot; real, any numbers.  resolution: real values nearer than this
@@ -99,7 +99,7 @@ class Action:
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """The outside of a world. Models size themselves from this and from nothing else.
+    """The interface of a world. Models are sized by this alone.
 
     observations: by the name that `env.observation` gives them.  objects: how many there are.
     """
@@ -143,9 +143,9 @@ class EnvSpec:
 
     def difference(self, other: "EnvSpec") -> str | None:
         """The first entry in which another spec differs, with both sides; None where they are equal."""
-        for place, mine, theirs in _pairs(self.to_dict(), other.to_dict()):
-            if mine != theirs:
-                return f"{place}: expected {mine}, got {theirs}"
+        for path, own, theirs in _pairs(self.to_dict(), other.to_dict()):
+            if own != theirs:
+                return f"{path}: expected {own}, got {theirs}"
         return None
 
 
@@ -168,10 +168,10 @@ def _build(cls, plain):
     return cls(**plain)
 
 
-def _pairs(mine, theirs, place: str = ""):
-    """Every entry of two plain values with its place, None where one side has none."""
-    if isinstance(mine, dict) and isinstance(theirs, dict):
-        for key in dict.fromkeys((*mine, *theirs)):
-            yield from _pairs(mine.get(key), theirs.get(key), f"{place}.{key}" if place else key)
+def _pairs(own, theirs, path: str = ""):
+    """Every entry of two plain values with its path; None for an entry that one side lacks."""
+    if isinstance(own, dict) and isinstance(theirs, dict):
+        for key in dict.fromkeys((*own, *theirs)):
+            yield from _pairs(own.get(key), theirs.get(key), f"{path}.{key}" if path else key)
     else:
-        yield place, mine, theirs
+        yield path, own, theirs

@@ -1,4 +1,4 @@
-"""Streams of random numbers: one name for each purpose, so that no two of them are the same numbers.
+"""Streams of random numbers: one name for each purpose, so that no two purposes share numbers.
 
 numpy pads seeds with zeros: default_rng(1), default_rng([1]) and default_rng([1, 0]) are one generator. A name therefore
 stands first, and it is larger than the seeds of data, whose blocks are drawn from [seed of the split, block]: these end at

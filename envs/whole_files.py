@@ -1,4 +1,4 @@
-"""Files written whole or not at all, however many processes write and whenever they are killed."""
+"""Atomic file writes, safe against concurrent writers and kills."""
 
 import glob
 import os

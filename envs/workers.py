@@ -1,4 +1,4 @@
-"""Worker processes that end with the process that started them, however that one ended."""
+"""Worker processes that end when their parent process ends, also when it is killed."""
 
 import ctypes
 import os
@@ -9,8 +9,8 @@ _PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 
 
 def die_with_parent() -> None:
-    """Called first thing in a worker. Linux tells; elsewhere a killed parent leaves its workers waiting."""
+    """Called first in a worker. Linux only: elsewhere the workers of a killed parent go on waiting."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-        if os.getppid() == 1:  # it was gone before it could be told
+        if os.getppid() == 1:  # the parent ended before prctl was called
             os._exit(1)

@@ -76,8 +76,8 @@ _FIXED = (  # what a folder is for
 def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
     """Some episodes of a protocol, a row each. Fractional success in [0, 1]; none where no start was accepted."""
     env = make(cfg["task"], reward="none", space=None, **made_with(cfg))  # or says which extra is missing
+    from envs.trifinger.env.play import play as play_episode
     from envs.trifinger.interventions.curriculum import intervene
-    from envs.trifinger.play import play as play_episode
     from eval.manipulation.controllers import load_controller
 
     drawn, rows = actor(protocol, cfg["task"]), []

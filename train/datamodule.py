@@ -14,8 +14,8 @@ from pytorch_lightning import LightningDataModule
 from torch import Tensor
 
 from envs.episodes import EpisodeFile
+from envs.episodes.on_disk import OnDisk
 from envs.frames import frame_ids
-from envs.on_disk import OnDisk
 from envs.problem import Problem
 from envs.spec import EnvSpec, Observation
 from models.actions import vector

@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from envs.problem import Problem, nearest
-from envs.trifinger.play import Controller
+from envs.trifinger.env.play import Controller
 
 SCRIPTED = ("random", "still")
 _CRAFTED = (  # what zip, json, numpy and torch raise over an archive of another make

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from envs.graphs.scm import reached
 from envs.protocols import CausalTables
-from envs.scm import reached
 from eval.probes.same_board import Alternatives, alternatives
 from eval.ranking import hits_at_k, mrr
 

@@ -15,6 +15,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 
 from envs.graphs import ancestors as closure
+from envs.grid import CELL
 from envs.protocols import CausalTables, Simulator
 from envs.streams import Stream
 from eval.probes.cuts import FAINT, LEARNED, MOVES, NEEDED, SEEN, VACUOUS
@@ -23,7 +24,6 @@ from eval.probes.probe import probe
 from eval.rollouts import decode_frames, encode_frames, rollout
 
 STATES = 256  # boards on which every action is tried
-CELL = 10
 
 
 class GraphScore(NamedTuple):

@@ -4,9 +4,10 @@ CLASSES = {  # that have another name today
     "models.encoders.categorical.CodeEncoder": "models.encoders.categorical.CategoricalEncoder",
     "models.transitions.pairwise_lstm.WitnessTransition": "models.transitions.pairwise_lstm.PairwiseLSTMTransition",
     "losses.inverse_action.CodeLikelihood": "losses.inverse_action.CategoricalLikelihood",
+    "envs.trifinger.interventions.curriculum.Turn": "envs.trifinger.interventions.curriculum.Phase",
 }
 MODELS = {"codes": "categorical", "witness": "pairwise_lstm"}
-_KEYS = {"looks": "appearance"}
+_KEYS = {"looks": "appearance", "turns": "phases"}
 _KEYS_OF = {"models.transitions.causal.CausalTransition": {"codes": "categories"}}
 
 HEADS = {  # of encoders -> the size of their maps where the config says none
@@ -68,7 +69,7 @@ def _part(node):
 
 def as_of_today(config: dict) -> dict:
     """A plain config of a run; one of today comes back as it is.  Values of a strange kind are left to the checks."""
-    config = {**config, **{part: with_names_of_today(config[part]) for part in ("model", "loss") if part in config}}
+    config = {**config, **{part: with_names_of_today(config[part]) for part in ("model", "loss", "curriculum") if part in config}}
     env, model = config.get("env"), config.get("model")
     if isinstance(model, dict) and isinstance(model.get("name"), str):
         model["name"] = MODELS.get(model["name"], model["name"])

@@ -10,7 +10,7 @@ import pytest
 
 from envs.collect import collect
 from envs.episodes import EpisodeWriter
-from envs.file_blocks import checksum, digest
+from envs.episodes.blocks import checksum, digest
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from envs.chemistry import ChemistryWorld
 from envs.graphs import random_dag
-from envs.scm import REDRAW, StructuralCausalModel, reached
+from envs.graphs.scm import REDRAW, StructuralCausalModel, reached
 
 COUNT = 12  # boards at once
 SEEDS = st.integers(0, 2**32 - 1)

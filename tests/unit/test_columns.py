@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from envs.chemistry import ChemistryWorld
-from envs.collect import _mark, _of_before, collect, header
+from envs.collect import _digest, _of_before, collect, header
 from envs.episodes import EpisodeFile, EpisodeWriter
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
@@ -77,7 +77,7 @@ def test_events_are_what_the_world_says_of_each_step(tmp_path):
 def of_before(file, about):
     """The same data as they were collected before: another header and name, no `objects`, no events. -> its path"""
     columns = file.read("pixels", "action", "reward", "state", "goal")
-    path = file.path.with_name(f"toy-test-{_mark(about)}.h5")
+    path = file.path.with_name(f"toy-test-{_digest(about)}.h5")
     with EpisodeWriter(path, about) as writer:
         writer.append(columns, file.ep_len)
         writer.finish()
@@ -111,7 +111,7 @@ def test_a_header_that_tells_more_is_the_same_file(tmp_path):
     file = gathered(world, tmp_path)
     about = {**file.header, "row_bytes": 1}
     del about["spec"]["action"]["low"]
-    assert _mark(about) == _mark(file.header) and _mark(_of_before(about)) != _mark(about)
+    assert _digest(about) == _digest(file.header) and _digest(_of_before(about)) != _digest(about)
     assert EpisodeFile(file.path, about).spec == world.spec
     about["spec"]["objects"] = 4
     with pytest.raises(Problem, match=r"another spec \(objects: expected 4, got 3\); collect it again"):

@@ -1,4 +1,4 @@
-"""Actors wish for what they promise, and curricula let them act when they should."""
+"""Actors request what they promise, and curricula let them act when they should."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
+from envs.trifinger.env.wrappers import GoalDict  # noqa: E402
 from envs.trifinger.interventions.actors import (  # noqa: E402
     GoalActor,
     JointsActor,
@@ -15,10 +16,9 @@ from envs.trifinger.interventions.actors import (  # noqa: E402
     VariablesActor,
     VisualActor,
 )
-from envs.trifinger.interventions.curriculum import TRIES, Curriculum, Turn, intervene  # noqa: E402
+from envs.trifinger.interventions.curriculum import TRIES, Curriculum, Phase, intervene  # noqa: E402
 from envs.trifinger.interventions.interventions import merged  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
-from envs.trifinger.wrappers import GoalDict  # noqa: E402
 
 RNG = np.random.default_rng
 
@@ -36,6 +36,7 @@ def env():
     (VisualActor(), {"floor_color", "tool_block/color", "robot_finger_60_link_0/color"}, {"tool_block/mass"}),
     (PhysicalActor("tool"), {"tool_block/mass"}, {"floor_friction"}),
     (PhysicalActor("floor"), {"floor_friction"}, {"stage_friction"}),
+    (PhysicalActor(sizes=True), {"tool_block/mass", "tool_block/size", "stage_friction"}, {"tool_block/color"}),
     (PhysicalActor("robot"), {"robot_finger_300_link_3/mass"}, {"tool_block/mass"}),
     (PoseActor(), {"tool_block/cylindrical_position", "tool_block/euler_orientation"}, {"goal_block/cylindrical_position"}),
     (PoseActor(orientations=False), {"tool_block/cylindrical_position"}, {"tool_block/euler_orientation"}),
@@ -43,8 +44,8 @@ def env():
     (JointsActor(), {"joint_positions"}, {"tool_block/mass"}),
 ])  # fmt: skip
 def test_an_actor_wishes_for_its_own_variables(env, actor, has, lacks):
-    wish = actor.wish(env, RNG(0)).keys()
-    assert has <= wish and not lacks & wish
+    changes = actor.request(env, RNG(0)).keys()
+    assert has <= changes and not lacks & changes
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -54,9 +55,9 @@ def test_the_random_actor_finds_a_world_in_a_few_tries(task, space):
     env, rng = make(task), RNG(0)
     for _ in range(2 if env.task.family else 15):
         env.reset()
-        wish = RandomActor(space).wish(env, rng)
-        assert "joint_positions" not in wish
-        keys = {path.rpartition("/")[2] for path in wish}
+        changes = RandomActor(space).request(env, rng)
+        assert "joint_positions" not in changes
+        keys = {path.rpartition("/")[2] for path in changes}
         assert not ({"size"} <= keys and {"cylindrical_position"} & keys)
         report = intervene(env, [RandomActor(space)], rng)
         assert report["accepted"] and report["tries"] <= TRIES
@@ -65,16 +66,16 @@ def test_the_random_actor_finds_a_world_in_a_few_tries(task, space):
 
 def test_wishes_lie_in_their_space(env):
     for space in "ab":
-        wish = RandomActor(space).wish(env, RNG(1))
+        changes = RandomActor(space).request(env, RNG(1))
         for path in ("tool_block/mass", "floor_friction"):
             low, high = env.variables()[path].space(space)
-            assert low <= wish[path] <= high
+            assert low <= changes[path] <= high
 
 
 @pytest.mark.parametrize("turn, fires", [
-    (Turn(None), {(e, 0) for e in range(6)}),
-    (Turn(None, first=1, last=4, period=2), {(1, 0), (3, 0)}),
-    (Turn(None, first=2, step=3), {(2, 3), (3, 3), (4, 3), (5, 3)}),
+    (Phase(None), {(e, 0) for e in range(6)}),
+    (Phase(None, first=1, last=4, period=2), {(1, 0), (3, 0)}),
+    (Phase(None, first=2, step=3), {(2, 3), (3, 3), (4, 3), (5, 3)}),
 ])  # fmt: skip
 def test_when_a_turn_fires(turn, fires):
     assert {(e, s) for e in range(6) for s in range(5) if turn.fires(e, s)} == fires
@@ -82,7 +83,7 @@ def test_when_a_turn_fires(turn, fires):
 
 def test_turns_within_an_episode_fire_in_every_episode():
     """CausalWorld counts steps over the whole run, so they fire once."""
-    env = Curriculum(make(), [Turn(PhysicalActor("tool"), step=2), Turn(GoalActor(), period=2)])
+    env = Curriculum(make(), [Phase(PhysicalActor("tool"), step=2), Phase(GoalActor(), period=2)])
     goals, masses = [], []
     for _ in range(4):
         _, info = env.reset(seed=None)
@@ -101,7 +102,7 @@ def test_turns_within_an_episode_fire_in_every_episode():
 
 
 def test_an_episode_after_an_intervention_starts_as_the_task_has_it(env):
-    env = Curriculum(make(), [Turn(RandomActor("b"), last=0)])
+    env = Curriculum(make(), [Phase(RandomActor("b"), last=0)])
     env.reset(seed=0)
     assert env.unwrapped.state["tool_block"]["mass"] != 0.02
     env.reset()
@@ -110,7 +111,7 @@ def test_an_episode_after_an_intervention_starts_as_the_task_has_it(env):
 
 
 def test_the_observation_shows_what_the_actor_did():
-    env = Curriculum(make(normalized=False), [Turn(VariablesActor(["goal_block/cylindrical_position"]))])
+    env = Curriculum(make(normalized=False), [Phase(VariablesActor(["goal_block/cylindrical_position"]))])
     observation, info = env.reset(seed=0)
     names = env.unwrapped._observer.names()
     assert observation[names.index("goal_block/cartesian_position/0")] == info["interventions"]["applied"][
@@ -121,16 +122,16 @@ def test_the_observation_shows_what_the_actor_did():
 
 def test_refusals(env):
     with pytest.raises(Problem, match="no variable 'tool_blok': did you mean 'tool_block"):
-        VariablesActor(["tool_blok"]).wish(env, RNG(0))
+        VariablesActor(["tool_blok"]).request(env, RNG(0))
     with pytest.raises(Problem, match="begins with 'goal' has a mass"):
-        PhysicalActor("goal").wish(env, RNG(0))
+        PhysicalActor("goal").request(env, RNG(0))
     with pytest.raises(Problem, match="period >= 1"):
-        Turn(None, period=0)
+        Phase(None, period=0)
 
 
 def test_of_two_actors_on_one_fact_the_later_counts():
     """Also where they call it by other names."""
-    env = Curriculum(make("pick_and_place"), [Turn(PoseActor(space="a")), Turn(GoalActor("a"))])
+    env = Curriculum(make("pick_and_place"), [Phase(PoseActor(space="a")), Phase(GoalActor("a"))])
     assert all(env.reset(seed=seed)[1]["interventions"]["accepted"] for seed in range(5))
     env.close()
     assert merged([{"b/cylindrical_position": 1, "b/mass": 2}, {"b": {"cartesian_position": 3}}]) == {
@@ -149,5 +150,5 @@ def test_positions_uniform_in_area(env, actor):
     name = "goal_block" if actor is GoalActor else "tool_block"
     for even, middle in ((True, 0.11 / np.sqrt(2)), (False, 0.055)):
         rng, made = RNG(0), actor(space="a", by_area=even)
-        far = [made.wish(env, rng)[f"{name}/cylindrical_position"][0] > middle for _ in range(400)]
+        far = [made.request(env, rng)[f"{name}/cylindrical_position"][0] > middle for _ in range(400)]
         assert np.mean(far) == pytest.approx(0.5, abs=0.08)

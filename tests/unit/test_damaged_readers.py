@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import eval.ceilings
+from envs.graphs.scm import StructuralCausalModel
 from envs.problem import Problem
-from envs.scm import StructuralCausalModel
 from eval.figures.curves import loss_curves
 from eval.manipulation.controllers import _archive
 from eval.planning.goal_distance import load_distance, save_distance

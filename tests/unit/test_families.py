@@ -38,8 +38,8 @@ def test_the_default_scene_rests_and_touches_nothing(env):
 def test_towers_count_their_blocks():
     env = make("towers")
     env.reset(seed=0)
-    wish = {"number_of_blocks_in_tower": [2, 3, 2], "tower_dims": [0.1, 0.12, 0.08], "tower_center": [0.02, -0.03]}
-    verdict = env.intervene(wish)
+    changes = {"number_of_blocks_in_tower": [2, 3, 2], "tower_dims": [0.1, 0.12, 0.08], "tower_center": [0.02, -0.03]}
+    verdict = env.intervene(changes)
     assert verdict.accepted, verdict.reasons
     goals = of_type(env.state, GOAL)
     assert len(goals) == len(tools(env)) == 12 and "goal_level_1_col_1_row_2" in goals
@@ -117,17 +117,17 @@ def test_drawn_scenes(env, space):
     assert same(*drawn)
 
 
-@pytest.mark.parametrize("wish, said", [
+@pytest.mark.parametrize("changes, said", [
     ({"number_of_blocks_in_tower": [1, 1, 2.5]}, "must be whole numbers"),
     ({"number_of_blocks_in_tower": [1, 1, 9]}, "out of its bounds"),
     ({"tower_dims": [0.2, 0.2, 0.2], "tower_center": [0.1, 0.1]}, "beyond the round wall"),
     ({"number_of_blocks_in_tower": [1, 1, 1], "tool_level_4_col_0_row_0/mass": 0.02}, "does not exist any more"),
 ])  # fmt: skip
-def test_refusals(wish, said):
+def test_refusals(changes, said):
     env = make("towers")
     env.reset(seed=0)
     before = env.state
-    verdict = env.intervene(wish)
+    verdict = env.intervene(changes)
     assert not verdict.accepted and said in verdict.reasons[0] and same(env.state, before)
     env.close()
 

@@ -6,7 +6,7 @@ import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
 
-from envs.trifinger.saved import COLUMNS, FEATURES, two_axes
+from envs.trifinger.source.saved import COLUMNS, FEATURES, two_axes
 
 
 @pytest.fixture(scope="module")

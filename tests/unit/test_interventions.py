@@ -64,7 +64,7 @@ def test_an_intervention_within_an_episode_leaves_the_rest_alone(env):
     assert np.array_equal(after["joint_velocities"], before["joint_velocities"]) and env._steps == 20
 
 
-@pytest.mark.parametrize("wish, said", [
+@pytest.mark.parametrize("changes, said", [
     ({"tool_blok": {"mass": 0.03}}, "did you mean 'tool_block/mass'"),
     ({"tool_block": {"mas": 0.03}}, "did you mean 'tool_block/mass'"),
     ({"tool_block": {"size": [0.06, 0.06]}}, r"must have shape \(3,\), got \(2,\)"),
@@ -80,14 +80,14 @@ def test_an_intervention_within_an_episode_leaves_the_rest_alone(env):
     ({"tool_block": {"cartesian_position": [0, 0, 0.05], "cylindrical_position": [0, 0, 0.0325]}}, "two names of one fact"),
     ({"tool_block": {"orientation": [0, 0, 0, 0]}}, "must be a quaternion"),
 ])  # fmt: skip
-def test_refusals_say_why_and_change_not_a_bit(env, free, wish, said):
+def test_refusals_say_why_and_change_not_a_bit(env, free, changes, said):
     env = env if "space" in said else free
     env.intervene({"tool_block": {"cartesian_position": [0.12, -0.1, 0.0325]}})  # where the fingers' zero pose hits it
     busy(env)
-    if "joint_positions" in wish:
+    if "joint_positions" in changes:
         env.reset()
     before = env.state
-    verdict = env.intervene({**wish, "floor_friction": 0.4})
+    verdict = env.intervene({**changes, "floor_friction": 0.4})
     assert not verdict.accepted and verdict.applied == {}
     assert len(verdict.reasons) == 1
     assert re.search(said, verdict.reasons[0])
@@ -196,18 +196,18 @@ def test_table_of_variables(task):
     env.close()
 
 
-@pytest.mark.parametrize("wish", [
+@pytest.mark.parametrize("changes", [
     {"tool_block/cylindrical_position": [0.05, 1.0, 0.0155]},  # 17 mm inside the floor
     {"tool_block/cylindrical_position": [0.21, 1.0, 0.0325]},  # through the round wall
     {"goal_block/cylindrical_position": [0.13, 1.0, 0.026]},  # 6 mm below the floor
 ])  # fmt: skip
-def test_legacy_feasibility_takes_what_causal_world_takes(wish):
+def test_legacy_feasibility_takes_what_causal_world_takes(changes):
     verdicts = {}
     for rules in ("strict", "legacy"):
         env = make(space=None, feasibility=rules)
         env.reset(seed=0)
         state = env.state
-        for path, value in wish.items():  # bounds are another matter
+        for path, value in changes.items():  # bounds are another matter
             name, key = path.split("/")
             verdicts[rules] = env.unwrapped._interventions._feasibility.against(
                 applied(state, {path: np.array(value)}), {path: np.array(value)}, rebuilt=False

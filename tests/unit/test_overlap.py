@@ -6,8 +6,8 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 pytest.importorskip("pybullet")
+from envs.bodies.rotations import rotation  # noqa: E402
 from envs.problem import Problem  # noqa: E402
-from envs.rotations import rotation  # noqa: E402
 from envs.trifinger.scene.overlap import box_intersection, overlap  # noqa: E402
 
 CUBE = np.array([0, 0, 0.0325, 0, 0, 0, 1, 0.065, 0.065, 0.065])

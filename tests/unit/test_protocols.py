@@ -54,9 +54,9 @@ def test_actors_set_only_what_the_protocol_names(task):
         drawn = actor(name, task)
         roles = PROTOCOLS[name].roles
         if roles and roles != ("all",):
-            wish = drawn.wish(env, np.random.default_rng(0))
-            assert set(wish) == {path for role in roles for path in ROLES[task][role]}
-            for path, value in wish.items():
+            changes = drawn.request(env, np.random.default_rng(0))
+            assert set(changes) == {path for role in roles for path in ROLES[task][role]}
+            for path, value in changes.items():
                 low, high = env.variables()[path].space(PROTOCOLS[name].space)
                 assert (value >= low - 1e-9).all() and (value <= high + 1e-9).all()
     env.close()

@@ -113,7 +113,7 @@ def test_names_of_before_lead_to_the_classes_of_today(asked, compose, tmp_path):
 
 
 def test_names_of_before_lead_to_the_curricula_of_today(compose, tmp_path):
-    """The same for an agent, whose config names the turns of its curriculum and who acts in them."""
+    """The same for an agent, whose config names the phases of its curriculum, called turns before, and their actors."""
     pytest.importorskip("stable_baselines3")
     pytest.importorskip("pybullet")
     now = freeze(compose("manipulation", "curriculum='2'"))
@@ -121,10 +121,11 @@ def test_names_of_before_lead_to_the_curricula_of_today(compose, tmp_path):
     for room in ("curriculum", "actors"):
         assert f"envs.trifinger.interventions.{room}." in text
         text = text.replace(f"envs.trifinger.interventions.{room}.", f"envs.trifinger.{room}.")
+    text = text.replace("phases:", "turns:").replace("curriculum.Phase", "curriculum.Turn")
     (tmp_path / "config.yaml").write_text(text)
     before = load_config(tmp_path, AGENT)
     assert before == now
-    instantiate(before.curriculum.turns[0])
+    instantiate(before.curriculum.phases[0])
 
 
 def test_no_name_of_before_stands_in_our_configs(root):

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 import envs.collect
 from envs.chemistry import ChemistryWorld
 from envs.collect import collect
-from envs.on_disk import OnDisk
+from envs.episodes.on_disk import OnDisk
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from envs.spec import Observation

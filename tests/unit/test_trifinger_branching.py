@@ -45,31 +45,31 @@ def future(env, actions) -> np.ndarray:
     return np.array(rows)
 
 
-def branch(env, saved, actions, wish):
+def branch(env, saved, actions, changes):
     env.restore(saved)
-    if wish is not None:
-        verdict = env.intervene(wish)
+    if changes is not None:
+        verdict = env.intervene(changes)
         assert verdict.accepted, verdict.reasons
     return future(env, actions)
 
 
-@pytest.mark.parametrize("wish", NOTHING.values(), ids=NOTHING)
-def test_an_intervention_that_the_block_does_not_feel_changes_not_a_bit(branches, wish):
+@pytest.mark.parametrize("changes", NOTHING.values(), ids=NOTHING)
+def test_an_intervention_that_the_block_does_not_feel_changes_not_a_bit(branches, changes):
     """The engine reads a quaternion back in other last digits; branches began from that and ended centimetres apart."""
     env, other, saved, actions = branches
     factual = branch(env, saved, actions, None)
     assert np.abs(factual[-1] - factual[0]).max() > 0.01
-    assert np.array_equal(branch(env, saved, actions, wish), factual)
-    assert np.array_equal(branch(other, saved, actions, wish), factual)
+    assert np.array_equal(branch(env, saved, actions, changes), factual)
+    assert np.array_equal(branch(other, saved, actions, changes), factual)
 
 
-@pytest.mark.parametrize("wish", SOMETHING.values(), ids=SOMETHING)
-def test_a_branch_is_the_same_in_every_environment(branches, wish):
+@pytest.mark.parametrize("changes", SOMETHING.values(), ids=SOMETHING)
+def test_a_branch_is_the_same_in_every_environment(branches, changes):
     env, other, saved, actions = branches
     factual = branch(env, saved, actions, None)
-    counterfactual = branch(env, saved, actions, wish)
+    counterfactual = branch(env, saved, actions, changes)
     assert not np.array_equal(counterfactual, factual)
-    assert np.array_equal(branch(other, saved, actions, wish), counterfactual)
+    assert np.array_equal(branch(other, saved, actions, changes), counterfactual)
     assert np.array_equal(branch(env, saved, actions, None), factual)  # and nothing of it stays
 
 
@@ -91,6 +91,6 @@ def test_joints_put_where_they_are_keep_their_target():
         env.step(action)
     saved = env.save()
     factual = branch(env, saved, actions[10:], None)
-    wish = {"joint_positions": saved["joint_positions"]}
-    assert np.array_equal(branch(env, saved, actions[10:], wish), factual)
+    changes = {"joint_positions": saved["joint_positions"]}
+    assert np.array_equal(branch(env, saved, actions[10:], changes), factual)
     env.close()

@@ -9,11 +9,11 @@ import envs  # noqa: E402, F401  registers the ids
 from envs.episodes import EpisodeFile  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
+from envs.trifinger.env.record import record, to_minari  # noqa: E402
+from envs.trifinger.env.wrappers import GoalDict, MovingAverage  # noqa: E402
 from envs.trifinger.interventions.actors import GoalActor, VariablesActor  # noqa: E402
-from envs.trifinger.interventions.curriculum import Curriculum, Turn  # noqa: E402
-from envs.trifinger.record import record, to_minari  # noqa: E402
+from envs.trifinger.interventions.curriculum import Curriculum, Phase  # noqa: E402
 from envs.trifinger.scene.views import VIEWS  # noqa: E402
-from envs.trifinger.wrappers import GoalDict, MovingAverage  # noqa: E402
 
 
 @pytest.mark.parametrize("task, width", [("pushing", 10), ("reaching", 9), ("stacking2", 20)])
@@ -56,7 +56,7 @@ def test_many_at_once(mode):
 
 def test_recorded_episodes(tmp_path):
     """Every row holds what the environment showed and every variable; the same call again changes nothing."""
-    env = Curriculum(make(skip_frame=5, max_steps=6), [Turn(VariablesActor(["tool_block/mass"]))])
+    env = Curriculum(make(skip_frame=5, max_steps=6), [Phase(VariablesActor(["tool_block/mass"]))])
     rng = np.random.default_rng(0)
     record(env, lambda observation: rng.uniform(-1, 1, 9), tmp_path / "p.h5", 2, seed=3, camera=VIEWS[0].sized(32, 40))
     file = EpisodeFile(tmp_path / "p.h5")
@@ -74,7 +74,7 @@ def test_recorded_episodes(tmp_path):
 
 
 def test_scenes_of_other_objects_do_not_mix(tmp_path):
-    env = Curriculum(make("towers", max_steps=2), [Turn(VariablesActor(["number_of_blocks_in_tower"]), first=1)])
+    env = Curriculum(make("towers", max_steps=2), [Phase(VariablesActor(["number_of_blocks_in_tower"]), first=1)])
     with pytest.raises(Problem, match="has other objects than the first"):
         record(env, lambda observation: np.zeros(9), tmp_path / "t.h5", 2)
     assert not (tmp_path / "t.h5").exists()
@@ -98,8 +98,8 @@ def test_a_recorded_curriculum_begins_at_its_first_episode(tmp_path):
     """Also where the recording was broken off and taken up."""
 
     def goals(path, broken_after=None):
-        turns = [Turn(GoalActor(), first=0, last=0), Turn(GoalActor(), first=2, last=2)]
-        env = MovingAverage(Curriculum(make(max_steps=3), turns))  # whatever is around the curriculum
+        phases = [Phase(GoalActor(), first=0, last=0), Phase(GoalActor(), first=2, last=2)]
+        env = MovingAverage(Curriculum(make(max_steps=3), phases))  # whatever is around the curriculum
         calls = []
 
         def policy(observation):

@@ -7,8 +7,7 @@ from gymnasium.utils.env_checker import check_env
 
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
-from envs.trifinger import make  # noqa: E402
-from envs.trifinger.ids import NAMES, gym_id  # noqa: E402
+from envs.trifinger import NAMES, gym_id, make  # noqa: E402
 from envs.trifinger.robot.actions import MODES  # noqa: E402
 from envs.trifinger.robot.robot import REST  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
@@ -134,10 +133,10 @@ def test_seeds_and_order_do_not_matter(env):
 
 def test_rewards():
     made = {kind: make(reward=kind) for kind in ("dense", "fractional", "sparse", "none")}
-    wish = {"tool_block": {"cartesian_position": [0, 0.06, 0.0325]}}
+    changes = {"tool_block": {"cartesian_position": [0, 0.06, 0.0325]}}
     rewards = {}
     for kind, env in made.items():
-        env.reset(options={"interventions": wish})
+        env.reset(options={"interventions": changes})
         rewards[kind], info = env.step(stay(env))[1], env.step(stay(env))[4]
         env.close()
     share = 0.045 / 0.065
@@ -154,7 +153,7 @@ def test_dense_reward_is_paid_for_coming_nearer(env):
     after = type(before)(nearer, before.tips, before.torques)
     approach, way, turn = env.task.dense_terms(after, before)
     assert way == pytest.approx(0.04) and turn == 0
-    assert approach == pytest.approx(before.reach("tool_block") - after.reach("tool_block"))
+    assert approach == pytest.approx(before.tip_distance("tool_block") - after.tip_distance("tool_block"))
 
 
 def test_a_block_in_its_goal_is_success(env):

@@ -6,12 +6,12 @@ import pytest
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from envs.trifinger.wrappers import MovingAverage  # noqa: E402
+from envs.trifinger.env.wrappers import MovingAverage  # noqa: E402
 
 
 def test_the_users_own_observations_follow_the_vector():
     def gap(now):
-        return now.tips[0] - now.place("tool_block")
+        return now.tips[0] - now.position("tool_block")
 
     env = make("pushing", extra_observations={"gap": gap, "torque": lambda now: now.torques[:1]})
     plain = make("pushing")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
+from envs.bodies.rendering import open as opening  # noqa: E402
+from envs.bodies.rendering.cameras import Camera  # noqa: E402
+from envs.bodies.rendering.opengl import GLRenderer  # noqa: E402
+from envs.bodies.rendering.tiny import BulletRenderer  # noqa: E402
 from envs.problem import Problem  # noqa: E402
-from envs.rendering import open as opening  # noqa: E402
-from envs.rendering.cameras import Camera  # noqa: E402
-from envs.rendering.opengl import GLRenderer  # noqa: E402
-from envs.rendering.tiny import BulletRenderer  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.scene.drawing import FIRST_BLOCK, FIRST_GOAL, MESHES, ROBOT_SEGMENT, Drawing  # noqa: E402
 from envs.trifinger.scene.state import arena, block, goal  # noqa: E402
@@ -149,7 +149,7 @@ def test_without_opengl_it_says_so_once(monkeypatch, capsys):
     monkeypatch.setattr(opening, "_said", set())
     assert [opening.open_renderer(MESHES).name for _ in range(2)] == ["bullet", "bullet"]
     said = capsys.readouterr().err
-    assert said.count("OpenGL cannot be had (no EGL display)") == 1
+    assert said.count("OpenGL is not available (no EGL display)") == 1
     with pytest.raises(Problem, match="install libegl1 and libgl1-mesa-dri, or use bullet"):
         opening.open_renderer(MESHES, "moderngl")
     with pytest.raises(Problem, match="did you mean 'bullet'"):

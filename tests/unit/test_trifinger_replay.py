@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip("pybullet")
 from envs.episodes import EpisodeFile  # noqa: E402
-from envs.file_blocks import checksum  # noqa: E402
+from envs.episodes.blocks import checksum  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
+from envs.trifinger.env.record import record, replay  # noqa: E402
 from envs.trifinger.interventions.actors import RandomActor  # noqa: E402
-from envs.trifinger.interventions.curriculum import Curriculum, Turn  # noqa: E402
-from envs.trifinger.record import record, replay  # noqa: E402
+from envs.trifinger.interventions.curriculum import Curriculum, Phase  # noqa: E402
 from envs.trifinger.scene.views import VIEWS  # noqa: E402
 
 
@@ -45,8 +45,8 @@ def test_an_episode_is_played_anew_from_its_file(tmp_path):
 
 
 def curriculum(**options):
-    turns = [Turn(RandomActor("a"), first=1, step=4), Turn(RandomActor("a"))]
-    return Curriculum(make(skip_frame=3, max_steps=12, **options), turns)
+    phases = [Phase(RandomActor("a"), first=1, step=4), Phase(RandomActor("a"))]
+    return Curriculum(make(skip_frame=3, max_steps=12, **options), phases)
 
 
 def test_a_curriculum_is_played_anew_where_it_is_given(tmp_path):

@@ -13,11 +13,11 @@ pytest.importorskip("pybullet")
 from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.protocols import Blocks, CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
-from envs.trifinger import parallel  # noqa: E402
-from envs.trifinger.arena import MODES, Arena  # noqa: E402
-from envs.trifinger.exploration import Drive  # noqa: E402
-from envs.trifinger.saved import COLUMNS, FINGERS, WIDTH  # noqa: E402
-from envs.trifinger.source import TriFingerSource  # noqa: E402
+from envs.trifinger import Verdict  # noqa: E402
+from envs.trifinger.source import TriFingerSource, parallel  # noqa: E402
+from envs.trifinger.source.arena import MODES, Arena  # noqa: E402
+from envs.trifinger.source.exploration import Drive  # noqa: E402
+from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH  # noqa: E402
 
 RNG = np.random.default_rng
 SPLIT = {"mode": "train", "length": 12}
@@ -64,6 +64,21 @@ def test_going_on_from_any_row_gives_the_next_one_to_the_last_bit(world, recorde
     shuffled = RNG(1).permutation(rows)[:20]  # whatever was simulated before
     again, _ = world.step(world.unpack(columns["state"][shuffled]), columns["action"][shuffled])
     assert np.array_equal(world.pack(again), columns["state"][shuffled + 1])
+
+
+def test_a_start_that_keeps_the_values_of_the_task_is_reported(world, monkeypatch, capsys):
+    """Seen as episodes of physics-b that were silently recorded with the usual mass."""
+    world.reset(2, RNG(0), "physics-a")
+    assert "keep" not in capsys.readouterr().err
+    monkeypatch.setattr(world._crew.arena.env, "intervene", lambda request: Verdict(False, ("it is refused",)))
+    world.reset(2, RNG(0), "still")
+    assert "keep" not in capsys.readouterr().err
+    world.reset(2, RNG(0), "physics-b")
+    kept = "warning: 2 of 2 starts of mode 'physics-b' keep the task's own"
+    assert f"{kept} masses, frictions and sizes: 20 draws were refused" in (told := capsys.readouterr().err)
+    assert f"{kept} poses of blocks" in told and f"{kept} goals" in told
+    world.record({"mode": "poses-b", "length": 2}, RNG(0), 3)
+    assert "3 of 3 starts of mode 'poses-b' keep the task's own goals" in capsys.readouterr().err
 
 
 def test_equal_steps_are_taken_once(world, recorded, monkeypatch):
@@ -128,9 +143,9 @@ def test_the_table_holds_entities_and_neither_goal_nor_time(world, recorded):
     axes = table[:, 3, COLUMNS["axes"]].reshape(5, 2, 3)
     assert np.allclose(axes @ axes.transpose(0, 2, 1), np.eye(2), atol=1e-6)
     other = state.rows.copy()
-    for path in layout.place:
+    for path in layout.slices:
         if path.startswith(("goal_block", "control")):
-            other[:, layout.place[path]] += 1
+            other[:, layout.slices[path]] += 1
     assert np.array_equal(world.observe(world.unpack(other), "objects"), table)
 
 
@@ -186,7 +201,7 @@ def test_an_intervention_changes_its_variable_alone(world, recorded):
     assert {"tool_block/mass", "tool_block/cylindrical_position", "floor_friction"} < set(names) and "gravity" not in names
     for name in ("tool_block/mass", "floor_friction", "tool_block/color"):
         differs = world.intervene(state, name, RNG(0)).rows != before
-        place = world._layout.place[name]
+        place = world._layout.slices[name]
         assert differs[:, place].any(1).all() and not np.delete(differs, np.r_[place], 1).any(), name
     assert np.array_equal(state.rows, before)
     with pytest.raises(Problem, match="no variable 'tool_block/mas': did you mean"):
@@ -216,10 +231,10 @@ def test_a_goal_that_asks_for_nothing_is_drawn_anew(world):
 
 
 def test_modes_draw_starts_from_their_spaces(world):
-    block = world._layout.place["tool_block/cartesian_position"]
+    block = world._layout.slices["tool_block/cartesian_position"]
     near, far = (np.hypot(*world.reset(8, RNG(0), mode).rows[:, block].T[:2]) for mode in ("train", "poses-b"))
     assert near.max() <= 0.11 <= far.min() and np.ptp(near) > 0
-    mass = world._layout.place["tool_block/mass"]
+    mass = world._layout.slices["tool_block/mass"]
     heavy = world.reset(4, RNG(0), "physics-b").rows[:, mass]
     assert heavy.min() >= 0.045 and np.ptp(heavy) > 0
 

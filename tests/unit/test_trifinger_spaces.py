@@ -4,33 +4,33 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
-from envs.rotations import to_quaternion  # noqa: E402
+from envs.bodies.rotations import to_quaternion  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.interventions.actors import GoalActor, RandomActor  # noqa: E402
 from envs.trifinger.interventions.curriculum import intervene  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 
 
-def verdict_of(task, wish, **options):
+def verdict_of(task, changes, **options):
     env = make(task, **options)
     env.reset(seed=0)
     try:
-        return env.intervene(wish)
+        return env.intervene(changes)
     finally:
         env.close()
 
 
-@pytest.mark.parametrize("wish", [
+@pytest.mark.parametrize("changes", [
     {"tool_block/cartesian_position": [0.14, 0.02, 0.0325]},  # its radius belongs to B
     {"goal_block/cartesian_position": [0.14, 0.02, 0.2]},  # a goal of pushing in the air
     {"goal_block/cartesian_position": [0.05, 0.02, 0.2]},
     {"tool_block/orientation": [0.1, 0.0, 0.0, 1.0]},  # tilted: turns of the space are about z
     {"goal_block/orientation": [0.0, 0.2, 0.0, 1.0]},
 ])  # fmt: skip
-def test_no_second_name_leaves_the_space(wish):
+def test_no_second_name_leaves_the_space(changes):
     """cartesian_position and orientation had no space of their own, so they passed whatever the space was."""
-    verdict = verdict_of("pushing", wish, space="a")
-    (path,) = wish
+    verdict = verdict_of("pushing", changes, space="a")
+    (path,) = changes
     assert not verdict.accepted and path in verdict.reasons[0] and "space a" in verdict.reasons[0]
 
 
@@ -50,7 +50,7 @@ def test_within_the_space_every_name_is_good():
     """The same place and turn by both names, the same state after it."""
     states = []
     turn = [0, 0, 0.7]
-    for wish in (
+    for changes in (
         {"tool_block": {"cylindrical_position": [0.1, 1.2, 0.0325], "euler_orientation": turn}},
         {"tool_block": {
             "cartesian_position": [0.1 * np.cos(1.2), 0.1 * np.sin(1.2), 0.0325], "orientation": to_quaternion(np.array(turn)),
@@ -58,7 +58,7 @@ def test_within_the_space_every_name_is_good():
     ):  # fmt: skip
         env = make("pushing", space="a")
         env.reset(seed=0)
-        verdict = env.intervene(wish)
+        verdict = env.intervene(changes)
         assert verdict.accepted, verdict.reasons
         states.append(env.state["tool_block"])
         env.close()

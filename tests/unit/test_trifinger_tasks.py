@@ -60,7 +60,7 @@ def test_spaces_of_picking_are_the_codes(env):
     assert verdict.accepted and env.value("goal_block/cartesian_position") == pytest.approx([0, 0, 0.22])
     for even in (False, True):
         env.reset()
-        assert env.intervene(GoalActor("b", by_area=even).wish(env, np.random.default_rng(0))).accepted
+        assert env.intervene(GoalActor("b", by_area=even).request(env, np.random.default_rng(0))).accepted
         assert env.value("goal_block/cartesian_position")[:2] == pytest.approx([0, 0])
 
 
@@ -94,8 +94,8 @@ def test_goals_can_be_placed_one_by_one(task, goal):
 
 @pytest.mark.parametrize("env", [("stacking2", {"space": None})], indirect=True)
 def test_what_is_given_for_one_goal_of_the_tower_counts_for_it(env):
-    wish = {"goal_tower/cylindrical_position": [0.1, 0.5, 0.065], "goal_block_2/cartesian_position": [0, 0, 0.2]}
-    assert env.intervene(wish).accepted
+    changes = {"goal_tower/cylindrical_position": [0.1, 0.5, 0.065], "goal_block_2/cartesian_position": [0, 0, 0.2]}
+    assert env.intervene(changes).accepted
     assert env.value("goal_block_1/cylindrical_position") == pytest.approx([0.1, 0.5, 0.0325])
     assert env.value("goal_block_2/cartesian_position") == pytest.approx([0, 0, 0.2])
 

@@ -46,7 +46,13 @@ class GoalEpisodes(VecEnv):
         self._goal, self._horizon = self._start.take(np.arange(STOCK)), self.rng.integers(1, self.longest + 1, STOCK)
         for horizon in range(1, self.longest + 1):
             rows = np.flatnonzero(self._horizon == horizon)
-            self._goal.put(rows, self.world.draw_goals(self._start.take(rows), self.rng, horizon)[0])
+            self._goal = self._replaced(self._goal, rows, self.world.draw_goals(self._start.take(rows), self.rng, horizon)[0])
+
+    def _replaced(self, state, rows: np.ndarray, other):
+        """The states with those at `rows` replaced by the others."""
+        packed = np.array(self.world.pack(state))
+        packed[rows] = self.world.pack(other)
+        return self.world.unpack(packed)
 
     def _next(self, count: int) -> np.ndarray:
         """Which tasks of the stock come next."""
@@ -79,8 +85,8 @@ class GoalEpisodes(VecEnv):
         rows = np.flatnonzero(over)
         if len(rows):
             which = self._next(len(rows))
-            self.boards.put(rows, self._start.take(which))
-            self.goal.put(rows, self._goal.take(which))
+            self.boards = self._replaced(self.boards, rows, self._start.take(which))
+            self.goal = self._replaced(self.goal, rows, self._goal.take(which))
             self.remaining[rows], self._goal_seen[rows] = self._horizon[which], self._glimpse(self._goal.take(which))
             self.distance[rows] = self.world.distance(self._start.take(which), self._goal.take(which))
         return self._observe(), reward.astype(np.float32), over, infos

@@ -13,7 +13,7 @@ from eval.manipulation.protocols import made_with
 def arena(cfg: DictConfig, before: int = 0) -> Curriculum:
     """One arena, in the episode of its curriculum that it has come to after `before` steps of all arenas."""
     env = make(cfg.task, **made_with(cfg), **{key: cfg[key] for key in ("dense_weights", "fractional_weight")})
-    curriculum = Curriculum(env, [instantiate(turn) for turn in cfg.curriculum.turns])
+    curriculum = Curriculum(env, [instantiate(phase) for phase in cfg.curriculum.phases])
     curriculum.skip_episodes(before // cfg.algo.boards // env.limit)
     return curriculum
 

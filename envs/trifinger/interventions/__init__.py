@@ -1,1 +1,1 @@
-"""Who changes variables, with what, and whether it is possible."""
+"""Interventions on variables: who makes them, to which values, and whether they are possible."""

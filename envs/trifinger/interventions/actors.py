@@ -1,9 +1,9 @@
-"""Actors: who intervenes, and with what. Each makes wishes for an environment, drawn from a space by a generator it is given.
+"""Actors: who intervenes, and with what. Each draws a request for an environment from a space, by a given generator.
 
-    GoalActor("a").wish(env, rng)  ->  {"goal_block/cylindrical_position": ..., "goal_block/euler_orientation": ...}
+    GoalActor("a").request(env, rng)  ->  {"goal_block/cylindrical_position": ..., "goal_block/euler_orientation": ...}
 
 by_area: positions uniform in the area of the space's ring; CausalWorld draws the radius uniformly, which crowds the middle.
-An actor never applies its wish; `Curriculum` and protocols do, and count what was refused.
+An actor never applies its request; `Curriculum` and protocols do, and count refusals.
 """
 
 from typing import Protocol
@@ -16,13 +16,13 @@ from envs.trifinger.scene.state import CUBE, GOAL, STATIC, of_type
 from envs.trifinger.scene.variables import Variable
 from envs.trifinger.tasks.task import Changes, by_area, drawn
 
-_PLACES = ("cylindrical_position", "euler_orientation")
+_POSE = ("cylindrical_position", "euler_orientation")
 
 
 class Actor(Protocol):
-    """wish(env, rng) -> path -> value; env: an unwrapped TriFingerEnv that was reset."""
+    """request(env, rng) -> path -> value; env: an unwrapped TriFingerEnv that was reset."""
 
-    def wish(self, env, rng: np.random.Generator) -> Changes: ...
+    def request(self, env, rng: np.random.Generator) -> Changes: ...
 
 
 def free(table: dict[str, Variable], space: str) -> list[str]:
@@ -45,9 +45,9 @@ class GoalActor:
     def __init__(self, space: str = "a", by_area: bool = False) -> None:
         self._space, self._by_area = space, by_area
 
-    def wish(self, env, rng: np.random.Generator) -> Changes:
-        wish = env.task.sample_goal(rng, env.state, self._space, env.source)
-        return by_area(wish, env.variables(), self._space) if self._by_area else wish
+    def request(self, env, rng: np.random.Generator) -> Changes:
+        drawn_goal = env.task.sample_goal(rng, env.state, self._space, env.source)
+        return by_area(drawn_goal, env.variables(), self._space) if self._by_area else drawn_goal
 
 
 class DrawingActor:
@@ -59,9 +59,9 @@ class DrawingActor:
     def chosen(self, env, rng: np.random.Generator, paths: list[str]) -> list[str]:
         raise NotImplementedError
 
-    def wish(self, env, rng: np.random.Generator) -> Changes:
-        wish = draw_all(env, rng, self.chosen(env, rng, free(env.variables(), self._space)), self._space)
-        return by_area(wish, env.variables(), self._space) if self._by_area else wish
+    def request(self, env, rng: np.random.Generator) -> Changes:
+        values = draw_all(env, rng, self.chosen(env, rng, free(env.variables(), self._space)), self._space)
+        return by_area(values, env.variables(), self._space) if self._by_area else values
 
 
 class VariablesActor(DrawingActor):
@@ -74,21 +74,21 @@ class VariablesActor(DrawingActor):
     def chosen(self, env, rng, paths):
         found = []
         for name in self._names:
-            mine = [path for path in paths if path == name or path.startswith(name + "/")]
-            if not mine:
+            matching = [path for path in paths if path == name or path.startswith(name + "/")]
+            if not matching:
                 raise Problem(f"space {self._space} of {env.task.name} has no variable '{name}': {nearest(name, paths)}")
-            found += mine
+            found += matching
         return list(dict.fromkeys(found))
 
 
 class RandomActor(DrawingActor):
-    """Every variable of the space but the joints; a coin says whether sizes or places are among them."""
+    """Every variable of the space but the joints; a coin says whether sizes or poses are left out."""
 
     def chosen(self, env, rng, paths):
-        left_out = _PLACES if rng.random() < 0.5 else ("size",)
+        left_out = _POSE if rng.random() < 0.5 else ("size",)
         rebuilt = of_type(env.state, CUBE, STATIC, GOAL) if env.task.family else []  # gone before they could be set
-        mine = [path for path in paths if path != "joint_positions" and path.partition("/")[0] not in rebuilt]
-        return [path for path in mine if path.rpartition("/")[2] not in left_out]
+        matching = [path for path in paths if path != "joint_positions" and path.partition("/")[0] not in rebuilt]
+        return [path for path in matching if path.rpartition("/")[2] not in left_out]
 
 
 class VisualActor(DrawingActor):
@@ -99,25 +99,25 @@ class VisualActor(DrawingActor):
 
 
 class PhysicalActor(DrawingActor):
-    """Masses of the objects and links whose names begin with `group`; of floor and stage the friction."""
+    """Masses and frictions of what begins with `group` ("" is everything), and sizes where sizes=True."""
 
-    def __init__(self, group: str, space: str = "a") -> None:
+    def __init__(self, group: str = "", space: str = "a", sizes: bool = False) -> None:
         super().__init__(space)
-        self._group = group
+        self._group, self._kinds = group, ("/mass", "_friction", "/size") if sizes else ("/mass", "_friction")
 
     def chosen(self, env, rng, paths):
-        found = [path for path in paths if path.startswith(self._group) and path.endswith(("/mass", "_friction"))]
+        found = [path for path in paths if path.startswith(self._group) and path.endswith(self._kinds)]
         if not found:
             raise Problem(f"nothing that begins with '{self._group}' has a mass or a friction in space {self._space}")
         return found
 
 
 class PoseActor(DrawingActor):
-    """Places and turns of the movable blocks."""
+    """Positions and orientations of the movable blocks."""
 
     def __init__(self, positions: bool = True, orientations: bool = True, space: str = "a", by_area: bool = False) -> None:
         super().__init__(space, by_area)
-        self._keys = [key for key, wanted in zip(_PLACES, (positions, orientations)) if wanted]
+        self._keys = [key for key, wanted in zip(_POSE, (positions, orientations)) if wanted]
 
     def chosen(self, env, rng, paths):
         blocks = of_type(env.state, CUBE)
@@ -125,9 +125,9 @@ class PoseActor(DrawingActor):
 
 
 class JointsActor:
-    """Joints whose tips are at three places drawn uniformly from the arena's box."""
+    """Joints whose tips are at three positions drawn uniformly from the arena's box."""
 
-    def wish(self, env, rng: np.random.Generator) -> Changes:
+    def request(self, env, rng: np.random.Generator) -> Changes:
         tips = rng.uniform([-0.15, -0.15, 0.03], [0.15, 0.15, 0.3], (3, 3))
         low, high = env.variables()["joint_positions"].bounds
         return {"joint_positions": np.clip(env.joints_for(tips), low, high)}

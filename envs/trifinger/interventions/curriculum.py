@@ -9,12 +9,12 @@ from envs.problem import Problem
 from envs.trifinger.interventions.actors import Actor
 from envs.trifinger.interventions.interventions import merged
 
-TRIES = 5  # wishes drawn before an episode goes on without one
+TRIES = 5  # requests drawn before an episode goes on without one
 
 
 @dataclass(frozen=True)
-class Turn:
-    """An actor's turn: episodes first, first + period, ... up to last (none = for ever), at a step; 0 = the start."""
+class Phase:
+    """When an actor intervenes: in episodes first, first + period, ... up to last (None = no end), at a step; 0 = the start."""
 
     actor: Actor
     first: int = 0
@@ -24,7 +24,7 @@ class Turn:
 
     def __post_init__(self) -> None:
         if self.first < 0 or self.period < 1 or self.step < 0 or (self.last is not None and self.last < self.first):
-            raise Problem(f"a turn needs 0 <= first <= last, period >= 1, step >= 0; got {self}")
+            raise Problem(f"a phase needs 0 <= first <= last, period >= 1, step >= 0; got {self}")
 
     def fires(self, episode: int, step: int) -> bool:
         within = self.first <= episode and (self.last is None or episode <= self.last)
@@ -32,19 +32,19 @@ class Turn:
 
 
 class Curriculum(gym.Wrapper):
-    """Intervenes on a TriFingerEnv. Wishes of actors that fire together are one wish, the later actor's word counts.
+    """Intervenes on a TriFingerEnv. Requests of actors that fire together are merged; the later one wins.
 
-    Every episode counts its steps from 0, so turns within an episode fire in each. info["interventions"]: where an actor
-    fired, {"accepted": bool, "tries": int, "reasons": [...], "applied": path -> value}; never silent about a refusal.
+    Every episode counts its steps from 0, so phases within an episode fire in each. info["interventions"]: where an actor
+    fired, {"accepted": bool, "tries": int, "reasons": [...], "applied": path -> value}; refusals included.
     """
 
-    def __init__(self, env: gym.Env, turns: list[Turn]) -> None:
+    def __init__(self, env: gym.Env, phases: list[Phase]) -> None:
         super().__init__(env)
         if env.observation_space != env.unwrapped.observation_space:
             raise Problem(
                 f"what changes observations goes around a Curriculum, not into it: {type(env).__name__}(Curriculum(...))"
             )
-        self._turns, self.episode, self._step = list(turns), -1, 0
+        self._phases, self.episode, self._step = list(phases), -1, 0
 
     def skip_episodes(self, count: int) -> None:
         """Count episodes that were played elsewhere."""
@@ -63,7 +63,7 @@ class Curriculum(gym.Wrapper):
         return observation, reward, terminated, truncated, info
 
     def _act(self, observation: np.ndarray, info: dict):
-        actors = [turn.actor for turn in self._turns if turn.fires(self.episode, self._step)]
+        actors = [phase.actor for phase in self._phases if phase.fires(self.episode, self._step)]
         if not actors:
             return observation, info
         report = intervene(self.env.unwrapped, actors, self.env.unwrapped.np_random)
@@ -72,9 +72,9 @@ class Curriculum(gym.Wrapper):
 
 
 def intervene(env, actors: list[Actor], rng: np.random.Generator) -> dict:
-    """Draw wishes until one is accepted, TRIES times at most.  -> what came of it"""
+    """Draw requests until one is accepted, TRIES times at most.  -> the result"""
     for tries in range(1, TRIES + 1):
-        verdict = env.intervene(merged(actor.wish(env, rng) for actor in actors))
+        verdict = env.intervene(merged(actor.request(env, rng) for actor in actors))
         if verdict.accepted:
             break
     return {"accepted": verdict.accepted, "tries": tries, "reasons": list(verdict.reasons), "applied": dict(verdict.applied)}

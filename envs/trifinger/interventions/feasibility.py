@@ -1,11 +1,11 @@
-"""Whether bodies fit where a change would put them: tried on a world of its own, so that the real one feels nothing."""
+"""Whether bodies fit where a change would put them, checked in a scratch simulation."""
 
 from collections.abc import Iterable
 
 import numpy as np
 
+from envs.bodies.rotations import rotation
 from envs.problem import Problem, nearest
-from envs.rotations import rotation
 from envs.trifinger.scene.overlap import box_intersection
 from envs.trifinger.scene.simulation import WALL_RADIUS, World
 from envs.trifinger.scene.state import CUBE, GOAL, STATIC, State, boxes, of_type
@@ -39,7 +39,7 @@ class Feasibility:
             return []
         touched = {path.partition("/")[0] for path in changes if path.endswith(("/size", "_position", "orientation"))}
         touched |= set(of_type(state, CUBE, STATIC, GOAL)) if rebuilt else new
-        found = ((_legacy_place(state, n) if self._legacy else _place(state, n, rebuilt)) for n in touched if n in state)
+        found = ((_legacy_outside(state, n) if self._legacy else _outside(state, n, rebuilt)) for n in touched if n in state)
         reasons = [reason for some in found for reason in some]
         moved, robot = touched & set(of_type(state, CUBE, STATIC)), "joint_positions" in changes
         return reasons if reasons or not (moved or robot) else self._inside_others(state, moved, robot)
@@ -50,10 +50,10 @@ class Feasibility:
         self._trial.load(state)
         reasons = []
         for a, b, depth in self._trial.contacts():
-            mine = {a, b} & moved or (robot and "robot" in (a, b))
-            still = {a, b} <= set(of_type(state, STATIC)) | {"floor", "stage"}  # a wall that stands in the floor is no fault
+            changed = {a, b} & moved or (robot and "robot" in (a, b))
+            still = {a, b} <= set(of_type(state, STATIC)) | {"floor", "stage"}  # a wall may stand in the floor
             most = (LEGACY_ROBOT_DEPTH if "robot" in (a, b) else LEGACY_DEPTH) if self._legacy else DEPTH
-            if mine and not still and depth > most:
+            if changed and not still and depth > most:
                 reasons.append(f"{a} would be {1000 * depth:.1f} mm inside {b}; {1000 * most:g} mm at most")
         return list(dict.fromkeys(reasons))
 
@@ -63,24 +63,24 @@ class Feasibility:
             self._trial = None
 
 
-def _place(state: State, name: str, rebuilt: bool) -> list[str]:
+def _outside(state: State, name: str, rebuilt: bool) -> list[str]:
     """Blocks and goals: the middle in the arena's box (what was rebuilt may fill the whole ground, as high as it likes), no
     corner below the floor or beyond the round wall."""
     thing = state[name]
     if not isinstance(thing, dict) or int(thing.get("type", STATIC)) not in (CUBE, GOAL):
         return []
-    place = thing["cartesian_position"]
-    if not rebuilt and ((place < ARENA_LOW - SLACK).any() or (place > ARENA_HIGH + SLACK).any()):
-        return [f"{name} would be outside the arena, {short(ARENA_LOW)} to {short(ARENA_HIGH)}, at {short(place)}"]
-    corners = place + (_CORNERS * thing["size"]) @ rotation(thing["orientation"]).T
+    position = thing["cartesian_position"]
+    if not rebuilt and ((position < ARENA_LOW - SLACK).any() or (position > ARENA_HIGH + SLACK).any()):
+        return [f"{name} would be outside the arena, {short(ARENA_LOW)} to {short(ARENA_HIGH)}, at {short(position)}"]
+    corners = position + (_CORNERS * thing["size"]) @ rotation(thing["orientation"]).T
     if corners[:, 2].min() < -DEPTH:
         return [f"{name} would reach {-1000 * corners[:, 2].min():.1f} mm below the floor"]
     if (rebuilt or int(thing["type"]) == CUBE) and np.hypot(*corners[:, :2].T).max() > WALL_RADIUS + DEPTH:
-        return [f"{name} would be beyond the round wall, at {short(place)}"]
+        return [f"{name} would be beyond the round wall, at {short(position)}"]
     return []
 
 
-def _legacy_place(state: State, name: str) -> list[str]:
+def _legacy_outside(state: State, name: str) -> list[str]:
     """Goals alone: half of the volume in the arena's box, not more than a centimetre below the floor."""
     thing = state[name]
     if not isinstance(thing, dict) or int(thing.get("type", STATIC)) != GOAL:

@@ -1,9 +1,9 @@
-"""Interventions: a wish to change variables, checked in every way before anything happens.
+"""Interventions: a request to change variables, checked in every way before anything happens.
 
     intervene({"tool_block": {"mass": 0.04}, "floor_friction": 0.5})   or by path: {"tool_block/mass": 0.04}
 
-A wish is carried out whole or refused whole, with the reasons; a refused one leaves the world as it was, bit for bit, since
-it was tried on another world.
+A request is carried out whole or refused whole, with the reasons. A refused request leaves the world as it was, bit for bit:
+it was tried in a scratch simulation.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from envs.bodies.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.problem import Problem, nearest
-from envs.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.trifinger.interventions.feasibility import SLACK, Feasibility, short
 from envs.trifinger.scene.state import State
 from envs.trifinger.scene.variables import Range, Variable
@@ -34,12 +34,12 @@ class Verdict:
     applied: Changes = field(default_factory=dict)
 
 
-def flat(wish: Mapping) -> dict[str, object]:
+def flat(request: Mapping) -> dict[str, object]:
     """{"tool_block": {"mass": m}} -> {"tool_block/mass": m}; paths stay. A Problem where one is given twice."""
-    if not isinstance(wish, Mapping):
-        raise Problem(f"an intervention is a dict, name -> value or object -> {{name -> value}}; got {type(wish).__name__}")
+    if not isinstance(request, Mapping):
+        raise Problem(f"an intervention is a dict, name -> value or object -> {{name -> value}}; got {type(request).__name__}")
     paths = {}
-    for name, value in wish.items():
+    for name, value in request.items():
         more = {f"{name}/{key}": v for key, v in value.items()} if isinstance(value, Mapping) else {str(name): value}
         if twice := paths.keys() & more.keys():
             raise Problem(f"{twice.pop()} is given twice; give it once")
@@ -47,14 +47,14 @@ def flat(wish: Mapping) -> dict[str, object]:
     return paths
 
 
-def merged(wishes: Iterable[Mapping]) -> dict[str, object]:
-    """Several wishes as one; of two that speak of one fact, by whatever name, the later one counts."""
+def merged(requests: Iterable[Mapping]) -> dict[str, object]:
+    """Several requests as one; of two that speak of one fact, by whatever name, the later one counts."""
     paths = {}
-    for wish in map(flat, wishes):
-        for path in wish:
+    for request in map(flat, requests):
+        for path in request:
             name, _, key = path.rpartition("/")
             paths.pop(f"{name}/{_SAME_FACT.get(key)}", None)
-        paths |= wish
+        paths |= request
     return paths
 
 
@@ -90,18 +90,18 @@ def applied(state: State, changes: Changes) -> State:
 
 
 class Interventions:
-    """Tries wishes for one task. space: a | b | ab = wishes must lie in this one; None = only in bounds."""
+    """Tries requests for one task. space: a | b | ab = requests must lie in this one; None = only in bounds."""
 
     def __init__(self, task: Task, feasibility: Feasibility, source: str = "code", space: str | None = "ab"):
         self._task, self._feasibility, self._source, self.space = task, feasibility, source, space
 
-    def attempt(self, wish: Mapping, state: State, rng: np.random.Generator) -> tuple[Verdict, State]:
+    def attempt(self, request: Mapping, state: State, rng: np.random.Generator) -> tuple[Verdict, State]:
         """-> the verdict, and the state that the world must be given (the old one where refused).
 
-        rng: for what a change leaves open, such as where new blocks lie.
+        rng: for what a change leaves open, such as the positions of new blocks.
         """
         table = self._task.variables(state, self._source)
-        given, reasons = self._read(flat(wish), table)
+        given, reasons = self._read(flat(request), table)
         family = {path: value for path, value in given.items() if path in self._task.family}
         reasons = reasons or self._within(family, table)
         if reasons:
@@ -113,7 +113,7 @@ class Interventions:
         return verdict, after
 
     def _carried_out(self, given: Changes, family: Changes, table: Mapping[str, Variable], state: State, rng):
-        """Build, change, and look whether it can be; what is laid out by chance gets a few chances."""
+        """Builds, changes and checks; random layouts are drawn a few times."""
         for _ in range(_LAYOUTS if family else 1):
             try:
                 built = self._task.rebuilt(state, family, rng) if family else state
@@ -122,7 +122,7 @@ class Interventions:
             known = self._task.variables(built, self._source) if family else table
             gone = [path for path in given if path not in known]
             if gone:
-                return Verdict(False, (f"{gone[0]} does not exist any more with {', '.join(family)} as wished",)), state
+                return Verdict(False, (f"{gone[0]} does not exist any more with {', '.join(family)} as requested",)), state
             changes = self._task.linked({path: value for path, value in given.items() if path not in family}, built)
             after = applied(built, changes)
             reasons = self._within(given, self._task.variables(after, self._source))
@@ -134,10 +134,10 @@ class Interventions:
                 return Verdict(True, (), {**family, **changes}), after
         return Verdict(False, tuple(reasons)), state
 
-    def _read(self, wish: Mapping[str, object], table: Mapping[str, Variable]) -> tuple[Changes, list[str]]:
+    def _read(self, request: Mapping[str, object], table: Mapping[str, Variable]) -> tuple[Changes, list[str]]:
         """Names, shapes and numbers.  -> values as arrays, reasons against them"""
         given, reasons = {}, []
-        for path, value in wish.items():
+        for path, value in request.items():
             if path not in table:
                 own = [known for known in table if known.startswith(f"{path}/")]
                 of_object = f"{path} is no variable but has some: {', '.join(own)}; give {{'{path}': {{name: value}}}}"
@@ -158,7 +158,7 @@ class Interventions:
                 reasons.append(f"{path} must be a quaternion xyzw, got {value.tolist()}")
             given[path] = value
             name, _, key = path.rpartition("/")
-            if f"{name}/{_OTHER_NAMES.get(key)}" in wish:
+            if f"{name}/{_OTHER_NAMES.get(key)}" in request:
                 reasons.append(f"{path} and {name}/{_OTHER_NAMES[key]} are two names of one fact; give one of them")
         return given, reasons
 
@@ -190,7 +190,7 @@ def outside(value: np.ndarray, span: Range) -> bool:
 
 
 def _in_space(path: str, value: np.ndarray, table: Mapping[str, Variable]) -> tuple[str, np.ndarray]:
-    """The fact by the name that has spaces: a place in cylindrical coordinates, a turn as a rotation vector."""
+    """The fact by the name that has spaces: a position in cylindrical coordinates, an orientation as a rotation vector."""
     name, _, key = path.rpartition("/")
     other = f"{name}/{_SAME_FACT.get(key)}"
     if key not in _TRANSLATED or other not in table:

@@ -1,4 +1,4 @@
-"""Actions: nine numbers as joint positions, torques or places of the tips, absolute or as a change of what there is."""
+"""Actions: nine numbers as joint positions, torques or positions of the tips, absolute or as a change of what there is."""
 
 import gymnasium as gym
 import numpy as np

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from envs.rendering.stl import read_stl
+from envs.bodies.rendering.stl import read_stl
 
 TOLERANCE = 5e-4  # metres that a vertex left out may stand out
 

@@ -18,10 +18,10 @@ from envs.trifinger.robot.urdf import urdf_file
 
 _TOLERANCE = 1e-4  # metres
 _STEPS = 40  # of Newton's method, damped; about ten are usual
-_PROGRESS = 0.003  # of the distance left: two steps running that gain less end a search that cannot reach its place
+_PROGRESS = 0.003  # of the distance left: two steps running that gain less end a search that cannot reach its target
 _GRID = 0.2  # radians between the poses of a finger that are known beforehand
-_NEAREST = 4  # poses of the grid that are tried for a place within reach
-_FINE = 0.06  # metres: a place so near to a known one may be within reach
+_NEAREST = 4  # poses of the grid that are tried for a target within reach
+_FINE = 0.06  # metres: a target so near to a known tip may be within reach
 
 
 class Kinematics:
@@ -56,8 +56,8 @@ class Kinematics:
         """Joints (9,) within their limits whose tips come nearest to the wanted ones, searched from `start`.
 
         Each finger alone: Newton's method with damping (Levenberg and Marquardt), from `start`; where that leads nowhere, from
-        the poses of a grid whose tips are nearest; of a place out of reach from one of them alone, since a step of the
-        environment waits for it. Within .1 mm where the place can be reached, otherwise near the nearest point of the range.
+        the poses of a grid whose tips are nearest; for a target out of reach from one of them alone, since a step of the
+        environment waits for it. Within .1 mm where the target can be reached, otherwise near the nearest point of the range.
         """
         joints = np.clip(np.asarray(start, float), self.low, self.high)
         for finger, wanted in enumerate((np.asarray(tips, float) + (0, 0, FLOOR)).tolist()):
@@ -88,7 +88,7 @@ class Kinematics:
         return [cKDTree(tips[:, finger]) for finger in range(3)]
 
     def _search(self, finger: int, joints: np.ndarray, wanted: list[float]) -> tuple[np.ndarray, float]:
-        """-> the finger's joints (3,), distance of its tip from the wanted place in the world, metres."""
+        """-> the finger's joints (3,), distance of its tip from the target in the world, metres."""
         model, data, frame = self._fingers[finger]
         low, high = self.low[3 * finger : 3 * finger + 3], self.high[3 * finger : 3 * finger + 3]
 

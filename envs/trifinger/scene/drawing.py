@@ -1,4 +1,4 @@
-"""What is drawn: a state as a list of parts, each a shape at a pose in a colour. Renderers know nothing else.
+"""A state as the list of parts that renderers draw, each a shape with a pose and a colour.
 
 Segments: 0 nothing, 1 floor, 2 wall, 3 robot, 10 + i the i-th block or obstacle of the state, 100 + i the i-th goal.
 """
@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from envs.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, quads
-from envs.rotations import rotation
+from envs.bodies.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, quads
+from envs.bodies.rotations import rotation
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.robot.robot import FINGERS, FLOOR, JOINTS_LOW
 from envs.trifinger.robot.urdf import urdf_file

@@ -1,4 +1,4 @@
-"""How much of the goal is filled: the exact overlap of turned boxes, each goal matched with one block.
+"""The filled share of the goals: the exact overlap of rotated boxes, each goal matched with one block.
 
 A box is a row of ten numbers: position of its centre (3, metres), quaternion xyzw (4), edge lengths (3, metres).
 """
@@ -8,8 +8,8 @@ import math
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from envs.bodies.rotations import rotation
 from envs.problem import Problem, nearest
-from envs.rotations import rotation
 
 _TOUCH = 1e-10  # metres: nearer to a plane counts as on it
 _FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))  # corners x, y, z by bits 4, 2, 1

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from envs.bullet import new_client
+from envs.bodies.bullet import new_client
 from envs.problem import Problem, nearest
 from envs.trifinger.robot.robot import FLOOR, LINKS, REST, Robot
 from envs.trifinger.scene.state import CUBE, STATIC, State, copied, of_type

@@ -1,4 +1,4 @@
-"""Every causal variable of a scene: unit, shape, what is possible, and the two spaces, A to train in and B to be tested in.
+"""Every causal variable of a scene: unit, shape, bounds, and the two spaces, A for training and B for tests.
 
 A variable is named by its path: "gravity", "tool_block/size", "robot_finger_60_link_2/mass". The table depends on the state
 in one way: the lowest place of a block is half its height.

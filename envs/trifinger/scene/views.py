@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from envs.rendering.cameras import Camera
-from envs.rendering.open import open_renderer
+from envs.bodies.rendering.cameras import Camera
+from envs.bodies.rendering.open import open_renderer
 from envs.trifinger.scene.drawing import MESHES, Drawing
 from envs.trifinger.scene.state import GOAL, GOAL_SPHERE, State, of_type
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from envs.bodies.rotations import to_quaternion
 from envs.problem import Problem
-from envs.rotations import to_quaternion
 from envs.trifinger.robot.robot import RAISED
 from envs.trifinger.scene.state import CUBE, GOAL, STATIC, State, block, goal, of_type
 from envs.trifinger.scene.variables import Variable
@@ -57,7 +57,7 @@ class Family(Task):
         return {**{k: v for k, v in state.items() if k not in gone}, **values, **self.build(values, rng)}
 
     def new_obstacle(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """One of `number_of_obstacles`, at a place drawn by chance."""
+        """One of `number_of_obstacles`, at a position drawn by chance."""
         raise NotImplementedError
 
     def with_obstacles(self, state: State, count: int, rng: np.random.Generator) -> State:
@@ -67,7 +67,7 @@ class Family(Task):
         return state | {f"obstacle_{i}": self.new_obstacle(rng) for i in range(len(there), count)}
 
     def variables(self, state: State, source: str = "code") -> dict[str, Variable]:
-        """Blocks and goals have no size of their own, the family's variables say it; places of goals are in no space."""
+        """Blocks and goals have no size of their own, the family's variables say it; positions of goals are in no space."""
         table = super().variables(state, source)
         for name in of_type(state, CUBE, GOAL):
             del table[f"{name}/size"]
@@ -90,9 +90,10 @@ class Family(Task):
 def tools_and_goals(
     names: list[str], sizes: np.ndarray, tools: np.ndarray, goals: np.ndarray, mass: float, turns=None
 ) -> State:
-    """tool_<name> and goal_<name> for every name; goals: places (n, 3), nan = this block has no goal."""
+    """tool_<name> and goal_<name> for every name; goals: positions (n, 3), nan = this block has no goal."""
     turns = np.zeros(len(names)) if turns is None else turns
     state = {}
-    for name, size, place, turn in zip(names, sizes, tools, turns):
-        state[f"tool_{name}"] = block(place, size, mass, orientation=to_quaternion([0, 0, turn]))
-    return state | {f"goal_{n}": goal(place, size) for n, size, place in zip(names, sizes, goals) if np.isfinite(place).all()}
+    for name, size, position, turn in zip(names, sizes, tools, turns):
+        state[f"tool_{name}"] = block(position, size, mass, orientation=to_quaternion([0, 0, turn]))
+    known = [(name, size, at) for name, size, at in zip(names, sizes, goals) if np.isfinite(at).all()]
+    return state | {f"goal_{name}": goal(at, size) for name, size, at in known}

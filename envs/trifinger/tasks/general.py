@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from envs.bodies.rotations import to_quaternion
 from envs.problem import Problem
-from envs.rotations import to_quaternion
 from envs.trifinger.robot.robot import RAISED
 from envs.trifinger.scene.simulation import World
 from envs.trifinger.scene.state import State, arena, block
@@ -40,30 +40,31 @@ class General(Family):
         source = np.random.default_rng(0) if rng is None else rng
         names, sizes = [str(i) for i in range(count)], np.full((count, 3), edge)
         for attempt in range(_TRIES):
-            places, turns = self._fallen(names, sizes, mass, source, _DROPS if rng is None and not attempt else ())
-            if (np.abs(places[:, :2]) <= ARENA_HIGH[:2]).all():
+            positions, turns = self._fallen(names, sizes, mass, source, _DROPS if rng is None and not attempt else ())
+            if (np.abs(positions[:, :2]) <= ARENA_HIGH[:2]).all():
                 break
         else:
             raise Problem(f"{count} blocks of {1000 * edge:.0f} mm did not come to rest within the arena in {_TRIES} tries")
         if rng is None:  # off the goals
-            tools, yaw = in_columns(sizes, (places[:, :2].min(0) - edge / 2, places[:, :2].max(0) + edge / 2)), np.zeros(count)
+            footprint = positions[:, :2].min(0) - edge / 2, positions[:, :2].max(0) + edge / 2
+            tools, yaw = in_columns(sizes, footprint), np.zeros(count)
         else:
             tools, yaw = scattered(rng, sizes)
-        state = tools_and_goals(names, sizes, tools, places, mass, yaw)
+        state = tools_and_goals(names, sizes, tools, positions, mass, yaw)
         for name, turn in zip(names, turns):
             state[f"goal_{name}"]["orientation"] = turn
         return state
 
     def _fallen(self, names, sizes, mass: float, rng: np.random.Generator, drops) -> tuple[np.ndarray, np.ndarray]:
-        """Drops block after block on those that lie there.  -> places (n, 3), quaternions (n, 4)"""
+        """Drops block after block on those that lie there.  -> positions (n, 3), quaternions (n, 4)"""
         if self._world is None:
             self._world = World(collision="primitive")
         world = self._world
         state = arena(world.robot.default_masses, RAISED)
         low, high = np.array([-0.11, -0.11, 0.08]), np.array([0.11, 0.11, 0.22])
         for i, name in enumerate(names):
-            place, turn = (drops[i], np.zeros(3)) if i < len(drops) else (rng.uniform(low, high), rng.uniform(-np.pi, np.pi, 3))
-            state = {**state, name: block(place, sizes[i], mass, orientation=to_quaternion(turn))}
+            at, turn = (drops[i], np.zeros(3)) if i < len(drops) else (rng.uniform(low, high), rng.uniform(-np.pi, np.pi, 3))
+            state = {**state, name: block(at, sizes[i], mass, orientation=to_quaternion(turn))}
             world.load(state)
             world.follow(RAISED, _FALL)
             state = world.read()

@@ -1,4 +1,4 @@
-"""Where many blocks start: resting on the floor or on one another, none inside another, off the goal where there is room."""
+"""Starting positions of many blocks: on the floor or on one another, none inside another, off the goal where possible."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _SPACE = 0.005  # between neighbours
 
 
 def in_columns(sizes: np.ndarray, footprint: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
-    """Places (n, 3) of blocks (n, 3), all in columns of the widest block's width; a Problem where they do not fit.
+    """Positions (n, 3) of blocks (n, 3), all in columns of the widest block's width; a Problem where they do not fit.
 
     footprint: lowest and highest (x, y) of the goal; columns on it are used last.
     """
@@ -27,7 +27,7 @@ def in_columns(sizes: np.ndarray, footprint: tuple[np.ndarray, np.ndarray] | Non
         fresh = int((~on_goal).sum())
     else:
         fresh = len(columns)
-    places, tops = np.zeros((len(sizes), 3)), np.zeros(len(columns))
+    positions, tops = np.zeros((len(sizes), 3)), np.zeros(len(columns))
     for i, size in enumerate(sizes):
         for usable in (slice(0, fresh), slice(0, len(columns))):
             fits = np.flatnonzero(tops[usable] + size[2] <= ARENA_HIGH[2])
@@ -38,25 +38,25 @@ def in_columns(sizes: np.ndarray, footprint: tuple[np.ndarray, np.ndarray] | Non
                 f"{len(sizes)} blocks up to {1000 * sizes.max():.0f} mm wide do not fit the arena; take fewer or smaller ones"
             )
         column = fits[np.argmin(tops[fits])]
-        places[i] = *columns[column], tops[column] + size[2] / 2
+        positions[i] = *columns[column], tops[column] + size[2] / 2
         tops[column] += size[2]
-    return places
+    return positions
 
 
 def scattered(
     rng: np.random.Generator, sizes: np.ndarray, radius: float = 0.15, tries: int = 200
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Places (n, 3) and turns about z (n,) on the floor of a disc; in columns, unturned, where chance finds no room."""
+    """Positions (n, 3) and yaw angles (n,) on the floor of a disc; in columns, all 0, where the draws find no room."""
     sizes = np.asarray(sizes, float).reshape(-1, 3)
-    reach = np.hypot(sizes[:, 0], sizes[:, 1]) / 2
-    places = np.zeros((len(sizes), 3))
+    radii = np.hypot(sizes[:, 0], sizes[:, 1]) / 2
+    positions = np.zeros((len(sizes), 3))
     for i, size in enumerate(sizes):
         for _ in range(tries):
             rho, phi = radius * np.sqrt(rng.random()), rng.uniform(-np.pi, np.pi)
             spot = np.array([rho * np.cos(phi), rho * np.sin(phi)])
-            if (np.hypot(*(places[:i, :2] - spot).T) > reach[:i] + reach[i]).all():
-                places[i] = *spot, size[2] / 2
+            if (np.hypot(*(positions[:i, :2] - spot).T) > radii[:i] + radii[i]).all():
+                positions[i] = *spot, size[2] / 2
                 break
         else:
             return in_columns(sizes), np.zeros(len(sizes))
-    return places, rng.uniform(-np.pi, np.pi, len(sizes))
+    return positions, rng.uniform(-np.pi, np.pi, len(sizes))

@@ -29,7 +29,7 @@ _OBJECT = {
 
 
 class Extras:
-    """The user's own observations: name -> function of a Moment (see `tasks.task`) that gives finite numbers (n,)."""
+    """The user's own observations: name -> function of a StepContext (see `tasks.task`) that gives finite numbers (n,)."""
 
     def __init__(self, functions: Mapping[str, Callable]) -> None:
         self._functions, self.names, self.widths = dict(functions), list(functions), {}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from envs.trifinger.scene.state import State, block, goal, obstacle
-from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, grounded, same_size
+from envs.trifinger.tasks.task import Changes, StepContext, Task, drawn, grounded, same_size
 
 _LIFT = 0.15  # metres: how high the block should go while the wall is between it and the goal
 _NEAR, _FAR = {"a": 0.07, "b": 0.12}, {"a": 0.12, "b": 0.15}  # metres from the middle
@@ -43,16 +43,16 @@ class PickAndPlace(Task):
     def linked(self, changes: Changes, state: State) -> Changes:
         return grounded(same_size(changes), state, "tool_block", "goal_block", "obstacle")
 
-    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+    def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
         flat = slice(0, 2)
 
-        def height(moment: Moment) -> float:
-            tool, aim = moment.place("tool_block"), moment.place("goal_block")
+        def height(moment: StepContext) -> float:
+            tool, aim = moment.position("tool_block"), moment.position("goal_block")
             beyond = np.sign(tool[1]) != np.sign(aim[1])
             return abs(float(tool[2] - (_LIFT if beyond else moment.state["goal_block"]["size"][2] / 2)))
 
         return (
-            before.reach("tool_block") - now.reach("tool_block"),
+            before.tip_distance("tool_block") - now.tip_distance("tool_block"),
             before.gap("goal_block", "tool_block", flat) - now.gap("goal_block", "tool_block", flat),
             height(before) - height(now),
             before.turn("goal_block", "tool_block") - now.turn("goal_block", "tool_block"),

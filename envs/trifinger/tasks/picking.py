@@ -3,7 +3,7 @@
 import numpy as np
 
 from envs.trifinger.scene.state import State, block, goal
-from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, grounded, on_floor, same_size
+from envs.trifinger.tasks.task import Changes, StepContext, Task, drawn, grounded, on_floor, same_size
 
 _HEIGHT = {"a": (0.08, 0.20), "b": (0.20, 0.25)}  # metres of the goal
 
@@ -11,7 +11,7 @@ _HEIGHT = {"a": (0.08, 0.20), "b": (0.20, 0.25)}  # metres of the goal
 class Picking(Task):
     """Reference section 9.3. dense_weights: height won and left, centre won and left, approach won and left, grasp, jerk.
 
-    As in CausalWorld, the spaces hold places of the block in the air, from where it falls, and of the goal off the middle; a
+    As in CausalWorld, the spaces hold positions of the block in the air, from where it falls, and of the goal off the middle; a
     cylindrical position given for the goal is moved over the middle.  block_on_floor: the spaces pin the block to the floor.
     """
 
@@ -41,27 +41,27 @@ class Picking(Task):
         stands = block["cartesian_position"][2] - block["size"][2] / 2 < 0.005
         return grounded(same_size(changes), state, *(["tool_block"] if stands else []))  # one in the air stays there
 
-    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
-        def height(moment: Moment) -> float:
-            return abs(float(moment.place("tool_block")[2] - moment.place("goal_block")[2]))
+    def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
+        def height(moment: StepContext) -> float:
+            return abs(float(moment.position("tool_block")[2] - moment.position("goal_block")[2]))
 
-        def centre(moment: Moment) -> float:
-            return float(np.hypot(*moment.place("tool_block")[:2]))
+        def centre(moment: StepContext) -> float:
+            return float(np.hypot(*moment.position("tool_block")[:2]))
 
         return (
             height(before) - height(now), -height(now), centre(before) - centre(now), -centre(now),
-            before.reach("tool_block") - now.reach("tool_block"), -now.reach("tool_block"),
+            before.tip_distance("tool_block") - now.tip_distance("tool_block"), -now.tip_distance("tool_block"),
             -self._apart(now), -now.jerk(before),
         )  # fmt: skip
 
-    def _apart(self, now: Moment) -> float:
+    def _apart(self, now: StepContext) -> float:
         """How far the two nearest tips are outside the block's size, a mean over their three coordinates each."""
-        away = np.abs(now.tips - now.place("tool_block"))
+        away = np.abs(now.tips - now.position("tool_block"))
         nearest = np.argsort(np.linalg.norm(away, axis=1))[:2]
         outside = np.where(away > now.state["tool_block"]["size"], away, 0.0)
         return float(outside[nearest].mean(1).sum())
 
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
-        """A height; the rest of the place is moved over the middle."""
+        """A height; the rest of the position is moved over the middle."""
         path = "goal_block/cylindrical_position"
         return {path: drawn(rng, self.variables(state, source), path, space)}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from envs.trifinger.scene.state import State, block, goal
-from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, grounded, on_floor, same_size
+from envs.trifinger.tasks.task import Changes, StepContext, Task, drawn, grounded, on_floor, same_size
 
 
 class Pushing(Task):
@@ -25,9 +25,9 @@ class Pushing(Task):
     def linked(self, changes: Changes, state: State) -> Changes:
         return grounded(same_size(changes), state, "tool_block", "goal_block")
 
-    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+    def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
         return (
-            before.reach("tool_block") - now.reach("tool_block"),
+            before.tip_distance("tool_block") - now.tip_distance("tool_block"),
             before.gap("goal_block", "tool_block") - now.gap("goal_block", "tool_block"),
             before.turn("goal_block", "tool_block") - now.turn("goal_block", "tool_block"),
         )

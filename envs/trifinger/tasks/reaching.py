@@ -1,21 +1,21 @@
-"""Reaching: one place for each finger tip, shown as a small sphere."""
+"""Reaching: one target for each finger tip, shown as a small sphere."""
 
 import numpy as np
 
-from envs.rotations import from_cylindrical
+from envs.bodies.rotations import from_cylindrical
 from envs.trifinger.robot.robot import FINGERS
 from envs.trifinger.scene.state import STATIC, State, goal, obstacle, of_type
 from envs.trifinger.scene.variables import ARENA_HIGH, ARENA_LOW, Variable, variable
-from envs.trifinger.tasks.task import STILL, Changes, Moment, Task, by_area, drawn
+from envs.trifinger.tasks.task import STILL, Changes, StepContext, Task, by_area, drawn
 
 _GOALS = tuple(f"goal_{finger}" for finger in FINGERS)
 _NEAR, _FAR = 0.01, 0.03  # metres of mean error: all is won, nothing is
 
 
 class Reaching(Task):
-    """Reference section 9.1, without the sign fault of its reward. dense_weights: way, distance, effort, jerk.
+    """Reference section 9.1, without the wrong sign in its reward. dense_weights: way, distance, effort, jerk.
 
-    number_of_obstacles: black cubes of a centimetre that hang in the arena at random places; more come to those that are there.
+    number_of_obstacles: black cubes of a centimetre that hang in the arena at random positions; more join the present ones.
     """
 
     name = "reaching"
@@ -41,12 +41,12 @@ class Reaching(Task):
     def features(self, state: State) -> list[tuple[str, tuple[str, ...]]]:
         return [(name, ("cartesian_position",)) for name in _GOALS] + [(name, STILL) for name in of_type(state, STATIC)]
 
-    def achieved(self, now: Moment) -> np.ndarray:
+    def achieved(self, now: StepContext) -> np.ndarray:
         """The tips, (3, 3)."""
         return now.tips
 
     def desired(self, state: State) -> np.ndarray:
-        """Their places, (3, 3)."""
+        """Targets of the tips, (3, 3)."""
         return np.array([state[name]["cartesian_position"] for name in _GOALS])
 
     def measure(self, achieved: np.ndarray, desired: np.ndarray, method: str = "exact") -> float:
@@ -54,10 +54,10 @@ class Reaching(Task):
         error = float(np.abs(achieved - desired).mean())
         return 1 - (min(max(error, _NEAR), _FAR) - _NEAR) / (_FAR - _NEAR)
 
-    def _error(self, moment: Moment) -> np.ndarray:
+    def _error(self, moment: StepContext) -> np.ndarray:
         return self.achieved(moment) - self.desired(moment.state)
 
-    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+    def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
         distance = float(np.linalg.norm(self._error(now)))
         return (
             float(np.linalg.norm(self._error(before))) - distance,
@@ -72,5 +72,5 @@ class Reaching(Task):
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
         table = self.variables(state, source)
         paths = [f"{name}/cylindrical_position" for name in _GOALS]
-        places = by_area({path: drawn(rng, table, path, space) for path in paths}, table, space)
-        return {f"{name}/cartesian_position": from_cylindrical(places[path]) for name, path in zip(_GOALS, paths)}
+        positions = by_area({path: drawn(rng, table, path, space) for path in paths}, table, space)
+        return {f"{name}/cartesian_position": from_cylindrical(positions[path]) for name, path in zip(_GOALS, paths)}

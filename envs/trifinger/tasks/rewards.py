@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from envs.problem import Problem, nearest
-from envs.trifinger.tasks.task import Moment, Task
+from envs.trifinger.tasks.task import StepContext, Task
 
 KINDS = ("dense", "fractional", "sparse", "none")
 
@@ -22,7 +22,7 @@ class Rewards:
         self.dense_weights = own if dense is None else tuple(dense)
         self.fractional_weight = task.fractional_weight if fractional is None else fractional
 
-    def of_step(self, now: Moment, before: Moment, fraction: float) -> float:
+    def of_step(self, now: StepContext, before: StepContext, fraction: float) -> float:
         """fraction: fractional success now."""
         if self.kind != "dense":
             return self.of_fraction(fraction)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from envs.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
+from envs.bodies.rotations import from_cylindrical, to_cylindrical, to_quaternion, to_turn
 from envs.trifinger.scene.state import State, block, goal
 from envs.trifinger.scene.variables import variable
-from envs.trifinger.tasks.task import Changes, Moment, Task, drawn, spaceless
+from envs.trifinger.tasks.task import Changes, StepContext, Task, drawn, spaceless
 
 _EDGE = 0.065  # metres
 _GOALS = ("goal_block_1", "goal_block_2")  # from below
@@ -14,8 +14,8 @@ _GOALS = ("goal_block_1", "goal_block_2")  # from below
 class Stacking2(Task):
     """Reference section 9.5. dense_weights: approach, way of the lower block, height and way of the upper one, jerk.
 
-    The goal tower is one variable: its place and turn are those of both goals. What is given for one goal besides counts for
-    that goal. Differs from CausalWorld: a turn given together with a place is not ignored.
+    The goal tower is one variable: its position and orientation are those of both goals. What is given for one goal as well
+    counts for that goal. Differs from CausalWorld: an orientation given together with a position is not ignored.
     """
 
     name = "stacking2"
@@ -51,25 +51,25 @@ class Stacking2(Task):
 
     def linked(self, changes: Changes, state: State) -> Changes:
         changes = dict(changes)
-        place, turn = (changes.pop(f"goal_tower/{key}", None) for key in ("cylindrical_position", "euler_orientation"))
+        position, turn = (changes.pop(f"goal_tower/{key}", None) for key in ("cylindrical_position", "euler_orientation"))
         for name, height in zip(_GOALS, (-_EDGE / 2, _EDGE / 2)):
-            if place is not None and f"{name}/cylindrical_position" not in changes:
-                changes.setdefault(f"{name}/cartesian_position", from_cylindrical(place) + (0, 0, height))
+            if position is not None and f"{name}/cylindrical_position" not in changes:
+                changes.setdefault(f"{name}/cartesian_position", from_cylindrical(position) + (0, 0, height))
             if turn is not None and f"{name}/euler_orientation" not in changes:
                 changes.setdefault(f"{name}/orientation", to_quaternion(turn))
         return changes
 
-    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+    def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
         jerk = -now.jerk(before)
         if now.gap("tool_block_1", "goal_block_1") >= 0.02:
-            approach = before.reach("tool_block_1") - now.reach("tool_block_1")
+            approach = before.tip_distance("tool_block_1") - now.tip_distance("tool_block_1")
             way = before.gap("tool_block_1", "goal_block_1") - now.gap("tool_block_1", "goal_block_1")
             return approach, way, 0.0, 0.0, jerk
         flat, up = slice(0, 2), slice(2, 3)
         lift = before.gap("tool_block_2", "goal_block_2", up) - now.gap("tool_block_2", "goal_block_2", up)
-        above = now.place("tool_block_2")[2] > now.place("goal_block_2")[2]
+        above = now.position("tool_block_2")[2] > now.position("goal_block_2")[2]
         return (
-            before.reach("tool_block_2") - now.reach("tool_block_2"),
+            before.tip_distance("tool_block_2") - now.tip_distance("tool_block_2"),
             0.0,
             0.0 if now.gap("tool_block_1", "tool_block_2", flat) < 0.005 else lift,
             before.gap("tool_block_1", "tool_block_2", flat) - now.gap("tool_block_1", "tool_block_2", flat) if above else 0.0,

@@ -1,7 +1,7 @@
-"""Task: the promise of every task, small enough that a user's own fits on one page.
+"""Task: the interface of every task, small enough that a user's own fits on one page.
 
 A task says which objects there are, which of their variables may be set within which spaces, what a change brings with it,
-what is observed and what is rewarded. It keeps nothing between steps: all that happens stands in the state.
+what is observed and what is rewarded. It keeps nothing between steps: everything is in the state.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from envs.rotations import angle_between
+from envs.bodies.rotations import angle_between
 from envs.trifinger.robot.robot import REST
 from envs.trifinger.scene.overlap import overlap
 from envs.trifinger.scene.state import CUBE, GOAL, GOAL_SPHERE, STATIC, State, boxes, of_type
@@ -22,8 +22,8 @@ STILL = ("type", "size", "cartesian_position", "orientation")
 
 
 @dataclass(frozen=True)
-class Moment:
-    """What rewards look at. tips (3, 3) metres from the floor; torques (9,) of the last time step.
+class StepContext:
+    """The input of rewards. tips (3, 3) metres from the floor; torques (9,) of the last time step.
 
     Distances are of plain floats, in every step of every episode: numpy's norm of three numbers takes four times as long.
     """
@@ -32,24 +32,24 @@ class Moment:
     tips: np.ndarray
     torques: np.ndarray
 
-    def reach(self, name: str) -> float:
-        """Frobenius norm of the tips minus an object's place."""
-        return math.hypot(*(self.tips - self.place(name)).ravel().tolist())
+    def tip_distance(self, name: str) -> float:
+        """Frobenius norm of the tips minus an object's position."""
+        return math.hypot(*(self.tips - self.position(name)).ravel().tolist())
 
-    def place(self, name: str) -> np.ndarray:
+    def position(self, name: str) -> np.ndarray:
         return self.state[name]["cartesian_position"]
 
     def turn(self, a: str, b: str) -> float:
         """Angle between two objects, radians."""
         return angle_between(self.state[a]["orientation"], self.state[b]["orientation"])
 
-    def jerk(self, before: "Moment") -> float:
+    def jerk(self, before: "StepContext") -> float:
         """Norm of what the joint velocities changed by since another moment."""
         return math.dist(self.state["joint_velocities"].tolist(), before.state["joint_velocities"].tolist())
 
     def gap(self, a: str, b: str, axes: slice = slice(None)) -> float:
         """Distance of two objects, along the axes given."""
-        return math.dist(self.place(a)[axes].tolist(), self.place(b)[axes].tolist())
+        return math.dist(self.position(a)[axes].tolist(), self.position(b)[axes].tolist())
 
 
 class Task:
@@ -90,11 +90,11 @@ class Task:
         blocks = [(name, BLOCK) for name in of_type(state, CUBE)]
         return blocks + [(name, STILL) for name in of_type(state, GOAL, GOAL_SPHERE) + of_type(state, STATIC)]
 
-    def dense_terms(self, now: Moment, before: Moment) -> tuple[float, ...]:
+    def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
         """One number for each of `dense_weights`."""
         return ()
 
-    def achieved(self, now: Moment) -> np.ndarray:
+    def achieved(self, now: StepContext) -> np.ndarray:
         """What is measured: the movable blocks, a row of ten each as `overlap` reads them."""
         return boxes(now.state, of_type(now.state, CUBE))
 
@@ -106,7 +106,7 @@ class Task:
         """Fractional success, in [0, 1]: the filled share of the goals."""
         return overlap(achieved, desired, method)
 
-    def fraction(self, now: Moment, method: str = "exact") -> float:
+    def fraction(self, now: StepContext, method: str = "exact") -> float:
         """Fractional success of a moment."""
         return self.measure(self.achieved(now), self.desired(now.state), method)
 
@@ -138,7 +138,7 @@ def by_area(changes: Changes, table: Mapping[str, Variable], space: str) -> Chan
 
 
 def spaceless(table: Mapping[str, Variable], names: list[str]) -> dict[str, Variable]:
-    """Places and turns of these objects, by all their names, in no space: only without one can they be set one by one."""
+    """Positions and orientations of these objects, by all their names, in no space: they can be set only where space=None."""
     keys = ("cartesian_position", "cylindrical_position", "orientation", "euler_orientation")
     return {path: replace(table[path], a=None, b=None) for name in names for path in (f"{name}/{key}" for key in keys)}
 
@@ -155,7 +155,7 @@ def on_floor(variable: Variable, height: float) -> Variable:
 
 
 def grounded(changes: Changes, state: State, *names: str) -> Changes:
-    """An object whose size changes and whose place does not is put on the floor with it."""
+    """An object that gets another size and no position is put on the floor."""
     changes = dict(changes)
     for name in names:
         size = changes.get(f"{name}/size")

@@ -1,7 +1,7 @@
-"""Saved states as rows of numbers, and rows as the table of entities that models are shown.
+"""Saved states as rows of numbers, and the table of entities of a row, which models are shown.
 
-A row holds all that `TriFingerEnv.save` gives, float64, in the order of the dict: what follows the row's state is bit for bit
-what follows the saved one. The order is the same for all states with the same objects.
+A row holds everything that `TriFingerEnv.save` gives, float64, in the order of the dict: a simulation from a row equals the
+one from the saved state bit for bit. The order is the same for all states with the same objects.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class Layout:
         self._shapes = dict(_leaves(saved))
         ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes.values()]).tolist()
         self.width = ends[-1]
-        self.place = {path: slice(start, end) for path, start, end in zip(self._shapes, [0, *ends], ends)}
+        self.slices = {path: slice(start, end) for path, start, end in zip(self._shapes, [0, *ends], ends)}
         self.blocks = of_type(saved, CUBE)
 
     def row(self, saved: State) -> np.ndarray:
@@ -61,7 +61,7 @@ class Layout:
         state: State = {}
         for path, shape in self._shapes.items():
             name, _, key = path.partition("/")
-            value = row[self.place[path]].reshape(shape)
+            value = row[self.slices[path]].reshape(shape)
             if key:
                 state.setdefault(name, {})[key] = value
             else:
@@ -70,7 +70,7 @@ class Layout:
 
     def of(self, rows: np.ndarray, path: str) -> np.ndarray:
         """One entry of many rows, (B, width)."""
-        return rows[:, self.place[path]]
+        return rows[:, self.slices[path]]
 
     def table(self, rows: np.ndarray, kinematics: Kinematics) -> np.ndarray:
         """rows (B, S)  ->  (B, 3 + blocks, WIDTH) float32: the fingers 60, 120, 300, then the blocks. No goal and no time."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import fast_simplification
 import numpy as np
 
-from envs.rendering.stl import read_stl
+from envs.bodies.rendering.stl import read_stl
 
 FLOOR_SEGMENT, WALL_SEGMENT = 1, 2  # 0 is nothing; every world numbers what else it has
 _TRIANGLES = 200  # of a mesh as drawn: at the 5 mm of a pixel more are not to be seen

@@ -1,7 +1,7 @@
-"""How a robot acts while data are collected: smooth targets near the blocks, or pushes in a straight line.
+"""Policies that collect data: smooth random targets near the blocks, or pushes in a straight line.
 
-A policy is made for one episode and keeps its own targets: act(state, tips) -> where the joints are to go (9,), radians. All
-chance comes from the generator that it is given.
+A policy is made for one episode and keeps its own targets: act(state, tips) -> target joints (9,), radians. All randomness
+comes from the given generator.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ class Drive:
 
 
 class RandomTouch:
-    """Every 8 steps each finger is sent near a block, or near its own place; where there is no block, anywhere in the arena."""
+    """Every 8 steps each finger is sent near a block or near its own position; without blocks anywhere in the arena."""
 
     def __init__(self, rng: np.random.Generator, joints_for: JointsFor) -> None:
         self._rng, self._joints_for = rng, joints_for
@@ -75,8 +75,8 @@ class RandomTouch:
             if not blocks:
                 targets[finger] = anywhere[finger] + (0, 0, 0.12)
                 continue
-            place = state[blocks[int(chosen[finger] * len(blocks))]]["cartesian_position"]
-            targets[finger] = place + (*flat[finger, :2], height[finger])
+            position = state[blocks[int(chosen[finger] * len(blocks))]]["cartesian_position"]
+            targets[finger] = position + (*flat[finger, :2], height[finger])
         targets[:, 2] = np.clip(targets[:, 2], LOWEST, HIGHEST)
         return targets
 
@@ -106,14 +106,14 @@ class ScriptedPush:
         return self._joints_for(wanted, state["joint_positions"])
 
     def _push(self, block: State, tips: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        rng, place = self._rng, block["cartesian_position"]
+        rng, position = self._rng, block["cartesian_position"]
         angle = rng.uniform(-np.pi, np.pi)
-        if np.hypot(*place[:2]) > _MIDDLE:
-            angle = np.arctan2(-place[1], -place[0]) + rng.normal(0, 0.4)
+        if np.hypot(*position[:2]) > _MIDDLE:
+            angle = np.arctan2(-position[1], -position[0]) + rng.normal(0, 0.4)
         way = np.array([np.cos(angle), np.sin(angle), 0.0])
         half = float(np.max(block["size"][:2])) / 2
-        behind, beyond = place - way * (half + _BEHIND), place + way * (_BEYOND - half)
-        behind[2] = beyond[2] = np.clip(place[2], LOWEST, HIGHEST)
+        behind, beyond = position - way * (half + _BEHIND), position + way * (_BEYOND - half)
+        behind[2] = beyond[2] = np.clip(position[2], LOWEST, HIGHEST)
         points = {"above": behind + (0, 0, half + _ABOVE), "behind": behind, "through": beyond}
         finger = int(np.argmin(np.linalg.norm(tips - behind, axis=1)))
         return [(finger, points[phase]) for phase, steps in self._PHASES for _ in range(steps)]

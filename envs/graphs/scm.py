@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from envs.graphs import ancestors, order
+from envs.graphs.matrices import ancestors, order
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
 
@@ -146,9 +146,9 @@ class StructuralCausalModel:
     def sample(self, batch: int, rng: np.random.Generator) -> np.ndarray:
         """Colours of fresh boards, (batch, N) int8: the first variable uniform, the others drawn in order."""
         colors = np.zeros((batch, len(self)), np.int8)
-        for place, v in enumerate(self.order):
+        for position, v in enumerate(self.order):
             noise = rng.random(batch)
-            colors[:, v] = noise * self.num_colors if place == 0 else self.draw(v, colors, noise)
+            colors[:, v] = noise * self.num_colors if position == 0 else self.draw(v, colors, noise)
         return colors
 
     def intervene(self, colors: np.ndarray, object: np.ndarray, color: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -169,7 +169,7 @@ class StructuralCausalModel:
         return after
 
     def _redraw(self, v: int, rows: np.ndarray, colors: np.ndarray, touched: np.ndarray, noise: np.ndarray | None) -> None:
-        """Draw `v` anew on some boards, in place, and mark where that counts as a change for its children."""
+        """Draws `v` anew on some boards, in place, and sets `touched` where that counts as a change for its children."""
         if not len(rows):
             return
         here = colors[rows]

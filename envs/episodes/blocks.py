@@ -1,4 +1,4 @@
-"""The blocks of an episode file and their digests: columns are handed out after they were compared with them."""
+"""The blocks of an episode file and their digests. Every column is compared with its digests before it is returned."""
 
 import hashlib
 import json
@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 
 DAMAGED = (OSError, KeyError, ValueError, TypeError, RuntimeError)  # what h5py and json raise over a file of another make
+FORMAT = 2  # version of the layout
 INDEX = ("ep_len", "ep_offset")
 
 
@@ -20,7 +21,7 @@ def checksum(header: str, blocks: list[dict]) -> str:
 
 
 def blocks_of(file: h5py.File) -> list[dict]:
-    """What a file says of its blocks."""
+    """The list of blocks in a file's attributes."""
     blocks = json.loads(file.attrs["blocks"])
     for block in blocks if isinstance(blocks, list) else [blocks]:
         sizes = [block[key] for key in ("rows", "episodes")] if isinstance(block, dict) else [None]

@@ -1,4 +1,4 @@
-"""Bullet without its chatter: it prints a line when it is imported, and one for every client."""
+"""PyBullet with its console output silenced."""
 
 import ctypes
 import os
@@ -11,7 +11,7 @@ from envs.problem import lacking
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What C code prints meanwhile goes nowhere."""
+    """Discards what C code prints."""
     libc = ctypes.CDLL(None)
     kept, nowhere = [os.dup(stream) for stream in (1, 2)], os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
@@ -47,6 +47,6 @@ class Client(BulletClient):
 
 
 def new_client() -> Client:
-    """A simulation of its own, without a window."""
+    """A separate simulation without a window."""
     with _quiet():
         return Client(connection_mode=pybullet.DIRECT)

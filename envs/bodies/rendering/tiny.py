@@ -1,14 +1,14 @@
-"""Bullet's own renderer (TinyRenderer, on the CPU): slow, and there wherever the simulation runs. As `opengl`."""
+"""Bullet's own renderer (TinyRenderer, on the CPU): slow, runs wherever the simulation does. Interface as `opengl`."""
 
 from collections.abc import Mapping
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from envs.bullet import new_client
-from envs.rendering.cameras import Camera
-from envs.rendering.opengl import LIGHT
-from envs.rendering.parts import Part, triangles
+from envs.bodies.bullet import new_client
+from envs.bodies.rendering.cameras import Camera
+from envs.bodies.rendering.opengl import LIGHT
+from envs.bodies.rendering.parts import Part, triangles
 
 
 class BulletRenderer:

@@ -1,4 +1,4 @@
-"""Positions and turns by their other names: cylindrical coordinates, rotation vectors, the angle between two orientations."""
+"""Positions and orientations by other names: cylindrical coordinates, rotation vectors, the angle between two orientations."""
 
 import math
 from operator import mul

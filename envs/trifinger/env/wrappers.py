@@ -9,7 +9,7 @@ from envs.problem import Problem
 
 
 class GoalDict(gym.Wrapper):
-    """Goals beside what is observed, and a reward that can be computed anew.
+    """Adds the goals to the observation, and computes rewards for other goals.
 
     observation: {"observation": as before, "achieved_goal": (10 B,), "desired_goal": (10 G,)}; a row of ten is a box as
     `overlap` reads it, reaching has nine numbers, the tips. The env's reward must be fractional or sparse, since dense terms
@@ -39,7 +39,7 @@ class GoalDict(gym.Wrapper):
         return {"observation": observation, **self._goals()}, *rest
 
     def compute_reward(self, achieved_goal: np.ndarray, desired_goal: np.ndarray, info=None) -> np.ndarray | float:
-        """The very reward that a step would give, scaled by its time as every step's is; one, or a batch of them."""
+        """The reward of a step with these goals, scaled by the time of a step; one, or a batch."""
         base = self.env.unwrapped
         if np.ndim(achieved_goal) == 2:
             return np.array([self.compute_reward(a, d) for a, d in zip(achieved_goal, desired_goal)])
@@ -49,9 +49,9 @@ class GoalDict(gym.Wrapper):
 
 
 class MovingAverage(gym.ActionWrapper):
-    """What the robot is told is the mean of the last few actions (CausalWorld's moving average).
+    """The robot executes the mean of the last few actions (CausalWorld's moving average).
 
-    window: how many actions are averaged; at the start of an episode, as many as there were.
+    window: actions in the mean, at most; an episode starts with fewer.
     """
 
     def __init__(self, env: gym.Env, window: int = 8) -> None:

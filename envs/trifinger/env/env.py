@@ -1,9 +1,9 @@
-"""TriFingerEnv: a task in the world, as a Gymnasium environment.
+"""TriFingerEnv: a task in the arena, as a Gymnasium environment.
 
     env = make("pushing");  observation, info = env.reset(seed=0);  env.step(env.action_space.sample())
     env.unwrapped.intervene({"tool_block": {"mass": 0.04}})
 
-Nothing is kept from one episode to the next but the start that `set_start` gave.
+Episodes share nothing but the start that `set_start` gave.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,26 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 import gymnasium as gym
 import numpy as np
 
+from envs.bodies.rendering.cameras import Camera
 from envs.problem import Problem, nearest
-from envs.rendering.cameras import Camera
-from envs.rendering.open import RENDERERS
+from envs.trifinger.env.options import check_choices, check_steps
 from envs.trifinger.interventions.feasibility import Feasibility
 from envs.trifinger.interventions.interventions import Interventions, Verdict, value_of
 from envs.trifinger.robot.actions import Actions
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.scene.simulation import TIME_STEP, World
 from envs.trifinger.scene.state import OBJECTS, State, arena, copied, of_type
-from envs.trifinger.scene.variables import SOURCES, SPACES, Variable
+from envs.trifinger.scene.variables import Variable
 from envs.trifinger.scene.views import VIEWS, Views
 from envs.trifinger.tasks import Task, make_task
 from envs.trifinger.tasks.observations import Extras, Observer
 from envs.trifinger.tasks.rewards import Rewards
-from envs.trifinger.tasks.task import Changes, Moment
-
-_CHOICES = {
-    "observation": ("structured", "pixel"), "score": ("exact", "legacy"),
-    "space": (*SPACES, None), "source": SOURCES, "renderer": RENDERERS, "render_mode": ("rgb_array", None),
-}  # fmt: skip
+from envs.trifinger.tasks.task import Changes, StepContext
 
 
 class TriFingerEnv(gym.Env):
@@ -47,8 +42,8 @@ class TriFingerEnv(gym.Env):
     score: exact | legacy (see `overlap`).  dynamics: default | legacy (see `Robot`).  collision: mesh | primitive.
     space: where interventions must lie, a | b | ab; None = only within bounds, which variables that are in no space need.
     source: code | paper (see `variables`).  feasibility: strict | legacy (see `Feasibility`).
-    extra_observations: name -> function of a Moment, whose numbers follow the structured vector as they are:
-    {"tip_gap": lambda now: now.tips[0] - now.place("tool_block")}.
+    extra_observations: name -> function of a StepContext, whose numbers follow the structured vector as they are:
+    {"tip_gap": lambda now: now.tips[0] - now.position("tool_block")}.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 25}
@@ -60,14 +55,11 @@ class TriFingerEnv(gym.Env):
         collision: str = "mesh", robot: str = "edu", space: str | None = "ab", source: str = "code",
         dense_weights: Sequence[float] | None = None, fractional_weight: float | None = None,
         feasibility: str = "strict", max_steps: int | None = None, task_params: Mapping | None = None,
-        extra_observations: Mapping[str, Callable[[Moment], np.ndarray]] | None = None, render_mode: str | None = None,
+        extra_observations: Mapping[str, Callable[[StepContext], np.ndarray]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         chosen = {"observation": observation, "score": score, "space": space, "source": source}
-        self._check(**chosen, renderer=renderer, render_mode=render_mode)
-        if not (isinstance(skip_frame, int | np.integer) and skip_frame > 0) or skip_frame is True:
-            raise Problem(f"skip_frame must be a whole number of time steps from 1 on, got {skip_frame!r}")
-        if max_steps is not None and not (isinstance(max_steps, int) and max_steps > 0):
-            raise Problem(f"max_steps must be a whole number from 1 on, or None = the task's time limit; got {max_steps!r}")
+        check_choices(**chosen, renderer=renderer, render_mode=render_mode)
+        check_steps(skip_frame, max_steps)
         if observation == "pixel" and not cameras:
             raise Problem("observation=pixel needs one camera at least; got cameras=()")
         self._actions = Actions(action_mode, normalized, clip)
@@ -93,12 +85,6 @@ class TriFingerEnv(gym.Env):
         self._watch(self._start)
         self._steps: int | None = None
 
-    @staticmethod
-    def _check(**chosen) -> None:
-        for name, value in chosen.items():
-            if value not in _CHOICES[name]:
-                raise Problem(f"there is no {name} '{value}': {nearest(str(value), filter(None, _CHOICES[name]))}")
-
     def _default_start(self) -> State:
         return {**arena(self.world.robot.default_masses, self.task.start_pose), **self.task.objects()}
 
@@ -106,7 +92,7 @@ class TriFingerEnv(gym.Env):
         """Observer and spaces for the objects of a state."""
         if self._extras.names:
             self.world.load(state)
-            self._extras.measure(self._moment(np.zeros(9)))
+            self._extras.measure(self._context(np.zeros(9)))
         self._observer = Observer(self.task.features(state), self.limit * self.dt, self._normalized, self._extras.widths)
         if self._pixels:
             shape = (2 * len(self._cameras), self._cameras[0].height, self._cameras[0].width, 3)
@@ -136,19 +122,19 @@ class TriFingerEnv(gym.Env):
         """options: {"interventions": {...}}, carried out on the start; a refused one is a Problem."""
         super().reset(seed=seed)
         options = dict(options or {})
-        wish = options.pop("interventions", None)
+        request = options.pop("interventions", None)
         if options:
             raise Problem(f"reset has no option '{next(iter(options))}': known: interventions")
         state = self._start
-        if wish:
-            verdict, state = self._interventions.attempt(wish, state, self.np_random)
+        if request:
+            verdict, state = self._interventions.attempt(request, state, self.np_random)
             if not verdict.accepted:
                 raise Problem(f"the start was refused: {'; '.join(verdict.reasons)}")
         self._begin(state, {"steps": 0, "limit": self._time_limit(state)})
         return self.observe(), self.success()
 
     def _begin(self, state: State, control: Mapping) -> None:
-        """Go on from a state. control: what an episode knows besides, all or some of `_control`."""
+        """Continues from a state. control: all or some of `_control`."""
         self.world.load(state)
         stale = self._observer.features != self.task.features(state) or self.limit != int(control["limit"])
         self._steps, self.limit = int(control["steps"]), int(control["limit"])
@@ -156,16 +142,16 @@ class TriFingerEnv(gym.Env):
             self._watch(state)
         self._target = np.array(control.get("target", state["joint_positions"]))
         torques = np.array(control.get("torques", np.zeros(9)))
-        # Not as the engine reads it back, with other last digits of quaternions, from which a branch would go another way.
-        self._now = Moment(self.world.loaded, self.world.robot.tips(), torques)
+        # The engine would return quaternions with other last digits, and a branch from those would differ.
+        self._now = StepContext(self.world.loaded, self.world.robot.tips(), torques)
 
     def _control(self) -> dict[str, np.ndarray]:
-        """What goes on besides the world: where the robot is told to go, what it last did, the time."""
+        """What an episode knows besides the scene: the joint target, the last torques, the time."""
         time = {"steps": np.array(self._steps), "limit": np.array(self.limit)}
         return {"target": self._target.copy(), "torques": self._now.torques.copy(), **time}
 
-    def _moment(self, torques: np.ndarray) -> Moment:
-        return Moment(self.world.read(), self.world.robot.tips(), torques)
+    def _context(self, torques: np.ndarray) -> StepContext:
+        return StepContext(self.world.read(), self.world.robot.tips(), torques)
 
     def step(self, action):
         self._need_reset()
@@ -180,7 +166,7 @@ class TriFingerEnv(gym.Env):
             self._target = command
             torques = self.world.follow(command, self.skip_frame)
         self._steps += 1
-        self._now = self._moment(torques)
+        self._now = self._context(torques)
         info = self.success()
         reward = self.dt * self.rewards.of_step(self._now, before, info["fractional_success"])
         return self.observe(), reward, False, self._steps >= self.limit, info
@@ -197,7 +183,7 @@ class TriFingerEnv(gym.Env):
         return self._kinematics.joints(tips, self._now.state["joint_positions"])
 
     def observe(self) -> np.ndarray:
-        """The observation of this moment."""
+        """The current observation."""
         self._need_reset()
         if self._pixels:
             state, cameras = self._now.state, self._cameras
@@ -206,7 +192,7 @@ class TriFingerEnv(gym.Env):
         return self._observer.observe(now.state, now.tips, (self.limit - self._steps) * self.dt, self._extras.of(now))
 
     def success(self) -> dict:
-        """{"fractional_success": float, "success": bool} of this moment"""
+        """{"fractional_success": float, "success": bool} of the current state"""
         self._need_reset()
         fraction = self.task.fraction(self._now, self.score)
         return {"fractional_success": fraction, "success": self.task.solved(fraction)}
@@ -216,49 +202,50 @@ class TriFingerEnv(gym.Env):
         return self.task.variables(self._now.state if self._steps is not None else self._start, self.source)
 
     def value(self, path: str) -> np.ndarray:
-        """A variable's value now."""
+        """The current value of a variable."""
         self._need_reset()
         try:
             return np.array(value_of(self._now.state, self.task, path))
         except KeyError:
             raise Problem(f"there is no variable '{path}': {nearest(path, self.variables())}") from None
 
-    def intervene(self, wish: Mapping) -> Verdict:
-        """Set variables now, within the episode; all or nothing. A refused wish changes nothing, not a bit.
-        After `save` or `restore`, what it does not touch goes on bit for bit as without it; elsewhere it is a `save`, too."""
+    def intervene(self, request: Mapping) -> Verdict:
+        """Set variables now, within the episode; all or nothing. A refused request changes nothing, not a bit.
+        After `save` or `restore`, whatever the request does not affect continues bit for bit as without it; at other times
+        it acts as a `save`, too."""
         self._need_reset()
-        verdict, state = self._interventions.attempt(wish, self._now.state, self.np_random)
+        verdict, state = self._interventions.attempt(request, self._now.state, self.np_random)
         if verdict.accepted:
             control = self._control()
             if not np.array_equal(state["joint_positions"], self._now.state["joint_positions"]):
-                del control["target"]  # where the fingers were put they are to stay
+                del control["target"]  # the moved fingers hold their new pose
             self._begin(state, control)
         return verdict
 
-    def set_start(self, wish: Mapping | None) -> Verdict:
-        """From the next reset on, episodes begin so; None = as the task has it."""
+    def set_start(self, request: Mapping | None) -> Verdict:
+        """Sets the start of all episodes from the next reset on; None = the start of the task."""
         start = self._default_start()
-        verdict, state = self._interventions.attempt(wish or {}, start, self.np_random)
+        verdict, state = self._interventions.attempt(request or {}, start, self.np_random)
         if verdict.accepted:
             self._start = state
         return verdict
 
     def sample_goal(self, space: str = "ab") -> Changes:
-        """A new goal from a space, as a wish to `intervene`; the env's own generator draws it."""
+        """A new goal from a space, as a request to `intervene`; the env's own generator draws it."""
         state = self._now.state if self._steps is not None else self._start
         return self.task.sample_goal(self.np_random, state, space, self.source)
 
     def save(self) -> State:
-        """The state, exactly, with the robot's command and the time under "control"; the episode goes on from it as every
-        restored one will (see `World.save`)."""
+        """The exact state, with the robot's command and the time under "control"; the episode continues from it as every
+        restored one does (see `World.save`)."""
         self._need_reset()
         state = self.world.save()
-        self._now = Moment(state, self._now.tips, self._now.torques)
+        self._now = StepContext(state, self._now.tips, self._now.torques)
         return copied(state) | {"control": self._control()}
 
     def restore(self, state: State, steps: int | None = None) -> None:
-        """Back to a saved state, in this environment or in another of the same task. steps: time that counts as gone, in place
-        of the saved one. A state without "control" (from `state`) goes on with the time as it is."""
+        """Restores a saved state, of this environment or of another one of the same task. steps: elapsed steps, in place of the
+        saved number. A state without "control" (from `state`) keeps the present time."""
         scene = {name: value for name, value in state.items() if name != "control"}
         come_and_go = of_type(self._start, *OBJECTS) if self.task.family else ()
         if lacking := sorted(self._start.keys() - come_and_go - scene.keys()):

@@ -1,58 +1,55 @@
-"""One environment that goes on from any row: the work of one process."""
+"""One environment that continues from any recorded row; every process has its own."""
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from envs.problem import Problem, nearest
-from envs.trifinger import make
-from envs.trifinger.exploration import Drive, RandomTouch, ScriptedPush
-from envs.trifinger.interventions.actors import DrawingActor, GoalActor, PoseActor, free
+from envs.trifinger.env.env import TriFingerEnv
+from envs.trifinger.interventions.actors import Actor, GoalActor, PhysicalActor, PoseActor, free
 from envs.trifinger.robot.kinematics import Kinematics
-from envs.trifinger.saved import Layout
 from envs.trifinger.scene.views import VIEWS, Views
+from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush
+from envs.trifinger.source.saved import Layout
 
 MODES = ("train", "still", "poses-b", "physics-a", "physics-b")
 POLICIES = ("random", "scripted")
-_TRIES = 20  # draws of a start or of a value before another one is taken
-_HALVINGS = 6  # of how far a value may be, before none is found
-
-
-class PhysicsActor(DrawingActor):
-    """Masses, frictions and sizes of all that has them."""
-
-    def chosen(self, env, rng, paths):
-        return [path for path in paths if path.endswith(("/mass", "_friction", "/size"))]
+TRIES = 20  # draws of a change before the task's own value is kept, or a nearer one is tried
+_HALVINGS = 6  # of a value's distance before the search fails
 
 
 class Arena:
     """options: those of TriFingerEnv, `task` among them.  speed: what an action means (see `Drive`)."""
 
     def __init__(self, options: Mapping, speed: float | None) -> None:
-        self.env, self.drive = make(**options, action_mode="joint_positions", normalized=False), Drive(speed)
+        self.env, self.drive = TriFingerEnv(**options, action_mode="joint_positions", normalized=False), Drive(speed)
         self.env.reset(seed=0)
         self.layout = Layout(self.env.save())
         self.kinematics = Kinematics(self.env.settings["robot"])
         self.views = Views(self.env.settings["robot"], options["renderer"])
 
-    def start(self, mode: str, rng: np.random.Generator) -> np.ndarray:
-        """The row of a fresh episode. mode: train = blocks and goals at places of space A; still = the task's start; poses-b =
-        places of space B; physics-a, physics-b = as train, with masses, frictions and sizes of that space."""
+    def start(self, mode: str, rng: np.random.Generator) -> tuple[np.ndarray, tuple[str, ...]]:
+        """-> the row of a fresh episode, and what kept the task's own values since every draw of it was refused.
+
+        mode: train = poses of blocks and goals from space A; still = the task's start; poses-b = poses from space B;
+        physics-a, physics-b = as train, with masses, frictions and sizes of that space.
+        """
         if mode not in MODES:
             raise Problem(f"TriFinger has no mode '{mode}': {nearest(str(mode), MODES)}; set mode= of the split")
         self.env.reset(seed=int(rng.integers(2**31)))
         space = "b" if mode == "poses-b" else "a"
-        actors = [] if mode == "still" else [PoseActor(space=space), GoalActor(space)]
+        actors = {} if mode == "still" else {"poses of blocks": PoseActor(space=space), "goals": GoalActor(space)}
         if mode.startswith("physics"):
-            actors.insert(0, PhysicsActor(mode[-1]))
-        for actor in actors:
-            for _ in range(_TRIES):
-                if self.env.intervene(actor.wish(self.env, rng)).accepted:
-                    break
-        return self.layout.row(self.env.save())
+            actors = {"masses, frictions and sizes": PhysicalActor(space=mode[-1], sizes=True), **actors}
+        kept = tuple(name for name, actor in actors.items() if not self._changed(actor, rng))
+        return self.layout.row(self.env.save()), kept
+
+    def _changed(self, actor: Actor, rng: np.random.Generator) -> bool:
+        """Whether one of an actor's draws was accepted."""
+        return any(self.env.intervene(actor.request(self.env, rng)).accepted for _ in range(TRIES))
 
     def restore(self, row: np.ndarray) -> None:
-        """Go on from a row. Its time is never over: the last step that an episode has is taken again and again."""
+        """Continues from a row. Its time is never over: past its end, an episode repeats its last step."""
         saved = self.layout.saved(row)
         control = saved["control"]
         self.env.restore(saved, steps=int(min(control["steps"], control["limit"] - 1)))
@@ -60,7 +57,7 @@ class Arena:
     def step(self, row: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, float, bool]:
         """-> the row after an action, the reward, whether the robot touches a block."""
         self.restore(row)
-        now = row[self.layout.place["joint_positions"]]
+        now = row[self.layout.slices["joint_positions"]]
         _, reward, *_ = self.env.step(self.drive.joints(action, now))
         after = self.layout.row(self.env.save())
         return after, reward, self._touches()
@@ -72,7 +69,7 @@ class Arena:
         )
 
     def policy(self, policy: str | Callable, rng: np.random.Generator) -> Callable[[], np.ndarray]:
-        """What acts in an episode, on the environment as it is: () -> action (9,) float32, with noise where it explores."""
+        """A policy for one episode of this environment: () -> action (9,) float32, with exploration noise for those by name."""
         if callable(policy):
             act, whole = policy(env=self.env, rng=rng), Drive(None)
 
@@ -91,10 +88,14 @@ class Arena:
 
         return explored
 
-    def episode(self, seed: int, mode: str, length: int, policy: str | Callable) -> dict[str, np.ndarray]:
-        """length actions of a fresh policy: state (T + 1, S), action, reward and event_contact (T + 1, ...), the last padding."""
+    def episode(self, seed: int, mode: str, length: int, policy: str | Callable) -> tuple[dict[str, np.ndarray], tuple]:
+        """`length` actions of a fresh policy, and what its start kept (see `start`).
+
+        -> state (T + 1, S), action, reward and event_contact (T + 1, ...), the last row of these three padding.
+        """
         rng = np.random.default_rng(seed)
-        row, act = self.start(mode, rng), self.policy(policy, rng)
+        row, kept = self.start(mode, rng)
+        act = self.policy(policy, rng)
         columns = {
             "action": np.zeros((length + 1, 9), np.float32), "reward": np.zeros(length + 1, np.float32),
             "state": np.empty((length + 1, self.layout.width)), "event_contact": np.zeros(length + 1, bool),
@@ -104,7 +105,7 @@ class Arena:
             columns["state"][t], columns["action"][t] = row, action
             row, columns["reward"][t], columns["event_contact"][t] = self.step(row, action)
         columns["state"][length] = row
-        return columns
+        return columns, kept
 
     def walk(self, row: np.ndarray, seed: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
         """The row after some steps of the random policy, and its actions (steps, 9)."""
@@ -116,7 +117,7 @@ class Arena:
         return row, actions
 
     def solved(self, row: np.ndarray, goal: np.ndarray) -> bool:
-        """The task's success, with what the other row has reached for its goal."""
+        """The task's success, where the blocks (or tips) of the other row are the goal."""
         self.restore(goal)
         wanted, _ = self.env.goals()
         self.restore(row)
@@ -124,36 +125,36 @@ class Arena:
         return self.env.task.solved(self.env.task.measure(achieved, wanted))
 
     def steps(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """The rows (B, S) after an action each (B, 9)."""
+        """The rows (B, S) after one action each (B, 9)."""
         return np.array([self.step(row, action)[0] for row, action in zip(rows, actions)])
 
     def intervene(self, row: np.ndarray, variable: str, rng: np.random.Generator) -> np.ndarray:
-        """The row with another value of one variable, drawn from its spaces A and B until the environment accepts one; where it
-        refuses many, from half as far away each time."""
+        """The row with another value of one variable, drawn from spaces A and B until the environment accepts one; after every
+        TRIES refusals the distance from the present value is halved."""
         self.restore(row)
         known = self.env.variables()[variable]
         low, high = known.space("ab") or known.bounds
         reasons, now = (), self.env.value(variable)
-        for attempt in range(_TRIES * _HALVINGS):
-            verdict = self.env.intervene({variable: now + 0.5 ** (attempt // _TRIES) * (rng.uniform(low, high) - now)})
+        for attempt in range(TRIES * _HALVINGS):
+            verdict = self.env.intervene({variable: now + 0.5 ** (attempt // TRIES) * (rng.uniform(low, high) - now)})
             if verdict.accepted:
                 break
             reasons = verdict.reasons
         else:
-            raise Problem(f"none of {_TRIES * _HALVINGS} values of '{variable}' was accepted ({reasons[0]}); choose another "
+            raise Problem(f"none of {TRIES * _HALVINGS} values of '{variable}' was accepted ({reasons[0]}); choose another "
                           f"variable")  # fmt: skip
-        # Not `save`, which reads from the engine: quaternions come back with other last digits.
-        after, place = self.layout.row(self.env.state | {"control": self.layout.saved(row)["control"]}), self.layout.place
+        # Not `save`: the engine returns quaternions with other last digits.
+        after, slices = self.layout.row(self.env.state | {"control": self.layout.saved(row)["control"]}), self.layout.slices
         if variable == "joint_positions":
-            after[place["control/target"]] = after[place["joint_positions"]]  # where the fingers were put they are to stay
+            after[slices["control/target"]] = after[slices["joint_positions"]]  # the moved fingers hold their new pose
         return after
 
     def variables(self) -> tuple[str, ...]:
-        """What has a space."""
+        """Variables that have a space."""
         return tuple(free(self.env.variables(), "ab"))
 
     def pictures(self, rows: np.ndarray, views: int, size: int) -> np.ndarray:
-        """What the first `views` cameras see of rows (B, S): (B, size, size, 3 views) uint8."""
+        """Pictures of rows (B, S) by the first `views` cameras: (B, size, size, 3 views) uint8."""
         cameras = tuple(camera.sized(size, size) for camera in VIEWS[:views])
         seen = np.array([self.views.now(self.layout.saved(row), cameras) for row in rows])  # (B, views, size, size, 3)
         return seen.transpose(0, 2, 3, 1, 4).reshape(len(rows), size, size, 3 * views)

@@ -1,13 +1,13 @@
-"""Opening a renderer: OpenGL where it is to be had, Bullet's elsewhere."""
+"""Opens a renderer: OpenGL where it is available, Bullet's elsewhere."""
 
 import sys
 from collections.abc import Mapping
 
 import numpy as np
 
+from envs.bodies.rendering.opengl import GLRenderer
+from envs.bodies.rendering.tiny import BulletRenderer
 from envs.problem import Problem, nearest
-from envs.rendering.opengl import GLRenderer
-from envs.rendering.tiny import BulletRenderer
 
 RENDERERS = ("auto", "moderngl", "bullet")
 _said: set[str] = set()
@@ -26,8 +26,8 @@ def open_renderer(meshes: Mapping[str, np.ndarray], kind: str = "auto") -> GLRen
         except Exception as error:  # moderngl and the GL loader raise what they like
             why = " ".join(str(error).split()) or type(error).__name__
             if kind == "moderngl":
-                raise Problem(f"OpenGL cannot be had: {why}; install libegl1 and libgl1-mesa-dri, or use bullet") from error
+                raise Problem(f"OpenGL is not available: {why}; install libegl1 and libgl1-mesa-dri, or use bullet") from error
             if why not in _said:
                 _said.add(why)
-                print(f"OpenGL cannot be had ({why}): drawing with Bullet's renderer, which is slower", file=sys.stderr)
+                print(f"OpenGL is not available ({why}): drawing with Bullet's renderer, which is slower", file=sys.stderr)
     return BulletRenderer(meshes)

@@ -1,4 +1,4 @@
-"""Work of arenas, shared out to processes: the same results for any number of them."""
+"""Distributes the work of arenas to processes; their number changes no result."""
 
 import json
 import multiprocessing
@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache, partial
 
 from envs.problem import Problem
-from envs.trifinger.arena import Arena
+from envs.trifinger.source.arena import Arena
 from envs.workers import die_with_parent
 
 _WORTH = 400  # environment steps below which processes cost more than they save
@@ -27,8 +27,8 @@ def _work(arguments: str, method: str, piece: tuple):
 
 
 class Crew:
-    """arguments: of `Arena`.  workers: processes at most; None = as many as there are cores.  fork: whether they may be copies
-    of this process, which is quick; those that draw or use torch must be started anew."""
+    """arguments: of `Arena`.  workers: processes at most; None = one for each core.  fork: whether they may be forks of this
+    process, which is quick; processes that render or use torch must be spawned."""
 
     def __init__(self, arguments: Mapping, workers: int | None, fork: bool) -> None:
         self._arguments = json.dumps(dict(arguments), sort_keys=True)

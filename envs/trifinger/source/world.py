@@ -6,7 +6,9 @@ Fingers and blocks are the rows of the table `objects`; neither a goal nor the t
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -15,9 +17,9 @@ import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.spec import Action, EnvSpec, Observation
-from envs.trifinger.arena import POLICIES
-from envs.trifinger.parallel import Crew
-from envs.trifinger.saved import COLUMNS, FINGERS, WIDTH, States
+from envs.trifinger.source.arena import POLICIES, TRIES
+from envs.trifinger.source.parallel import Crew
+from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH, States
 from envs.trifinger.tasks import TASKS
 
 VIEWS = {"pixels": 1, "views": 3}  # observation -> cameras
@@ -35,8 +37,8 @@ class TriFingerSource:
     a policy that is a function is slowed down to it.
     options: of TriFingerEnv.  workers: processes; None = one a core. They change no byte.
 
-    A state is the exact save of the environment. Steps begin from it alone, so that going on from a recorded row gives the
-    next row to the last bit. Distance between states: mean way of the blocks, metres; in reaching of the tips. Solved: the
+    A state is the exact save of the environment. Steps depend on it alone, so that a step from a recorded row gives the next
+    row bit for bit. Distance between states: mean way of the blocks, metres; in reaching of the tips. Solved: the
     task's own success, with the blocks (or tips) of the other state for the goal.
     """
 
@@ -81,7 +83,7 @@ class TriFingerSource:
 
     @property
     def row_bytes(self) -> int:
-        """Constants of a state take next to nothing; of pictures about half is left."""
+        """Constant entries compress to almost nothing, pictures to about half."""
         return 900 + self._size**2 * 3 * VIEWS.get(self.observation, 0) // 2
 
     @property
@@ -89,7 +91,7 @@ class TriFingerSource:
         return self._crew.arena.layout
 
     def header(self) -> dict:
-        """All that decides a byte: options, policy, the engine, and the renderer where pictures are drawn."""
+        """Everything that decides a byte: options, policy, engine, and the renderer of pictures."""
         about = {"world": type(self).__name__, **self._options, "observation": self.observation, "speed": self._speed,
                  "policy": _named(self._policy), "pybullet": version("pybullet"), "explorer": 1}  # fmt: skip
         del about["space"], about["renderer"]
@@ -110,7 +112,8 @@ class TriFingerSource:
         length, mode = split["length"], split["mode"]
         seeds = rng.integers(2**63, size=episodes).tolist()
         pieces = [(seed, mode, length, self._policy) for seed in seeds]
-        played = self._crew.do("episode", pieces, episodes * length)
+        played, kept = zip(*self._crew.do("episode", pieces, episodes * length))
+        _report_kept(kept, mode)
         columns = {name: np.concatenate([one[name] for one in played]) for name in played[0]}
         moved = np.zeros(len(columns["state"]), bool)
         moved[:-1] = self._layout.moved(columns["state"][:-1], columns["state"][1:])
@@ -121,7 +124,9 @@ class TriFingerSource:
 
     def reset(self, batch: int, rng: np.random.Generator, mode: str = "train") -> States:
         """Starts of episodes; see `Arena.start` for modes."""
-        return States(np.array([self._crew.arena.start(mode, rng) for _ in range(batch)]).reshape(batch, -1))
+        started = [self._crew.arena.start(mode, rng) for _ in range(batch)]
+        _report_kept([kept for _, kept in started], mode)
+        return States(np.array([row for row, _ in started]).reshape(batch, -1))
 
     def pack(self, state: States) -> np.ndarray:
         return state.rows
@@ -137,8 +142,8 @@ class TriFingerSource:
         """The engine is deterministic."""
 
     def step(self, state: States, action: np.ndarray, noise: None = None) -> tuple[States, np.ndarray]:
-        """-> (states after the actions (B, 9), (B,) bool: none cannot be done). Equal states under equal actions, as the shared
-        beginnings of what-if sequences, are stepped once."""
+        """-> (states after the actions (B, 9), (B,) bool: none cannot be done). Equal states under equal actions, such as the
+        shared beginnings of counterfactual sequences, are stepped once."""
         first, copies = _distinct(state.rows, action)
         rows, todo = state.rows[first], action[first]
         pieces = [(rows[i : i + _PIECE], todo[i : i + _PIECE]) for i in range(0, len(rows), _PIECE)]
@@ -170,9 +175,9 @@ class TriFingerSource:
         return drawn
 
     def draw_goals(self, state: States, rng: np.random.Generator, steps: int, may_equal_start: bool = False):
-        """States that the random policy reaches in `steps` actions, and those actions (B, steps, 9).
+        """The states after `steps` actions of the random policy, and those actions (B, steps, 9).
 
-        Goals that are solved at the start are drawn anew unless allowed, ten times at most: a block may be out of reach.
+        Goals that are solved at the start are redrawn unless allowed, ten times at most: a block may be out of reach.
         """
         if steps < 1 and not may_equal_start:
             raise Problem(f"a goal needs at least 1 step away from the start, got steps={steps}")
@@ -207,6 +212,13 @@ class TriFingerSource:
         if variable not in names:
             raise Problem(f"TriFinger has no variable '{variable}': {nearest(str(variable), names)}")
         return States(np.array([self._crew.arena.intervene(row, variable, rng) for row in state.rows]).reshape(state.rows.shape))
+
+
+def _report_kept(kept: Sequence[tuple[str, ...]], mode: str) -> None:
+    """One sentence on stderr for what kept the task's own values in some starts.  kept: of each start, see `Arena.start`."""
+    for name, count in Counter(name for names in kept for name in names).items():
+        print(f"warning: {count} of {len(kept)} starts of mode '{mode}' keep the task's own {name}: {TRIES} draws were refused",
+              file=sys.stderr, flush=True)  # fmt: skip
 
 
 def _distinct(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

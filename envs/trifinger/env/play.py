@@ -1,15 +1,15 @@
-"""Playing: a controller acts on an environment, step by step, until the episode is over."""
+"""Runs a controller in an environment until the episode is over."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-Controller = Callable[[np.ndarray], np.ndarray]  # what is observed -> action (9,) in the bounds of the environment
+Controller = Callable[[np.ndarray], np.ndarray]  # observation -> action (9,) in the bounds of the environment
 
 
 class Step(NamedTuple):
-    """What was done, and what the environment answered."""
+    """An action, and the environment's response."""
 
     action: np.ndarray
     observation: np.ndarray
@@ -18,7 +18,7 @@ class Step(NamedTuple):
 
 
 def play(env, controller: Controller, observation: np.ndarray) -> Iterator[Step]:
-    """The rest of an episode.  observation: the one from which it goes on."""
+    """The remaining steps of an episode.  observation: the current one."""
     over = False
     while not over:
         action = np.asarray(controller(observation), float)

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from gymnasium.spaces import Box
 
+from envs.bodies.rendering.cameras import Camera
 from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem
-from envs.rendering.cameras import Camera
-from envs.trifinger import make
-from envs.trifinger.play import Controller, Step, play
+from envs.trifinger.env.env import TriFingerEnv
+from envs.trifinger.env.play import Controller, Step, play
 from envs.trifinger.tasks import TASKS
 
 _HEADER = {"task": str, "settings": dict, "seed": int, "variables": list, "wrappers": list}  # that replay reads
@@ -34,7 +34,7 @@ def record(
     camera: Camera | None = None,
 ) -> None:
     """Columns: observation, action, reward, fractional_success, variables, and pixels where a camera is given.
-    The header names every entry of `variables` and `observation`. Killed, the same call goes on.
+    The header names every entry of `variables` and `observation`. After a kill the same call resumes.
 
     env may be wrapped (a Curriculum that begins at its first episode, say); the number of its objects must stay the same over
     all episodes.
@@ -66,8 +66,8 @@ def record(
 
 
 def replay(path: str | Path, episode: int, env=None, camera: Camera | None = None) -> dict[str, np.ndarray]:
-    """Plays a recorded episode anew from its seed and its actions.  -> the columns of `record`, (T + 1, ...) each, those of
-    the recording to the last bit; pixels where a camera is given.
+    """Replays a recorded episode from its seed and its actions.  -> the columns of `record`, (T + 1, ...) each, equal to the
+    recording bit for bit; pixels where a camera is given.
 
     env: made and wrapped as for the recording. The header names wrappers, a Curriculum say, but cannot make them, nor a task or
     observations of the user's own; without those the env is made of the header. A Problem where it begins another episode.
@@ -98,18 +98,18 @@ def _made(path: str | Path, header: dict):
         theirs = ", ".join(map(str, own))
         raise Problem(f"{path} was recorded with {theirs}, which its header cannot make; give replay the same env=")
     try:
-        return make(header["task"], **settings)
+        return TriFingerEnv(header["task"], **settings)
     except (TypeError, ValueError, KeyError, AttributeError) as error:  # of another version, or crafted
         raise Problem(f"{path} was recorded with settings that make no environment here ({error}); record it again") from error
 
 
 def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray, header: dict, camera: Camera | None) -> dict:
     base = env.unwrapped
-    mine = {"task": base.task.name, **base.settings, "wrappers": _wrappers(env)}
+    own = {"task": base.task.name, **base.settings, "wrappers": _wrappers(env)}
     theirs = {"task": header["task"], **header["settings"], "wrappers": header["wrappers"]}
-    if other := [key for key in theirs if mine.get(key) != theirs[key]]:
+    if other := [key for key in theirs if own.get(key) != theirs[key]]:
         key = other[0]
-        raise Problem(f"{path} was recorded with {key}={theirs[key]}, the env has {mine.get(key)}; make it as it was")
+        raise Problem(f"{path} was recorded with {key}={theirs[key]}, the env has {own.get(key)}; make it as it was")
     if env.has_wrapper_attr("skip_episodes"):
         env.get_wrapper_attr("skip_episodes")(episode - 1 - env.get_wrapper_attr("episode"))
     observation, info = env.reset(seed=header["seed"] + 1 + episode)

@@ -1,4 +1,4 @@
-"""Cameras: where from, where to, how wide."""
+"""Cameras: position, target, field of view, picture size."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""The OpenGL renderer (moderngl over EGL): no display needed, one light, shadows; a software GL will do.
+"""The OpenGL renderer (moderngl over EGL): no display needed, one light, shadows; software GL suffices.
 
 All parts are one list of triangles, so that a view is one call; all views are drawn side by side and read back once.
 """
@@ -10,14 +10,14 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from envs.rendering.cameras import Camera
-from envs.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, triangles
+from envs.bodies.rendering.cameras import Camera
+from envs.bodies.rendering.parts import FLOOR_SEGMENT, WALL_SEGMENT, Part, triangles
 
 _SHADOW = 512  # pixels of the shadow map, each side
 LIGHT = np.array([0.35, -0.25, 1.0])  # direction to the light
 _BACKGROUND = (0.75, 0.8, 0.85)
 _opened_by: set[int] = set()  # processes
-_LOOK = np.dtype([("color", "f4", 4), ("segment", "u4")])
+_COLOR = np.dtype([("color", "f4", 4), ("segment", "u4")])
 
 _VERTEX = """
 #version 330
@@ -122,7 +122,7 @@ class GLRenderer:
         height, width = cameras[0].height, cameras[0].width
         with self._gl:  # the one that is drawn with: others may be open
             scene = self._scene(tuple(part.shape for part in parts))
-            scene.place(parts)
+            scene.move(parts)
             self._shadow_frame.use()
             self._shadow_frame.clear(depth=1.0)
             scene.draw_shadows(casting)
@@ -153,7 +153,7 @@ def _turn(part: Part) -> int:
 
 
 class _Scene:
-    """The triangles of a list of shapes, moved to their places here: a few thousand corners are nothing to numpy."""
+    """The triangles of a list of shapes, moved here: a few thousand corners cost numpy little."""
 
     def __init__(self, gl, shapes: tuple[str, ...], meshes: Mapping[str, np.ndarray], program, shadow_program) -> None:
         corners, order, self._ends = [], [], [0]
@@ -164,18 +164,18 @@ class _Scene:
             self._ends.append(self._ends[-1] + at.size)
         self._counts = [len(corner) for corner in corners]
         self._corners = np.concatenate(corners)[:, None]
-        self._places = gl.buffer(reserve=12 * len(self._corners))
-        self._looks = gl.buffer(reserve=20 * len(self._corners))
+        self._positions = gl.buffer(reserve=12 * len(self._corners))
+        self._colors = gl.buffer(reserve=20 * len(self._corners))
         index = gl.buffer(np.concatenate(order).astype("u4").tobytes())
-        looks = (self._looks, "4f 1u", "color_in", "segment_in")
-        self._array = gl.vertex_array(program, [(self._places, "3f", "position"), looks], index)
-        self._shadows = gl.vertex_array(shadow_program, [(self._places, "3f", "position")], index)
+        colors = (self._colors, "4f 1u", "color_in", "segment_in")
+        self._array = gl.vertex_array(program, [(self._positions, "3f", "position"), colors], index)
+        self._shadows = gl.vertex_array(shadow_program, [(self._positions, "3f", "position")], index)
 
-    def place(self, parts: list[Part]) -> None:
+    def move(self, parts: list[Part]) -> None:
         poses = np.repeat(np.stack([part.pose for part in parts]).astype("f4"), self._counts, axis=0)
-        self._places.write(((self._corners * poses[:, :3, :3]).sum(2) + poses[:, :3, 3]).tobytes())
-        looks = [((*part.color, part.alpha), part.segment) for part in parts]
-        self._looks.write(np.repeat(np.array(looks, _LOOK), self._counts).tobytes())
+        self._positions.write(((self._corners * poses[:, :3, :3]).sum(2) + poses[:, :3, 3]).tobytes())
+        colors = [((*part.color, part.alpha), part.segment) for part in parts]
+        self._colors.write(np.repeat(np.array(colors, _COLOR), self._counts).tobytes())
 
     def draw(self, count: int) -> None:
         """The first `count` parts."""
@@ -188,7 +188,7 @@ class _Scene:
 
 
 class Pictures:
-    """What a call drew; valid until the next one. Arrays (views, H, W, ...), first row on top."""
+    """The pictures of one call, valid until the next call. Arrays (views, H, W, ...), first row on top."""
 
     def __init__(self, gl, frame, cameras: tuple[Camera, ...]) -> None:
         self._gl, self._frame, self._cameras = gl, frame, cameras

@@ -1,4 +1,4 @@
-"""A column of an episode file that stays on the disk: rows are read when they are asked for."""
+"""A column of an episode file that stays on the disk: rows are read on demand."""
 
 import os
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import h5py
 import numpy as np
 
-from envs.episodes import EpisodeFile
+from envs.episodes.file import EpisodeFile
 
 CACHE = 64 * 2**20  # bytes of unpacked episodes that a reader keeps
 
 
 class OnDisk:
-    """Rows of a column by their numbers; at no time is the column whole in memory.
+    """Rows of a column by their numbers; the whole column is never in memory.
 
     `blocks` compares what it reads with the digests of the file, so that one walk over it verifies the column.
     """
@@ -33,13 +33,13 @@ class OnDisk:
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """The rows of these numbers, in their order; each run of neighbours is read at once."""
-        wanted, places = np.unique(rows, return_inverse=True)
+        wanted, order = np.unique(rows, return_inverse=True)
         runs = np.split(wanted, np.flatnonzero(np.diff(wanted) != 1) + 1) if len(wanted) else []
         try:
             found = [self._opened()[run[0] : run[-1] + 1] for run in runs] or [self._opened()[:0]]
         except (OSError, KeyError, ValueError) as error:
             raise self._file.damaged(error) from error
-        return self._make(np.concatenate(found))[places.reshape(-1)]
+        return self._make(np.concatenate(found))[order.reshape(-1)]
 
     def _opened(self) -> h5py.Dataset:
         """The dataset, opened by each process for itself."""

@@ -1,4 +1,4 @@
-"""Directed acyclic graphs: a small language, named presets, random draws, and what follows from them.
+"""A small language for graphs, and the presets that are texts of it.
 
 A graph of N nodes is `parents` (N, N) bool, `parents[child, parent]`. The language (reference section 5):
 
@@ -15,12 +15,10 @@ from typing import NoReturn
 
 import numpy as np
 
+from envs.graphs.matrices import MAX_NODES, check_size
 from envs.problem import Problem, nearest
-from envs.streams import Stream
 
-MAX_NODES = 1000
 SIZES = range(3, 16)  # of the presets
-NUMBERING = ("permuted", "causal")
 # Every preset is a text. The reference lists fork and confounder at size 3 and trees from size 9; see `preset`.
 _FAMILIES = {
     "empty": lambda n: f"{{0-{n - 1}}}",
@@ -111,7 +109,7 @@ class _Reader:
 def parse(text: str, num_nodes: int | None = None) -> np.ndarray:
     """The language -> parents (N, N) bool; N is the largest number + 1, or `num_nodes` where that is more."""
     if num_nodes is not None:
-        _check_size(num_nodes)
+        check_size(num_nodes)
     reader = _Reader(text, num_nodes)
     numbers, edges = {0}, set()
     more = bool(reader.token)
@@ -146,107 +144,6 @@ def preset(name: str) -> np.ndarray:
     return parse(_FAMILIES[family](sizes[size]))
 
 
-def random_dag(num_nodes: int, density: float, rng: np.random.Generator) -> np.ndarray:
-    """Parents (N, N) bool in index order: each of the N(N-1)/2 pairs is an edge with probability `density`."""
-    _check_size(num_nodes)
-    if not 0 <= density <= 1:
-        raise Problem(f"the density of a random graph is a probability from 0 to 1, got {density}")
-    parents = np.zeros((num_nodes, num_nodes), bool)
-    pairs = np.tril_indices(num_nodes, -1)
-    parents[pairs] = rng.random(len(pairs[0])) < density
-    return parents
-
-
-def from_adjacency(rows: Sequence | np.ndarray) -> np.ndarray:
-    """Any acyclic matrix of 0 and 1, `rows[child][parent]` -> parents (N, N) bool; its order need not be the index order."""
-    try:
-        rows = [list(row) for row in rows]
-    except TypeError as error:
-        raise Problem(f"an adjacency is a list of rows, one for each node (rows[child][parent]), got {rows!r}") from error
-    widths = [len(row) for row in rows]
-    if not rows or set(widths) != {len(rows)}:
-        expected = f"{len(rows)} rows of {len(rows)}" if rows else "at least one row"
-        raise Problem(f"an adjacency is a square (rows[child][parent]): expected {expected}, got rows of {widths}")
-    for child, row in enumerate(rows):
-        for parent, value in enumerate(row):
-            if not isinstance(value, (bool, int, float, np.generic)) or value not in (0, 1):
-                raise Problem(f"adjacency, row {child} (child), column {parent} (parent): expected 0 or 1, got {value!r}")
-    parents = np.array(rows).astype(bool)
-    order(parents)
-    return parents
-
-
-def resolve(graph: str | Sequence | np.ndarray, num_nodes: int) -> np.ndarray:
-    """What a config may say -> parents (num_nodes, num_nodes): a preset's name, a text of the language or an adjacency."""
-    _check_size(num_nodes)
-    if isinstance(graph, str):
-        if not re.match(r"\s*[^\W\d_]", graph):
-            return parse(graph, num_nodes)
-        parents, remedy = preset(graph.strip()), "write the graph out, as in '0->1'"
-        if num_nodes in SIZES:
-            remedy = f"take {graph.strip().rstrip('0123456789')}{num_nodes}"
-    elif isinstance(graph, (Sequence, np.ndarray)):
-        parents, remedy = from_adjacency(graph), f"give {num_nodes} rows of {num_nodes}"
-    else:
-        raise Problem(f"a graph is a preset (chain5), a text in quotes ('0->{{1-2}}') or a list of rows, got {graph!r}")
-    if len(parents) != num_nodes:
-        name = f"graph '{graph}'" if isinstance(graph, str) else "the graph's adjacency"
-        raise Problem(f"{name} has {len(parents)} nodes where {num_nodes} are needed; {remedy}")
-    return parents
-
-
-def permute(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The same graph under other numbers, drawn until they are no causal order; where there is no edge, drawn once.
-
-    Numbers are a causal order where every arrow leads from a smaller to a larger one: to set objects right by number then
-    needs no knowledge of the graph.
-    """
-    while True:
-        new = rng.permutation(len(parents))
-        found = parents[np.ix_(new, new)]
-        if np.triu(found).any() or not parents.any():
-            return found
-
-
-def numbered(graph: str | Sequence | np.ndarray, num_nodes: int, numbering: str, seed: int) -> np.ndarray:
-    """`resolve`, with the numbers as told (causal) or drawn anew (permuted); the draw follows from the seed alone."""
-    parents = resolve(graph, num_nodes)
-    return permute(parents, Stream.NUMBERING.rng(seed)) if numbering == "permuted" else parents
-
-
-def order(parents: np.ndarray) -> np.ndarray:
-    """(N,) int: every node after its parents, the smallest index first wherever there is a choice."""
-    missing = parents.sum(1)  # parents not yet placed; -1 once the node itself is placed
-    placed = []
-    for _ in range(len(parents)):
-        node = int((missing == 0).argmax())
-        if missing[node]:
-            raise Problem(f"the graph has a cycle {_cycle(parents, missing > 0)}; drop one of its arrows")
-        placed.append(node)
-        missing -= parents[:, node]
-        missing[node] = -1
-    return np.array(placed)
-
-
-def _cycle(parents: np.ndarray, stuck: np.ndarray) -> str:
-    """'0 -> 2 -> 0'; each of the `stuck` nodes has a parent among them, so walking upwards must come round."""
-    walk, node = [], int(stuck.argmax())
-    while node not in walk:
-        walk.append(node)
-        node = int((parents[node] & stuck).argmax())
-    cycle = walk[walk.index(node) :][::-1]
-    first = cycle.index(min(cycle))
-    return " -> ".join(map(str, [*cycle[first:], *cycle[: first + 1]]))
-
-
-def ancestors(parents: np.ndarray) -> np.ndarray:
-    """(N, N) bool: [v, a] is True where a path leads from a to v; the diagonal is False."""
-    reached = parents.copy()
-    for middle in range(len(parents)):
-        reached |= reached[:, middle, None] & reached[middle]
-    return reached
-
-
 def describe(parents: np.ndarray) -> str:
     """A text that `parse` reads back as the same matrix where all arrows lead upwards, and refuses where one does not."""
     if np.triu(parents).any():
@@ -270,8 +167,3 @@ def _node(numbers: Sequence[int] | np.ndarray) -> str:
     runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
     elements = [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
     return elements[0] if len(numbers) == 1 else f"{{{','.join(elements)}}}"
-
-
-def _check_size(num_nodes: int) -> None:
-    if not isinstance(num_nodes, (int, np.integer)) or not 1 <= num_nodes <= MAX_NODES:
-        raise Problem(f"num_nodes: expected a whole number from 1 to {MAX_NODES}, got {num_nodes!r}")

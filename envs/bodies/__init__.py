@@ -1,0 +1,1 @@
+"""What worlds of solid bodies in space share: Bullet, rotations, cameras and renderers."""

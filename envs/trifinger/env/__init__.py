@@ -1,0 +1,1 @@
+"""TriFinger as a Gymnasium environment, its wrappers, and recordings of it."""
