@@ -10,9 +10,13 @@ from models.interfaces import Batch
 
 
 def decoded(objective, model, spec) -> Iterator[tuple[bool, str]]:
-    """What a likelihood asks of a model: latents with a gradient, and a decoder."""
+    """What a likelihood asks of a model: latents with a gradient, and a decoder that learns."""
     yield from gives(objective, model, "vectors", "gaussian")
-    yield model.decoder is not None, f"{type(objective).__name__} decodes, and this model has no decoder; set loss=infonce"
+    name = type(objective).__name__
+    yield model.decoder is not None, f"{name} decodes, and this model has no decoder; set loss=infonce"
+    yield getattr(model.decoder, "learns", True), (
+        f"{name} trains a decoder, and {type(model.decoder).__name__} has nothing to learn; set loss=prediction"
+    )
 
 
 def squared_error(predicted: Tensor, target: Tensor) -> Tensor:

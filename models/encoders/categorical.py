@@ -24,7 +24,7 @@ class CategoricalEncoder(nn.Module):
         super().__init__()
         if choices < 2:
             raise ValueError("categorical latents are what actions command of an object, and the actions of this env are no choices; "
-                             "use another model=, for example model=modular")  # fmt: skip
+                             "set model=modular loss=infonce")  # fmt: skip
         self.choices, self.maps = choices, trunk
         if trunk.features:
             wide = trunk.features

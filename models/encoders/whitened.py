@@ -31,8 +31,8 @@ class WhitenedEncoder(nn.Module):
         self.register_buffer("directions", torch.eye(inputs, num_slots * width))
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
-        yield self.inner.maps.places > 1, ("an untrained encoder is a control of seeing, and this env.observation shows no "
-                                           "pictures; use another model=")
+        yield self.inner.maps.places > 1, ("an untrained encoder is a control for pictures, and this env.observation shows none; "
+                                           "set model=modular loss=infonce")
 
     @torch.no_grad()
     def fit(self, frames: Tensor) -> None:

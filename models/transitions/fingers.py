@@ -47,7 +47,7 @@ class FingersTransition(nn.Module):
         super().__init__()
         if shape[0] != fingers + 1:
             raise ValueError(f"FingersTransition moves {fingers} fingers and one block, got a table of {shape[0]} rows; "
-                             f"choose another model=")  # fmt: skip
+                             f"set model=modular")  # fmt: skip
         self.fingers = fingers
         self.register_buffer("units", units_of(columns, shape), persistent=False)
         ends = accumulate(len(columns[name]) for name in columns)
