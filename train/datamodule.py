@@ -165,6 +165,9 @@ class EpisodeData(LightningDataModule):
         stream: bool | str = "auto", memory_gb: float = 8,
     ) -> None:  # fmt: skip
         super().__init__()
+        for file in (train, valid):
+            for column in (spec.shown(observation).column, *(["action"] if spec.action.size else [])):
+                file.source(column)  # Problem on a file without it, before a run folder is made
         self.stream = streams((train, valid), spec.shown(observation), stream, memory_gb)
         self.files, self.spec, self.seed, self.observation = (train, valid), spec, seed, observation
         self._cut: tuple | None = None

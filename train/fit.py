@@ -147,8 +147,8 @@ def run(cfg) -> dict:
     node = node_of(cfg)
     files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
+    data = EpisodeData.of(cfg, files["train"], files["valid"], world)  # refuses files that lack a column or memory
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
-        data = EpisodeData.of(cfg, files["train"], files["valid"], world)
         return _train_and_score(cfg, folder, node, model, world, files, data, timing, goals)
 
 

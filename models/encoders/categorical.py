@@ -1,9 +1,12 @@
 """CategoricalEncoder: the appearance of each slot's object as a category, and the cell in which it lies."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.encoders.slots import a_slot_each
 from models.encoders.trunks import Trunk
 from models.interfaces import Latent
 
@@ -23,14 +26,17 @@ class CategoricalEncoder(nn.Module):
     def __init__(self, trunk: Trunk, choices: int) -> None:
         super().__init__()
         if choices < 2:
-            raise ValueError("categorical latents are what actions command of an object, and the actions of this env are no choices; "
-                             "set model=modular loss=infonce")  # fmt: skip
+            raise ValueError("categorical latents are what actions command of an object, and the actions of this env are "
+                             "no choices; set model=modular loss=infonce")  # fmt: skip
         self.choices, self.maps = choices, trunk
         if trunk.features:
             wide = trunk.features
             self.read = nn.Sequential(nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, choices))
         else:
             self.read = nn.Linear(trunk.numbers, choices)
+
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        return a_slot_each(self.maps.slots, spec.action.owners)
 
     def look(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """obs  ->  logits of the appearance (B, K, choices), where each slot looks (B, K, places), rows sum to 1."""

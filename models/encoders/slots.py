@@ -26,6 +26,12 @@ def mlp(inputs: int, hidden: int, outputs: int, *layers: type) -> nn.Sequential:
     )
 
 
+def a_slot_each(slots: int, owners: int) -> Iterator[tuple[bool, str]]:
+    """The need of an encoder with slots for at least as many of them as objects that are acted on."""
+    yield slots >= owners, (f"actions belong to {owners} objects and the model has {slots} slots; expected a slot for each "
+                            f"object, set model.slots={owners} or more")  # fmt: skip
+
+
 class SlotEncoder(nn.Module):
     """One row of the trunk, one slot; the perceptron is shared by the slots.  obs -> K = trunk.slots, D = width.
 
@@ -46,9 +52,7 @@ class SlotEncoder(nn.Module):
         self.mlp = mlp(numbers, hidden, width, *[LatentLinear] * 3)
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
-        slots, owners = self.maps.slots, spec.action.owners
-        yield slots >= owners, (f"actions belong to {owners} objects and the model has {slots} slots; expected a slot for each "
-                                f"object, set model.slots={owners} or more")  # fmt: skip
+        return a_slot_each(self.maps.slots, spec.action.owners)
 
     def forward(self, obs: Tensor) -> Latent:
         if self.look is None:

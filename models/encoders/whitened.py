@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from models.encoders.slots import a_slot_each
 from models.interfaces import Latent
 
 
@@ -31,8 +32,10 @@ class WhitenedEncoder(nn.Module):
         self.register_buffer("directions", torch.eye(inputs, num_slots * width))
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
-        yield self.inner.maps.places > 1, ("an untrained encoder is a control for pictures, and this env.observation shows none; "
-                                           "set model=modular loss=infonce")
+        yield from a_slot_each(self.shape[0], spec.action.owners)
+        yield self.inner.maps.places > 1, (
+            "an untrained encoder is a control for pictures, and this env.observation shows none; set model=modular loss=infonce"
+        )
 
     @torch.no_grad()
     def fit(self, frames: Tensor) -> None:

@@ -10,10 +10,12 @@ import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
-from parts import entries, pair
+from parts import entries, pair, plain
 
 from envs.collect import collect
 from envs.problem import Problem
+from eval.run_files.trusted import find_class
+from models.encoders import FlatEncoder
 from train.datamodule import EpisodeData
 from train.fit import check_parts
 
@@ -62,7 +64,8 @@ def attempt(compose, clip, tmp_path_factory):
         env = OmegaConf.to_container(compose("fit", *KINDS[kind]).env, resolve=True) if KINDS[kind] else dict(clip)
         env["splits"] = {name: {**split, "mode": "train"} for name, split in SPLITS.items()}
         world = instantiate(env["world"])
-        data = EpisodeData(*(collect(env, world, s, folder / kind, quiet=True) for s in SPLITS), world.spec, 0, world.observation)
+        files = [collect(env, world, split, folder / kind, quiet=True) for split in SPLITS]
+        data = EpisodeData(*files, world.spec, 0, world.observation)
         data.cut(WINDOW, TRANSITIONS)
         return env, data
 
@@ -108,7 +111,7 @@ def attempt(compose, clip, tmp_path_factory):
 
 
 def train_one_step(net, objective, stage, data):
-    """The stage begins as in train/stages.py; its loss is finite and reaches every part that it trains; rollouts keep their shape."""
+    """Begin the stage as train/stages.py does: its loss is finite and reaches every part it trains, and rollouts have a shape."""
     data.cut(WINDOW, TRANSITIONS)
     net.configure_stage(objective, stage["trains"], stage["learning_rate"])
     if hasattr(objective, "prepare"):
@@ -155,3 +158,17 @@ def test_every_combination_is_trained_or_refused(attempt, kind, model):
         assert (sentence is None) == (pair(model, loss) and model not in REFUSED[kind]), (loss, sentence)
         if sentence is not None:
             follow(attempt, kind, model, loss, sentence)
+
+
+@pytest.mark.filterwarnings("ignore:You are trying to `self.log")
+@pytest.mark.parametrize("model", [model for model in MODELS if model not in REFUSED["object actions, image"]])
+def test_fewer_slots_than_owners_are_refused(attempt, model):
+    """Some transitions once trained to the end, with objects that had no slot; flat models have one vector for all objects."""
+    loss = next(loss for loss in LOSSES if pair(model, loss))
+    sentence = attempt("object actions, image", model, loss, ("model.slots=2",))
+    if issubclass(find_class(plain("model", model)["module"]["encoder"]["_target_"]), FlatEncoder):
+        assert sentence is None
+        return
+    assert sentence == ("actions belong to 3 objects and the model has 2 slots; expected a slot for each object, "
+                        "set model.slots=3 or more")  # fmt: skip
+    follow(attempt, "object actions, image", model, loss, sentence, ("model.slots=2",))

@@ -156,23 +156,6 @@ def test_pictures_of_strange_sizes_are_refused(sides, said):
         ConvMaps(3, *sides)
 
 
-def test_fewer_slots_than_owners_are_refused(compose):
-    """Slots of a picture may be set; an action of three objects needs three of them."""
-    cfg = compose("fit", "model=gnn")
-    with open_dict(cfg):
-        cfg.spec, cfg.model.slots = spec_of((64, 64, 3), "binary", DISCRETE), 2
-    with pytest.raises(Exception, match="actions belong to 3 objects and the model has 2 slots"):
-        instantiate(cfg.model.module)
-
-
-@pytest.mark.parametrize("model", ["modular", "edge"])
-def test_fewer_slots_than_owners_are_refused_before_training(compose, model):
-    """Transitions that read the whole action trained to the end, with objects that had no slot."""
-    cfg = compose("fit", f"model={model}", "env=physics5", "model.slots=2")
-    with pytest.raises(Problem, match="the model has 2 slots; expected a slot for each object, set model.slots=5 or more"):
-        check_parts(instantiate(cfg.model.module), [], cfg.spec)
-
-
 def test_real_pictures_have_no_likelihood(compose):
     """A sentence, and a loss that needs none."""
     cfg = compose("fit", "model=modular", "loss=nll")
