@@ -12,11 +12,11 @@ from models.interfaces import Latent
 
 
 class CategoricalEncoder(nn.Module):
-    """obs -> K slots, D = choices + places: two one-hot vectors, the appearance and the cell.
+    """obs -> K slots, D = choices + positions: two one-hot vectors, the appearance and the cell.
 
-    A map points at the cell of its object (`patch` of models/encoders/maps.py); the features there are read into
-    `choices` logits. Nothing but losses/inverse_action.py trains it: one-hot latents pass no gradient.
-    A table is read as it stands, and there is nowhere to look but at it.
+    A map points at the cell of its object (`patch` of models/encoders/maps.py); the features of that cell become `choices`
+    logits. losses/inverse_action.py alone trains it: one-hot latents pass no gradient.
+    A row of a table becomes logits as it stands, and has one position.
     """
 
     takes_bytes = True
@@ -39,7 +39,7 @@ class CategoricalEncoder(nn.Module):
         return a_slot_each(self.maps.slots, spec.action.owners)
 
     def look(self, obs: Tensor) -> tuple[Tensor, Tensor]:
-        """obs  ->  logits of the appearance (B, K, choices), where each slot looks (B, K, places), rows sum to 1."""
+        """obs  ->  logits of the appearance (B, K, choices), attention of each slot (B, K, positions), rows sum to 1."""
         if not self.maps.features:
             return self.read(self.maps(obs)), torch.ones_like(obs[..., :1])
         where, features = self.maps.points(obs)

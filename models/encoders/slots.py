@@ -1,4 +1,4 @@
-"""Encoders: what a trunk reads of an observation to latents, by slots, flat (K = 1) or variational (reference section 6)."""
+"""Encoder heads: the numbers of a trunk to latents, by slots, flat (K = 1) or variational (reference section 6)."""
 
 from collections.abc import Iterator
 
@@ -35,8 +35,8 @@ def a_slot_each(slots: int, owners: int) -> Iterator[tuple[bool, str]]:
 class SlotEncoder(nn.Module):
     """One row of the trunk, one slot; the perceptron is shared by the slots.  obs -> K = trunk.slots, D = width.
 
-    appearance: features of the picture read where the map points and given to the perceptron beside the map, so that a slot
-    can tell what its object looks like and not only where it is (of trunks whose maps point); 0 is the published encoder.
+    appearance: features of the picture at the position of the map, given to the perceptron beside the map, so that a slot holds
+    the appearance of its object and not only its position (for trunks with features); 0 is the published encoder.
     """
 
     takes_bytes = True
@@ -48,7 +48,7 @@ class SlotEncoder(nn.Module):
             raise ValueError(f"appearance={appearance} {trunk.no_features}")
         self.maps = trunk
         self.look = nn.Linear(trunk.features, appearance) if appearance else None
-        numbers = trunk.places + appearance if appearance else trunk.slot_numbers
+        numbers = trunk.positions + appearance if appearance else trunk.slot_numbers
         self.mlp = mlp(numbers, hidden, width, *[LatentLinear] * 3)
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
@@ -67,7 +67,7 @@ class FlatEncoder(nn.Module):
 
     takes_bytes = True
     gives = "vectors"
-    per_entry = 1  # numbers told of each entry of the vector
+    per_entry = 1  # numbers of the output for each entry of the vector
 
     def __init__(self, trunk: Trunk, width: int = 128, hidden: int = 512) -> None:
         super().__init__()
