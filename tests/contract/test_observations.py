@@ -87,28 +87,28 @@ def test_every_observation_has_its_trunk_and_its_likelihood(compose, model, worl
 
 
 def test_models_and_losses_refuse_what_they_cannot_do(compose):
-    """Codes without choices, a control of seeing without pictures, a loss that reads back choices of objects on torques."""
+    """Categorical latents without choices, a control for pictures on a table, a loss on choices of objects with torques."""
     with pytest.raises(Exception, match="the actions of this env are no choices; set model=modular"):
         built(compose, "categorical", "one view")
-    for model, loss, world, said in (
-        ("random", "whitened", "real table", "shows none; set model=modular"),
+    for model, loss, world, sentence in (
+        ("random", "whitened", "real table", "has none; set model=modular"),
         ("modular", "inverse_action", "one view", "are no choices of objects; set loss=infonce"),
-        ("modular", "inverse_action", "board", "latents that are categorical, and SlotEncoder gives vectors; set model=categorical"),
+        ("modular", "inverse_action", "board", "that are categorical, and SlotEncoder gives vectors; set model=categorical"),
     ):
         cfg, net = built(compose, model, world, f"loss={loss}")
-        with pytest.raises(Problem, match=said):
+        with pytest.raises(Problem, match=sentence):
             check_parts(net, [instantiate(stage.objective) for stage in cfg.loss.stages], cfg.spec)
 
 
 @pytest.mark.parametrize("env, observation", [("physics5", "pixels"), ("physics3", "state"), ("chemistry_chain5", "pixels")])
-def test_codes_are_of_worlds_whose_actions_paint(compose, env, observation):
+def test_categorical_latents_are_of_worlds_whose_actions_paint(compose, env, observation):
     """Directions are choices of objects as well, and no picture shows which of them was commanded."""
     cfg = compose("fit", "model=categorical", "loss=inverse_action", f"env={env}", f"env.observation={observation}")
     asked = instantiate(cfg.model.module), [instantiate(stage.objective) for stage in cfg.loss.stages], cfg.spec
     if env.startswith("chemistry"):
         check_parts(*asked)
         return
-    with pytest.raises(Problem, match="what an object was told to become, and the actions of this env do not say it; set env="):
+    with pytest.raises(Problem, match="commanded to become, and the actions of this env do not say it; set env="):
         check_parts(*asked)
 
 
