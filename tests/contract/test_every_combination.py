@@ -42,7 +42,7 @@ REMEDY = re.compile(r"\b(?:model|loss)(?:\.\w+)?=\w+")
 
 @pytest.fixture(scope="module")
 def clip(root):
-    """The world of docs/extend.md, in which nobody acts, as `envs.clip`; its environment as a config holds it."""
+    """The clip of docs/extend.md as class of a module `envs.clip`, and its `env` as a config holds it."""
     text = re.search(r"# envs/mine.py\n(.*?)```", (root / "docs/extend.md").read_text(), re.S).group(1)
     module = types.ModuleType("envs.clip")
     exec(text, vars(module))  # noqa: S102  our own page
@@ -111,7 +111,7 @@ def attempt(compose, clip, tmp_path_factory):
 
 
 def train_one_step(net, objective, stage, data):
-    """Begin the stage as train/stages.py does: its loss is finite and reaches every part it trains, and rollouts have a shape."""
+    """Begin the stage as train/stages.py does: its loss is finite and reaches every part that it trains; rollouts work."""
     data.cut(WINDOW, TRANSITIONS)
     net.configure_stage(objective, stage["trains"], stage["learning_rate"])
     if hasattr(objective, "prepare"):

@@ -53,7 +53,8 @@ def test_a_probe_that_the_world_cannot_answer(refused, tmp_path):
 
 
 def test_fewer_slots_than_owners(refused, tmp_path):
-    assert "the model has 2 slots; expected a slot for each object, set model.slots=3 or more" in refused("env=physics3", "model.slots=2")
+    sentence = "the model has 2 slots; expected a slot for each object, set model.slots=3 or more"
+    assert sentence in refused("env=physics3", "model.slots=2")
     assert not list(tmp_path.rglob("*.h5"))
 
 
