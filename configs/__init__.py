@@ -1,4 +1,4 @@
-"""Composable configuration: one small yaml per command, plus one folder per group, and what yaml alone cannot compute."""
+"""Configuration: a yaml for each command, a folder for each group, and resolvers for values that yaml cannot compute."""
 
 import hashlib
 
@@ -10,19 +10,19 @@ from envs.problem import Problem
 
 
 def _parents(graph, num_objects: int, numbering: str = "causal", scm_seed: int = 0) -> list | None:
-    """`${parents:graph,n,numbering,scm_seed}`: the adjacency [child][parent] of an env; null where it names no graph."""
+    """`${parents:graph,n,numbering,scm_seed}`: the adjacency [child][parent] of an env; null without a graph."""
     return None if graph is None else numbered(graph, num_objects, numbering, scm_seed).astype(int).tolist()
 
 
 def _nodes(graph) -> int:
-    """`${nodes:graph}`: how many objects a graph has: a preset's name, a text of the language or an adjacency."""
+    """`${nodes:graph}`: the number of objects of a graph, given as a preset's name, a text of the language or an adjacency."""
     if not isinstance(graph, str):
         return len(graph)
     return len(preset(graph) if graph[:1].isalpha() else parse(graph))
 
 
 def _movement(dynamic) -> str:
-    """`${movement:dynamic}`: what chemistry calls it."""
+    """`${movement:dynamic}`: the name of the movement in chemistry, static or dynamic."""
     if not isinstance(dynamic, bool):
         raise Problem(f"env.dynamic must be true or false, got {dynamic!r}; set env.dynamic=")
     return "dynamic" if dynamic else "static"

@@ -1,4 +1,4 @@
-"""How every command starts: help, names checked with the nearest valid one, problems told in one sentence."""
+"""Starts every command: prints help, checks names against the valid ones, ends with one sentence on a problem."""
 
 import importlib
 import os
@@ -20,7 +20,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from configs.help import help_page
 from configs.limits import check_values
-from configs.stopping import memory_sentence, sigterm_raises, stops_are_told
+from configs.stopping import memory_sentence, signals_end_in_a_sentence, sigterm_raises
 from envs.problem import Problem, nearest
 
 HERE = Path(__file__).parent
@@ -40,7 +40,7 @@ def groups(config: str) -> dict[str, list[str]]:
 
 
 def _quoted(overrides: list[str], known: dict) -> list[str]:
-    """Entries of groups that are numbers, as curriculum=1, are names all the same; Hydra must be told."""
+    """Quote entries of groups that are numbers, as curriculum=1: Hydra must read them as names."""
     quote = partial(re.sub, r"(?<=[=,])(\d+)(?=,|$)", r"'\1'")
     return [quote(text) if text.split("=", 1)[0] in known else text for text in overrides]
 
@@ -51,8 +51,8 @@ def _check_sweep(overrides: list[str]) -> None:
         return
     for override in OverridesParser.create().parse_overrides([o for o in overrides if "=" in o and not o.startswith("-")]):
         if override.is_sweep_override():
-            told, key = override.input_line, override.key_or_group
-            raise Problem(f"{told} names several values; add -m for a run with each, or write a list: {key}=[<value>,<value>]")
+            text, key = override.input_line, override.key_or_group
+            raise Problem(f"{text} names several values; add -m for a run with each, or write a list: {key}=[<value>,<value>]")
 
 
 def check(config: str, overrides: list[str]) -> None:
@@ -68,7 +68,7 @@ def check(config: str, overrides: list[str]) -> None:
         key, value = override.lstrip("+~").split("=", 1)
         if key in known:
             named += [(key, name) for name in value.replace("'", "").split(",")]
-            for name in [] if "(" in value else value.replace("'", "").split(","):  # glob(*) and the like are Hydra's
+            for name in [] if "(" in value else value.replace("'", "").split(","):  # glob(*) is Hydra's
                 if name not in known[key] and name != "null":
                     raise Problem(f"there is no {key} '{name}': {nearest(name, known[key])}")
             if "(" not in value:
@@ -125,9 +125,9 @@ def _find(node, key: str, config: str, known: dict) -> None:
 
 
 def _sentence(error: Exception) -> str | None:
-    """What the user reads; what Hydra wraps is unwrapped. None: a fault of the code, whose traceback is wanted."""
-    if told := memory_sentence(error):
-        return told
+    """The sentence for the user, of the cause of an error of Hydra. None: an error of the code, which needs its traceback."""
+    if sentence := memory_sentence(error):
+        return sentence
     if isinstance(error, InstantiationException):
         cause = error.__cause__ or error
         return " ".join(str(cause).split())
@@ -148,11 +148,11 @@ def _named(function: Callable | str) -> Callable:
 def main(config: str, run: Callable | str, help_text: str, prepare: Callable | str | None = None) -> None:
     """Compose `config` with the command line and call `run`; exit code 0 only when the job was done.
 
-    run: config -> anything; as text "package.module:name" it is imported when the command line has been found right, so that
-    help and a mistyped name are answered at once.
+    run: config -> anything. As text "package.module:name" it is imported after the check of the command line, so that help and
+    a mistyped name are answered at once.
     prepare: may add overrides before composition, list -> list; a function or a text likewise.
     """
-    given = sorted(sys.argv[1:], key=lambda word: word not in SWEEP)  # between overrides -m would hide those behind it
+    given = sorted(sys.argv[1:], key=lambda word: word not in SWEEP)  # an -m between overrides would hide the later ones
     overrides = sys.argv[1:] = _quoted(given, groups(config))
     if any(flag in overrides for flag in ("-h", "--help")):
         if hasattr(signal, "SIGPIPE"):
@@ -160,10 +160,10 @@ def main(config: str, run: Callable | str, help_text: str, prepare: Callable | s
         print(help_page(HERE.resolve() / f"{config}.yaml", help_text, groups(config)))
         return
 
-    def task(cfg: DictConfig) -> None:  # of a sweep each may run in another process, on another machine
+    def task(cfg: DictConfig) -> None:  # jobs of a sweep may run in other processes, on other machines
         sweep = HydraConfig.get().mode is RunMode.MULTIRUN
         try:
-            with stops_are_told(sweep):
+            with signals_end_in_a_sentence(sweep):
                 check_values(cfg, config)
                 _named(run)(cfg)
         except Exception as error:
@@ -173,7 +173,7 @@ def main(config: str, run: Callable | str, help_text: str, prepare: Callable | s
             if not sweep:
                 sys.exit(f"error: {sentence}")
             print(f"error: {sentence}", file=sys.stderr, flush=True)
-            raise Problem(sentence) from None  # one refused job does not stop a sweep; Hydra keeps it to its end
+            raise Problem(sentence) from None  # one refused job does not stop a sweep; Hydra raises it at the end
 
     try:
         check(config, overrides)
@@ -186,11 +186,11 @@ def main(config: str, run: Callable | str, help_text: str, prepare: Callable | s
     except Exception as error:  # Hydra's own parsing errors carry their sentence
         sys.exit(f"error: {' '.join(str(error).split())}")
     if SWEEP & set(overrides):
-        os.environ["HYDRA_FULL_ERROR"] = "1"  # a failed job comes back as it is, not as a printed traceback
+        os.environ["HYDRA_FULL_ERROR"] = "1"  # a failed job raises its error and prints no traceback
         paths = [str(HERE.parent.resolve()), *filter(None, [os.environ.get("PYTHONPATH")])]
-        os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # what a launcher starts finds the same code
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # processes of a launcher find the same code
     try:
-        with stops_are_told(bool(SWEEP & set(overrides))), sigterm_raises():
+        with signals_end_in_a_sentence(bool(SWEEP & set(overrides))), sigterm_raises():
             hydra.main(version_base="1.3", config_path=str(HERE.resolve()), config_name=config)(task)()
     except Problem as problem:
         sys.exit(f"error: a job of the sweep failed: {problem}")

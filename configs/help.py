@@ -1,4 +1,4 @@
-"""What --help prints: what a command is for, the entries of its groups, its keys with defaults and ranges."""
+"""The page of --help: the purpose of a command, the entries of its groups, its keys with defaults and ranges."""
 
 import re
 import textwrap
@@ -10,7 +10,7 @@ from configs.limits import LIMITS
 
 LINE = re.compile(r"(?P<indent> *)(?P<key>\w+):(?: +(?P<value>[^#\s].*?))?(?: +# (?P<comment>.*))?$")
 WIDTH = 120  # of the lists of entries
-PLUMBING = ("defaults", "hydra")  # of every command: not the user's
+PLUMBING = ("defaults", "hydra")  # keys of every command that users need not set
 
 
 def keys_of(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -27,19 +27,20 @@ def keys_of(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _range(key: str) -> str:
-    """What `configs/limits.py` lets a key be."""
-    return next((told for pattern, (told, _) in LIMITS.items() if fnmatchcase(key, pattern)), "")
+    """The range of a key, from `configs/limits.py`."""
+    return next((expected for pattern, (expected, _) in LIMITS.items() if fnmatchcase(key, pattern)), "")
 
 
 def help_page(path: Path, text: str, groups: dict[str, list[str]]) -> str:
-    """path: of the command's yaml; text: what the command says of itself; groups: its config groups with their entries."""
+    """path: of the command's yaml; text: the docstring of the command; groups: its config groups with their entries."""
     lines = [text.strip(), ""]
-    lines += [textwrap.fill(f"{group}=  {' '.join(entries)}", WIDTH, subsequent_indent="    ") for group, entries in groups.items()]
+    for group, entries in groups.items():
+        lines.append(textwrap.fill(f"{group}=  {' '.join(entries)}", WIDTH, subsequent_indent="    "))
     lines += [""] * bool(groups)
     lines.append("Keys and their defaults:")
     for key, value, comment in keys_of(path):
-        told = "; ".join(part for part in (comment, _range(key) if value else "") if part)
-        if value or told:
-            lines.append(f"  {f'{key}={value}' if value else f'{key}.':<30}  {told}".rstrip())
+        comment = "; ".join(part for part in (comment, _range(key) if value else "") if part)
+        if value or comment:
+            lines.append(f"  {f'{key}={value}' if value else f'{key}.':<30}  {comment}".rstrip())
     lines += ["", f"Written in {path}; with the keys of groups, composed: --cfg job. Sweep with -m and commas: seed=0,1,2"]
     return "\n".join(lines)

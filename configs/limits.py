@@ -1,4 +1,4 @@
-"""What values may be: one line for each key that has a range, checked before anything is read, made or deleted."""
+"""Ranges of values: one line for each key that has one, checked before anything is read, made or deleted."""
 
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
@@ -126,8 +126,8 @@ LIMITS = {
     "model.multiplier": ("a whole number >= 1", whole(1)),
 }  # fmt: skip
 OPTIONAL = ("score.probes", "trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null
-STAGE = ("name", "objective", "trains", "epochs", "batch_size", "window", "learning_rate")  # what a stage must say
-STAGE_MAY = ("schedule", "hard_share", "weight_decay")
+STAGE = ("name", "objective", "trains", "epochs", "batch_size", "window", "learning_rate")  # keys that a stage must have
+STAGE_MAY = ("schedule", "hard_share", "weight_decay")  # and may have
 
 
 def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
@@ -143,7 +143,7 @@ def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
 
 
 def _check_stages(loss: dict) -> None:
-    """Raise Problem on the first stage that lacks a key, or has one that nobody reads."""
+    """Raise Problem on the first stage that lacks a key, or has an unknown one."""
     for number, stage in enumerate(loss["stages"]):
         lacking = [key for key in STAGE if key not in stage]
         unknown = [key for key in stage if key not in (*STAGE, *STAGE_MAY)]
@@ -159,21 +159,21 @@ def _check_stages(loss: dict) -> None:
 
 
 def _may_be_null(config: str) -> set[str]:
-    """Keys whose value is null where the command is given none."""
+    """Keys whose default is null."""
     defaults = OmegaConf.to_container(OmegaConf.load(Path(__file__).with_name(f"{config}.yaml")))
     return {*OPTIONAL, *(key for key, value in defaults.items() if value is None)}
 
 
 def check_values(cfg: DictConfig, config: str = "fit") -> None:
-    """Raise Problem on the first value that cannot be; null can be where the command `config` has it by default."""
+    """Raise Problem on the first value out of its range; null is in range where the command `config` has it by default."""
     try:
         plain = OmegaConf.to_container(cfg, resolve=True)
     except OmegaConfBaseException as error:
-        said = error
-        while said is not None and not isinstance(said, Problem):  # by a resolver
-            said = said.__cause__ or said.__context__
-        if said is not None:
-            raise Problem(" ".join(str(said).split())) from None
+        cause = error
+        while cause is not None and not isinstance(cause, Problem):  # raised by a resolver
+            cause = cause.__cause__ or cause.__context__
+        if cause is not None:
+            raise Problem(" ".join(str(cause).split())) from None
         raise Problem(f"the configuration does not resolve: {' '.join(str(error).split())}") from error
     optional = _may_be_null(config)
     for path, value in _values(plain):

@@ -1,4 +1,4 @@
-"""Sizes of models: read off the world once, as `cfg.spec`, and the parts that an observation is read and drawn by."""
+"""Sizes of models: the spec of the world, read once as `cfg.spec`, and the trunk that fits an observation."""
 
 import json
 from functools import lru_cache
@@ -13,11 +13,11 @@ BESIDE = ("shown", "slots", "paints")  # keys of `cfg.spec` that are not the wor
 
 
 def spec_of(world: DictConfig, observation: str) -> DictConfig:
-    """`${spec_of:${env.world},${env.observation}}`: `EnvSpec.to_dict()` of the world that a config names, and beside it
+    """`${spec_of:${env.world},${env.observation}}`: `EnvSpec.to_dict()` of the world of a config, and beside it
 
-    shown: the observation that models are shown.  slots: how many slots such a model has, the rows of a table, or the objects.
-    paints: whether an action says what its object becomes.
-    Raises what the world says of bad arguments.
+    shown: the observation that models see.  slots: of models, the rows of a table, or the objects.
+    paints: whether an action sets the appearance of its object.
+    Raises the world's Problem on bad arguments.
     """
     plain = world if isinstance(world, dict) else OmegaConf.to_container(world, resolve=True)
     return OmegaConf.create(json.loads(_spec_of(json.dumps(plain), str(observation))))
@@ -46,13 +46,13 @@ def _spec_of(world: str, observation: str) -> str:
 
 
 def board_of(shape) -> int:
-    """Cells along a side of the board that a picture (H, W, C) shows, ten pixels each; 0, no board."""
+    """Cells along a side of the board that a picture (H, W, C) shows, ten pixels each; 0: no board."""
     side = shape[0] // CELL
     return side if side in CELLS and list(shape) == [CELL * side, CELL * side, 3] else 0
 
 
 def trunk_of(shown: DictConfig, slots: int, size: str, channels: int) -> DictConfig:
-    """`${trunk_of:${spec.shown},slots,size,channels}`: the one place that chooses a trunk.
+    """`${trunk_of:${spec.shown},slots,size,channels}`: the trunk of an observation.
 
     A table: Entities.  Frames of a board: BoardMaps of a size.  Any other picture: ConvMaps.
     """
@@ -68,19 +68,19 @@ def trunk_of(shown: DictConfig, slots: int, size: str, channels: int) -> DictCon
 
 
 def categorical_width(spec: DictConfig) -> int:
-    """`${categorical_width:${spec}}`: choices of one owner, and the places where a slot may look."""
+    """`${categorical_width:${spec}}`: choices of one owner, and positions of a map."""
     shape, board = spec["shown"]["shape"], board_of(spec["shown"]["shape"])
     return choices(spec) + (1 if len(shape) == 2 else board**2 or shape[0] * shape[1] // 64)
 
 
 def choices(spec: DictConfig) -> int:
-    """`${choices:${spec}}`: actions of one owner; 0 where actions cannot be counted."""
+    """`${choices:${spec}}`: actions of one owner; 0 where actions are not discrete."""
     action = spec["action"]
     return action["size"] // action["owners"] if action["discrete"] else 0
 
 
 def name_part(observation: str) -> str:
-    """`${name_part:${env.observation}}`: of a run's name; frames are not named."""
+    """`${name_part:${env.observation}}`: the part of a run's name for its observation, empty for frames."""
     return "" if observation == "pixels" else f"-{observation}"
 
 

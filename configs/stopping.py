@@ -1,4 +1,4 @@
-"""What ends a command before its work is done, a signal or too little memory: an exit code and a sentence for each."""
+"""Exit codes and sentences for commands that a signal or a lack of memory ends."""
 
 import multiprocessing
 import os
@@ -13,23 +13,23 @@ _OUT_OF_MEMORY = ("not enough memory", "out of memory", "can't allocate memory",
 
 
 class Terminated(SystemExit):
-    """SIGTERM arrived. Libraries clean up and let it pass, as they do when a program ends itself."""
+    """Raised by SIGTERM. Libraries clean up and let it pass, as any SystemExit."""
 
 
 @contextmanager
 def sigterm_raises() -> Iterator[None]:
-    """Within, SIGTERM ends the worker processes of this one and raises Terminated; outside the main thread nothing changes."""
+    """SIGTERM ends the worker processes of this one and raises Terminated; without effect outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     owner = os.getpid()
 
     def end(number: int, frame) -> None:
-        if os.getpid() != owner:  # a forked worker has the handler too, and nobody to tell
+        if os.getpid() != owner:  # a forked worker inherits the handler, and simply ends
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTERM)
             return
-        for worker in multiprocessing.active_children():  # whoever waits for them would wait until their work is done
+        for worker in multiprocessing.active_children():  # code that waits for them would wait for all their work
             worker.terminate()
         raise Terminated(128 + number)
 
@@ -41,8 +41,8 @@ def sigterm_raises() -> Iterator[None]:
 
 
 @contextmanager
-def stops_are_told(sweep: bool) -> Iterator[None]:
-    """What a signal raises becomes a sentence and the exit code 128 + its number, so that "stopped" never reads as "done"."""
+def signals_end_in_a_sentence(sweep: bool) -> Iterator[None]:
+    """Turn the exception of a signal into a sentence and the exit code 128 + its number: stopped is not done."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as end:
@@ -55,7 +55,7 @@ def stops_are_told(sweep: bool) -> Iterator[None]:
 
 
 def _signal_of(end: BaseException) -> signal.Signals | None:
-    """Lightning ends by itself: without a code after SIGTERM, with code 1 after Ctrl-C. None of our commands does either."""
+    """The signal behind an exception. Lightning exits without a code after SIGTERM, with code 1 after Ctrl-C; we do neither."""
     if isinstance(end, KeyboardInterrupt):
         return signal.SIGINT
     if isinstance(end, Terminated) or end.code is None:
@@ -64,7 +64,7 @@ def _signal_of(end: BaseException) -> signal.Signals | None:
 
 
 def memory_sentence(error: BaseException | None) -> str | None:
-    """What to tell where memory ran out: numpy's, Python's, torch's on a CPU or a GPU, or a cause within; else None."""
+    """A sentence if memory ran out, by the error or a cause of it, of numpy, Python or torch; else None."""
     while error is not None:
         known = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
         if known or (isinstance(error, RuntimeError | OSError) and any(text in str(error) for text in _OUT_OF_MEMORY)):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from losses.objective import LossTerms, encode_windows, gives, encode_dist_steps_apart, step_windows
+from losses.objective import LossTerms, encode_dist_steps_apart, encode_windows, gives, step_windows
 from models.interfaces import Batch
 from models.processes import agreed, gather
 

@@ -1,4 +1,4 @@
-"""The hinge of C-SWM between the states that InfoNCE compares: is it the softmax that helps, or what is compared?"""
+"""The hinge of C-SWM on the pairs that InfoNCE compares: an ablation of the softmax."""
 
 from collections.abc import Iterator
 
@@ -13,9 +13,9 @@ from models.processes import gather
 class AllPairsHinge:
     """E(prediction, next) + max(0, hinge - E(next, nearest other frame)), E the energy of losses/contrastive.py.
 
-    negative: the true next frame stands where InfoNCE has its prediction, and every frame of the batch but itself is a
-    candidate, pictures equal to it left out. The nearest candidate alone counts: nearly all of thousands lie far outside
-    the hinge, and a mean over all would vanish. Means over the batch's transitions.
+    negative: the true next frame takes the role of the prediction in InfoNCE. Candidates are all frames of the batch whose
+    pictures differ from it. Only the nearest candidate counts: nearly all of thousands lie far outside the hinge, and a mean
+    over all would vanish. Means over the batch's transitions.
     The hinge lies between states, as in C-SWM. Between predictions and frames it has a degenerate optimum: the next state
     plus one constant vector as long as the margin satisfies every negative, and nothing is learned.
     open_loop: inside a window the model is fed its own predictions.

@@ -1,8 +1,8 @@
 """InfoNCE over squared distances, with current and same-episode frames among the negatives; our default objective.
 
-The hinge of C-SWM separates episodes from one another; planning needs the states of *one* episode apart. Every frame of
-every window in the batch is a candidate here, so the current frame and its neighbours in time are hard negatives at no
-extra encoding. Processes that share a batch share the encoding, which costs most; each compares all of it.
+The hinge of C-SWM separates different episodes; planning needs to separate the states of *one* episode. Here every frame of
+every window in the batch is a candidate, so the current frame and its neighbours in time are hard negatives without extra
+encoding. Processes that share a batch share the encoding, which costs most; each compares all rows.
 """
 
 from collections.abc import Iterator
@@ -26,9 +26,9 @@ class InfoNCE:
 
     forward: each prediction must find its true next frame among all frames of the batch; backward: each true next frame
     must find its prediction among all predictions; squared: |prediction - next|^2, summed over the latent. Candidates
-    whose picture equals the true one are left out (a false negative otherwise). Means over the batch's transitions.
-    own_window: false leaves the frames of a prediction's own window out of its candidates, the true one kept (for an
-    ablation: the current frame and its neighbours are no negatives then).
+    whose picture equals the true one are left out: they would be false negatives. Means over the batch's transitions.
+    own_window: false leaves the frames of a prediction's own window, except the true one, out of its candidates (for an
+    ablation: then the current frame and its neighbours are no negatives).
     open_loop: inside a window the model is fed its own predictions.
     """
 

@@ -1,8 +1,8 @@
-"""Latents that read the action back, and their likelihood: the two stages of our recipe for chemistry.
+"""Objectives of categorical latents: classification of the commanded colour, then likelihood; our recipe for chemistry.
 
-Most colours are chance, and a loss that wants predictable latents shrinks what it cannot predict (the hinge loss keeps
-.001 of the gap between two colours). Reading the command back from the picture cannot: every colour is commanded as often
-as any other. It uses that an action names an object and a choice, which the other losses need not know.
+Most colours are chance, and a loss that rewards predictable latents shrinks what it cannot predict: the hinge loss keeps .001
+of the distance between two colours. Classification of the command cannot, since every colour is commanded equally often.
+It uses that an action names an object and a choice, which other losses need not know.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from models.interfaces import Batch
 
 
 class InverseAction:
-    """Stage 1: on the frame after an action on object i, slot i reads the command. Means over transitions.
+    """Stage 1: slot i classifies the command in the frame after an action on object i. Means over transitions.
 
-    command: cross entropy of the commanded choice.  steady: -log of the chance that a slot looks at the same cell in the
-    first and in a later frame of its window; objects stay in their cells. Without it a map may look at one object in some
-    colours and at another in others, right after every command and wrong on frames that no command has made (1 of 4
-    trainings on chain5); at five times this weight, on ten objects, slots settled on wrong cells before they read colours.
+    command: cross entropy of the commanded choice.  steady: -log of the probability that a slot points at the same cell in the
+    first and in a later frame of its window; objects stay in their cells. Without it a map may point at one object in some
+    colours and at another in others, right after every command and wrong on all other frames (1 of 4 trainings on chain5).
+    With five times this weight, on ten objects, slots settled on wrong cells before they classified colours.
     """
 
     def __init__(self, steady_weight: float = 0.02) -> None:
@@ -29,11 +29,11 @@ class InverseAction:
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         yield spec.action.discrete and spec.action.owners == spec.objects, (
-            "InverseAction reads back which object was commanded and what, and the actions of this env are no choices of "
+            "InverseAction classifies which object was commanded and what, and the actions of this env are no choices of "
             "objects; set loss=infonce model=modular"
         )
         yield spec.paints, (
-            "InverseAction reads off the picture what an object was told to become, and the actions of this env do not say it; "
+            "InverseAction classifies what an object was commanded to become, and the actions of this env do not say it; "
             "set env=chemistry, or loss=infonce model=modular"
         )
         yield from gives(self, model, "categorical")
@@ -44,16 +44,16 @@ class InverseAction:
         appearance, where = appearance.unflatten(0, (windows, frames)), where.float().unflatten(0, (windows, frames))
         target, choice = commands(batch.action, appearance.shape[2])  # (B, T)
         index = target[..., None, None].expand(-1, -1, 1, appearance.shape[-1])
-        mine = appearance[:, 1:].gather(2, index)[:, :, 0]
+        acted_on = appearance[:, 1:].gather(2, index)[:, :, 0]
         same = torch.einsum("bkp,btkp->btk", where[:, 0], where[:, 1:]).clamp(min=1e-6)
         return {
-            "command": F.cross_entropy(mine.flatten(0, 1).float(), choice.flatten()),
+            "command": F.cross_entropy(acted_on.flatten(0, 1).float(), choice.flatten()),
             "steady": -self.steady_weight * same.log().mean(),
         }
 
 
 class CategoricalLikelihood:
-    """Stage 2: negative log-likelihood of the next categorical latents of all slots, in nats, summed over slots, mean over transitions."""
+    """Stage 2: negative log-likelihood of the next latents, in nats, summed over slots, mean over transitions."""
 
     encoder_is_fixed = True  # its latents are computed once and kept
 

@@ -5,14 +5,18 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from losses.objective import LossTerms, encode_windows, gives, encode_dist_steps_apart, encode_dist_windows, step_windows
+from losses.objective import LossTerms, encode_dist_steps_apart, encode_dist_windows, encode_windows, gives, step_windows
 from models.interfaces import Batch
 
 
 def decoded(objective, model, spec) -> Iterator[tuple[bool, str]]:
-    """What a likelihood asks of a model: latents with a gradient, and a decoder."""
+    """The needs of a likelihood: latents with a gradient, and a decoder that learns."""
     yield from gives(objective, model, "vectors", "gaussian")
-    yield model.decoder is not None, f"{type(objective).__name__} decodes, and this model has no decoder; set loss=infonce"
+    name = type(objective).__name__
+    yield model.decoder is not None, f"{name} decodes, and this model has no decoder; set loss=infonce"
+    yield getattr(model.decoder, "learns", True), (
+        f"{name} trains a decoder, and {type(model.decoder).__name__} has nothing to learn; set loss=prediction"
+    )
 
 
 def squared_error(predicted: Tensor, target: Tensor) -> Tensor:
@@ -26,13 +30,13 @@ class Reconstruction:
     needs = decoded
 
     def __call__(self, model, batch: Batch) -> LossTerms:
-        # As published, the current frames of shuffled transitions; the last frame of a window is nobody's current.
+        # As published, the current frames of transitions; the last frame of a window is the current one of none.
         obs = batch.obs[:, :-1]
-        belief = encode_dist_windows(model, obs, batch.obs_id[:, :-1])
-        latent = belief.sample() if model.training else belief.mean
+        dist = encode_dist_windows(model, obs, batch.obs_id[:, :-1])
+        latent = dist.sample() if model.training else dist.mean
         terms = {"reconstruction": model.decoder.likelihood.nll(model.decoder(latent), obs.flatten(0, 1))}
-        if belief.logvar is not None:
-            terms["kl"] = belief.kl().mean()
+        if dist.logvar is not None:
+            terms["kl"] = dist.kl().mean()
         return terms
 
 
@@ -74,9 +78,12 @@ class JointNLL:
         self.reference, self.open_loop = reference, open_loop
 
     def __call__(self, model, batch: Batch) -> LossTerms:
-        belief = encode_dist_steps_apart(model, batch) if self.reference else encode_dist_windows(model, batch.obs, batch.obs_id)
+        if self.reference:
+            dist = encode_dist_steps_apart(model, batch)
+        else:
+            dist = encode_dist_windows(model, batch.obs, batch.obs_id)
         shape = batch.obs.shape[:2]
-        latent = (belief.sample() if model.training else belief.mean).unflatten(0, shape)
+        latent = (dist.sample() if model.training else dist.mean).unflatten(0, shape)
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)
         predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
         now, after = model.decoder(torch.cat([state.flatten(0, 1), predicted])).chunk(2)
@@ -86,7 +93,7 @@ class JointNLL:
             "next_reconstruction": nll(after, batch.obs[:, 1:].flatten(0, 1)),
             "prediction": squared_error(predicted, target),
         }
-        if belief.logvar is not None:
-            kl = belief.kl().view(shape)
+        if dist.logvar is not None:
+            kl = dist.kl().view(shape)
             terms["kl"] = (kl[:, :-1] + kl[:, 1:]).mean()
         return terms

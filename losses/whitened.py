@@ -1,4 +1,4 @@
-"""The transition alone, by squared error, on latents whitened beforehand."""
+"""Squared error of the transition alone, on latents that are whitened before the stage."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from losses.objective import gives
 
 
 class WhitenedPrediction(LatentPrediction):
-    """`LatentPrediction` on an encoder whose directions are set from training frames before the stage begins."""
+    """`LatentPrediction` on a `WhitenedEncoder`, whose directions are fitted to training frames before the stage."""
 
     FRAMES = 20_000
 

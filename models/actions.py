@@ -2,6 +2,15 @@
 
 To every other file of models and losses an action is a float vector (..., A) whose width A may be 0. `owners`: the vector is
 that many equal blocks, and block o belongs to object o; 1: it belongs to no object in particular.
+
+Who reads what of an action:
+- `gnn` and `fingers` give each slot its owner's block (`per_slot`). Their slots share weights, so nothing else could tell a
+  slot which part of the action is its own. The order of slots is thereby that of owners.
+- `causal` does the same and is told which slots are acted on (`acted`): its graph says who moves whom, so a mechanism must not
+  read the actions on other objects. With graph=full it makes no such claim and reads the whole action.
+- `modular`, `edge` and `pairwise_lstm` read the whole action with weights of their own for each slot or ordered pair, and
+  `mlp`, `lstm`, `rim` and `scoff` read it beside one vector for all objects. They learn which block moves which slot, in
+  whatever order the encoder arranged the slots; blocks would impose an order and save them nothing but weights.
 """
 
 import torch
@@ -25,7 +34,7 @@ def vector(raw: Tensor, action) -> Tensor:
 
 
 def block_size(size: int, owners: int, slots: int) -> int:
-    """How many numbers of an action of `size` each slot is given: size / owners.
+    """Numbers of an action of `size` that each slot reads: size / owners.
 
     ValueError where there are fewer slots than owners, or where the owners' blocks cannot be equal.
     """
@@ -40,7 +49,7 @@ def block_size(size: int, owners: int, slots: int) -> int:
 
 
 def per_slot(action: Tensor, owners: int, slots: int) -> Tensor:
-    """What each slot is told: (..., A)  ->  (..., K, A / owners).
+    """The part of an action that each slot reads: (..., A)  ->  (..., K, A / owners).
 
     owners = slots: slot k gets block k.  owners < slots: the slots after the last owner get zeros.  owners = 1: every slot
     gets the whole action.  A = 0: (..., K, 0).  Blocks and copies are views. ValueError as of `block_size`.

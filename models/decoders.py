@@ -1,4 +1,4 @@
-"""Decoders: latents to what a likelihood reads of an observation (reference section 6).  (B, K, D) -> (B, *obs).
+"""Decoders: latents to the parameters of a likelihood of an observation (reference section 6).  (B, K, D) -> (B, *obs).
 
 shape: of one observation as files hold it, a picture (H, W, C) or a table (N, F).  values: binary or real.
 A picture is painted from one map for each slot, a table is written row by row.
@@ -46,7 +46,7 @@ def conv_painter(slots: int, colors: int, width: int = 64) -> nn.Sequential:
 
 
 def _map_of(shape: tuple[int, ...], board: int, size: str) -> tuple[int, ...]:
-    """What a slot gives: its row of a table, or its map."""
+    """Shape of a slot's output: its row of a table, or its map."""
     if len(shape) == 2:
         return (shape[1],)
     if board:

@@ -1,4 +1,4 @@
-"""Distance predictors: how far a latent is from a goal, learned on a frozen encoder; minus this is the reward."""
+"""Distances of a latent from a goal, learned on a frozen encoder; the negative distance is the reward."""
 
 import torch
 from torch import Tensor, nn
@@ -37,10 +37,10 @@ class FlatDistance(nn.Module):
 
 
 class OrderedDistance(nn.Module):
-    """How many slots differ from the goal's, each weighing more than all slots after it together.  Ours.
+    """Number of slots that differ from the goal's, each weighted more than all slots after it together.  Ours.
 
-    order (K,) long: the slots, first the one that matters most.  scale (K,): squared distance of a slot in two random boards.
-    latent (B, K, D), goal (B, K, D)  ->  (B,) >= 0; of equals the one whose latents are nearer.
+    order (K,) long: the slots, the most important first.  scale (K,): squared distance of a slot in two random boards.
+    latent (B, K, D), goal (B, K, D)  ->  (B,) >= 0; distances of latents decide between equal numbers.
     """
 
     DIFFERS = 0.1  # of the scale

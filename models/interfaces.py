@@ -15,19 +15,19 @@ from torch import Tensor, nn
 
 @dataclass
 class Latent:
-    """What an encoder believes: mean (B, K, D) and, for variational encoders, logvar (B, K, D)."""
+    """The distribution of an encoder: mean (B, K, D) and, for variational encoders, logvar (B, K, D)."""
 
     mean: Tensor
     logvar: Tensor | None = None
 
     def sample(self) -> Tensor:
-        """One draw (B, K, D); the mean itself where there is no variance."""
+        """A sample (B, K, D); the mean itself without a variance."""
         if self.logvar is None:
             return self.mean
         return self.mean + torch.randn_like(self.mean) * (self.logvar / 2).exp()
 
     def kl(self) -> Tensor:
-        """KL divergence to N(0, I), summed over slots and width, (B,); zero where there is no variance."""
+        """KL divergence to N(0, I), summed over slots and width, (B,); zero without a variance."""
         if self.logvar is None:
             return self.mean.new_zeros(len(self.mean))
         mean, logvar = self.mean.float(), self.logvar.float()
@@ -42,7 +42,7 @@ class Batch:
     makes it, A = 0 for a video; action[:, t] leads from obs[:, t] to obs[:, t+1];
     obs_id (B, T+1) int64, equal exactly where two observations are equal.
     latent (B, T+1, K, D): computed beforehand, when the encoder is frozen.
-    weight: of this process's mean in the mean over all processes that share the batch; 1 where all shares are equal.
+    weight: of this process in the mean over all processes that share the batch; 1 where all shares are equal.
     """
 
     obs: Tensor | None
@@ -55,21 +55,20 @@ class Batch:
 class Encoder(Protocol):
     """obs (B, C, H, W), float in [0, 1], or a table of N rows (B, N, F), float  ->  Latent of (B, K, D).
 
-    `gives`: the kind of its latents, vectors (where it does not say), gaussian, categorical or whitened; objectives ask for
-    one.
-    `trained_by`: what to set where an objective asks for another.
+    `gives`: the kind of its latents, vectors (the default), gaussian, categorical or whitened; objectives need certain kinds.
+    `trained_by`: the override that a refusal names where an objective needs another kind.
 
-    A class that says `takes_bytes = True` is given uint8 frames as they are stored, and floats as they come; its first
-    layer is one of `models.layers.pixels` or `models.layers.patches`. Subclasses are given floats until they say so themselves.
+    A class with `takes_bytes = True` is given frames as uint8; its first layer is one of `models.layers.pixels` or
+    `models.layers.patches`. Subclasses are given floats in [0, 1] unless they set it themselves.
     """
 
     def __call__(self, obs: Tensor) -> Latent: ...
 
 
 class Decoder(Protocol):
-    """latent (B, K, D)  ->  what `likelihood` (models/likelihoods.py) reads: (B, C, H, W), or a table (B, N, F).
+    """latent (B, K, D)  ->  parameters of `likelihood` (models/likelihoods.py): (B, C, H, W), or a table (B, N, F).
 
-    A class that says `learns = False` is kept by runs whose loss trains no decoder.
+    A class with `learns = False` has nothing to train; runs whose loss trains no decoder keep it.
     """
 
     likelihood: nn.Module
@@ -80,14 +79,14 @@ class Decoder(Protocol):
 class Transition(Protocol):
     """Predicts the next latent.  latent (B, K, D), action (B, A)  ->  (B, K, D).
 
-    A transition that can use more of a window in training than one frame (memory of the frames before, or what really
-    happened to the other slots) also has `windows(latent (B, T+1, K, D), action (B, T, A)) -> (B, T, K, D)`.
+    A transition that uses more of a training window than one frame (earlier frames, or the true next values of other
+    slots) also has `windows(latent (B, T+1, K, D), action (B, T, A)) -> (B, T, K, D)`.
 
-    One that keeps a memory has `start(latent) -> memory (B, M)` and `step(latent, action, memory) -> (latent, memory)`;
-    called without a memory it takes the frame for the first it ever saw.
+    One with memory has `start(latent) -> memory (B, M)` and `step(latent, action, memory) -> (latent, memory)`; a call without
+    a memory begins an episode.
 
-    One that learns by the way has `track(latent, action)`, told every training window, and `penalties() -> named scalars`,
-    added to every loss that trains it.
+    One that keeps statistics has `track(latent, action)`, called with every training window. One with losses of its own has
+    `penalties() -> named scalars`, added to every loss that trains it.
     """
 
     def __call__(self, latent: Tensor, action: Tensor) -> Tensor: ...

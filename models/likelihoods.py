@@ -1,6 +1,6 @@
-"""Likelihoods: how far an observation is from what a decoder says of it; the decoder owns one.
+"""Likelihoods of observations under a decoder; every decoder owns one.
 
-outputs: what the decoder's last layer gives.  mean: the observation that it expects.
+outputs: of the decoder's last layer.  mean: the observation that they predict.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""One batch over several processes: how many they are, which one this is, and what the others hold. Alone, nothing happens.
+"""One batch over several processes: their number, the rank of this one, and gathering. A single process gathers nothing.
 
-Gradients of a gathered tensor go back to the process that its rows came from. So where every process computes a loss
-whose mean over processes is the loss of the whole batch, the mean of their gradients is its gradient.
+Gradients of a gathered tensor go back to the process that its rows came from. If the mean of the processes' losses is the
+loss of the whole batch, the mean of their gradients is therefore its gradient.
 """
 
 import torch
@@ -10,17 +10,17 @@ from torch import Tensor
 
 
 def count() -> int:
-    """How many processes share a batch."""
+    """Number of processes that share a batch."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """Which of them this is; 0 is the one that writes and prints."""
+    """The number of this process; process 0 writes and prints."""
     return dist.get_rank() if count() > 1 else 0
 
 
-def mine(rows: Tensor) -> Tensor:
-    """This process's share of rows that everybody holds: consecutive, sizes differ by one at most."""
+def own_rows(rows: Tensor) -> Tensor:
+    """This process's share of rows that all processes hold: consecutive; sizes differ by one at most."""
     return rows.tensor_split(count())[rank()]
 
 
@@ -30,7 +30,7 @@ def gather(rows: Tensor) -> Tensor:
 
 
 def agreed(value: Tensor) -> Tensor:
-    """What process 0 holds, for all of them: random draws must be the same everywhere."""
+    """The value of process 0, on all processes: random draws must be equal."""
     if count() > 1:
         dist.broadcast(value, 0)
     return value

@@ -29,7 +29,7 @@ class WorldModel(LightningModule):
     # -- the four verbs ---------------------------------------------------------------------------------------------
 
     def encode_dist(self, obs: Tensor) -> Latent:
-        """What the encoder believes about frames, with its uncertainty where it has one."""
+        """obs  ->  the encoder's distribution of latents, with a variance where the encoder has one."""
         if obs.dtype == torch.uint8 and not vars(type(self.encoder)).get("takes_bytes", False):  # never inherited
             pixels, scale = to_float(obs)
             obs = pixels * scale
@@ -49,7 +49,7 @@ class WorldModel(LightningModule):
         return self.decoder.likelihood.mean(self.decoder(latent))
 
     def step(self, latent: Tensor, action: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """(the next latent, the memory after it); none in, nothing came before; none out, the transition keeps none."""
+        """The next latent and memory. Memory None: an episode begins (in), the transition keeps none (out)."""
         if not hasattr(self.transition, "step"):
             return self.transition(latent, action), None
         return self.transition.step(latent, action, self.transition.start(latent) if memory is None else memory)
@@ -65,7 +65,7 @@ class WorldModel(LightningModule):
     def rollout(self, latent: Tensor, actions: Tensor, memory: Tensor | None = None) -> Tensor:
         """latent (B, K, D), actions (B, T, A)  ->  predicted latents (B, T, K, D), open loop.
 
-        memory (B, M): what `filter` made of the frames before `latent`; none: nothing came before.
+        memory (B, M): from `filter`, of the frames before `latent`; None: an episode begins.
         """
         if actions.ndim != 3 or not actions.is_floating_point():
             raise ValueError(f"actions must be floats (B, T, A), got {actions.dtype} of shape {tuple(actions.shape)}; "
@@ -77,7 +77,7 @@ class WorldModel(LightningModule):
         return torch.stack(steps, 1)
 
     def filter(self, latents: Tensor, actions: Tensor) -> Tensor | None:
-        """The memory of a history, from which `rollout(latents[:, -1], ...)` goes on; none where none is kept.
+        """The memory of a history, from which `rollout(latents[:, -1], ...)` continues; None for transitions without memory.
 
         latents (B, T+1, K, D) of the frames seen, actions (B, T, A) between them  ->  (B, M).
         """
@@ -87,7 +87,7 @@ class WorldModel(LightningModule):
         return memory
 
     def predict_windows(self, latent: Tensor, action: Tensor) -> Tensor:
-        """The prediction of every step of windows whose frames are all known, as training sees them.
+        """One-step predictions from every frame of windows, as training uses them.
 
         latent (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, D): [:, t] predicts latent[:, t + 1].
         """
@@ -98,7 +98,7 @@ class WorldModel(LightningModule):
 
     @torch.no_grad()
     def fit_normalisation(self, windows) -> None:
-        """Set every `Normalised` layer to mean and spread of the observations of training windows; without any, do nothing."""
+        """Set every `Normalised` layer, if there is one, to mean and spread of the observations of training windows."""
         layers = [layer for layer in self.modules() if isinstance(layer, Normalised)]
         if layers:
             every = max(1, len(windows.starts) // NORMALISED_BY)

@@ -4,7 +4,7 @@
     python train/agent.py algo=ppo env=chemistry_chain5 seed=1 steps=2000000
     python train/agent.py algo=ppo env=physics3 env.observation=state horizon=1 plan.horizons=[1]
 
-One agent serves all horizons: goals lie 1 to `horizon` random actions away. Interrupted, the same command goes on.
+One agent serves all horizons: goals lie 1 to `horizon` random actions away. Rerun the command to resume it.
 Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and results.json. Needs the extra
 `agents`: pip install -e '.[agents]'
 """
@@ -23,7 +23,7 @@ from envs.problem import Problem
 
 
 def _check(cfg) -> None:
-    """What cannot work stops here with a sentence."""
+    """Raise Problem on horizons beyond those trained on."""
     if max(cfg.plan.horizons) > cfg.horizon:
         raise Problem(
             f"plan.horizons={list(cfg.plan.horizons)} reach beyond the longest episodes trained on, horizon={cfg.horizon}; "
@@ -57,14 +57,14 @@ def caption(results: dict) -> str:
     p, plan = results["protocol"], results["plan"]
     goals = "goals may equal the start" if plan["goal_may_equal_start"] else "goals differ from the start"
     return (
-        f"success, percent, after exactly as many actions as made the goal; {results['algo']} on {results['env']} "
+        f"success, percent, in T actions, for goals T random actions away; {results['algo']} on {results['env']} "
         f"({plan['mode']}, {p['observation']}), {p['steps']} steps, seed {results['seed']}; {plan['episodes']} fresh episodes, "
         f"{goals}"
     )
 
 
 def prepare(cfg):
-    """Boards side by side, and an agent that compares every object with its goal."""
+    """A batch of boards, and an agent that compares every object with its goal."""
     from hydra.utils import instantiate
 
     from eval.planning.tasks import draw_tasks, has_goals
@@ -77,7 +77,7 @@ def prepare(cfg):
     check_world(cfg, world)
     if not has_goals(world):
         raise Problem(f"env '{cfg.env.name}' has no goals with actions that can be counted; train on physics or chemistry")
-    draw_tasks(world, 1, 1, cfg.plan.seed, cfg.plan.mode)  # a mode that does not exist is told before anything is made
+    draw_tasks(world, 1, 1, cfg.plan.seed, cfg.plan.mode)  # raises on an unknown mode before anything is made
     sizes = {"num_objects": world.spec.objects, **{key: cfg.algo[key] for key in ("channels", "width", "hidden")}}
     network = {"features_extractor_class": SharedFeatures, "features_extractor_kwargs": sizes, "net_arch": []}
     return Setting(

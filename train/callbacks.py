@@ -1,4 +1,4 @@
-"""What happens beside training: one seed per epoch, metrics.csv, best weights, a line per epoch without a terminal."""
+"""Callbacks of training: one seed per epoch, metrics.csv, best weights, sensitivity, a line per epoch without a terminal."""
 
 import sys
 import time
@@ -14,9 +14,9 @@ from train.metrics_csv import add_rows
 
 
 class SeedEpochs(Callback):
-    """Seeds every epoch from (seed, stage, epoch), so that a resumed run draws what the uninterrupted one drew.
+    """Seeds every epoch from (seed, stage, epoch), so that a resumed run draws the numbers of an uninterrupted one.
 
-    Of processes that share a batch each draws noise of its own for its rows; process 0 draws as one alone does.
+    Processes that share a batch draw different noise for their rows; process 0 draws as a single process does.
     """
 
     def __init__(self, seed: int, stage: int) -> None:
@@ -30,7 +30,7 @@ class SeedEpochs(Callback):
 class MetricsFile(Callback):
     """Appends one row per epoch and metric to metrics.csv: stage, epoch, metric, value; appending survives a resume.
 
-    `seconds` of an epoch include its validation. Of processes that share a batch the first one writes.
+    `seconds` of an epoch include its validation. Process 0 alone writes.
     """
 
     def __init__(self, path: Path, stage: str) -> None:
@@ -48,15 +48,15 @@ class MetricsFile(Callback):
 
 
 def seconds_of(path: Path) -> float:
-    """Training time of a run by its metrics.csv, 0 where it says none; of an epoch that was trained twice the last counts."""
+    """Training time of a run by its metrics.csv, 0 without any; the last row of an epoch that was trained twice counts."""
     rows = [row for row in whole_rows(path, COLUMNS) if row["metric"] == "seconds"]
     return sum({(row["stage"], row["epoch"]): float(row["value"]) for row in rows}.values())
 
 
 class BestWeights(ModelCheckpoint):
-    """The best weights by validation loss, and the last state to resume from; survives a move of the run folder.
+    """Saves the best weights by validation loss, and the last state to resume from; run folders may be moved.
 
-    Lightning keeps absolute paths and forgets the best score where the folder is no longer the one it knew.
+    Lightning keeps absolute paths and forgets the best score of a moved folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -74,14 +74,14 @@ class BestWeights(ModelCheckpoint):
 
 
 class Gaps(Callback):
-    """Logs val/smallest_gap every epoch and says once when it is too small, as eval/probes/sensitivity.py explains."""
+    """Logs val/smallest_gap every epoch and warns once if it is too small; see eval/probes/sensitivity.py."""
 
     def __init__(self, world) -> None:
         self.pairs = pairs(world) if all(isinstance(world, one) for one in NEEDS) else None
         self.warned = False
 
     def on_validation_epoch_end(self, trainer, model) -> None:
-        if self.pairs is None or not self.pairs.altered:  # nothing can be set, or nothing that is set is seen
+        if self.pairs is None or not self.pairs.altered:  # no variable can be set, or none shows
             return
         found = gaps(model, self.pairs)
         least = min(found, key=found.get)
@@ -90,12 +90,12 @@ class Gaps(Callback):
             self.warned = True
             print(
                 f"warning: states that differ only in {least} lie at {found[least]:.4f} of the distance of two random "
-                f"states; the latents hardly tell it", file=sys.stderr, flush=True,
+                f"states; the latents hardly distinguish them", file=sys.stderr, flush=True,
             )  # fmt: skip
 
 
 class EpochLines(Callback):
-    """One printed line per epoch: the progress bar of log files."""
+    """Prints one line per epoch, in place of a progress bar, where there is no terminal."""
 
     def __init__(self, stage: str) -> None:
         self.stage, self.start = stage, time.monotonic()

@@ -1,4 +1,4 @@
-"""Checkpoints of a stage on the disk: how Lightning writes and reads them, and what is left of them after a kill or a fault.
+"""Writes, reads and repairs the checkpoints of a stage.
 
 A stage `<n>-<name>` keeps its states in checkpoints/<n>-<name>/ and, once it is finished, its best weights in
 checkpoints/<n>-<name>.ckpt.
@@ -18,14 +18,14 @@ from envs.whole_files import FORGOTTEN
 from eval.checkpoints import read_checkpoint, write_checkpoint
 
 STATE = {"state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks", "epoch", "global_step"}
-_HELD = ("config.", "metrics.csv.")  # files of the run folder that are written under its lock alone
+_HELD = ("config.", "metrics.csv.")  # files of the run folder that are written only under its lock
 
 
 class WholeCheckpoints(TorchCheckpointIO):
-    """Writes `<name>.part` in the same folder and renames it; reads without running anything.
+    """Writes `<name>.part` in the same folder and renames it; reads tensors and plain values alone.
 
-    Lightning's own goes through the temporary folder. Where that lies on another file system, its last step is a copy
-    over the only checkpoint, and a kill in it loses the stage.
+    Lightning's own class writes in the temporary folder. If that lies on another file system, its last step is a copy over
+    the only checkpoint, and a kill during the copy loses the stage.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path, storage_options=None) -> None:
@@ -38,27 +38,27 @@ class WholeCheckpoints(TorchCheckpointIO):
 
 
 def state_to_resume(working: Path) -> Path | None:
-    """The state that a stage goes on from: its last, else its best; none where it begins."""
+    """The state that a stage resumes from: its last, else its best; None if it has not begun."""
     return next((path for path in (working / "last.ckpt", working / "best.ckpt") if path.exists()), None)
 
 
 def clear_parts(folder: Path) -> None:
-    """Remove what killed writers left. Only who holds the folder's lock may: a part may be somebody's at work.
+    """Remove the `.part` files of killed writers. The caller holds the folder's lock, since a part may belong to a live writer.
 
     Commands that score, plan and report write in the folder itself without the lock; their parts are removed when old.
     """
-    for place in (folder, *(p for p in (folder / "checkpoints").rglob("*") if p.is_dir()), folder / "checkpoints"):
-        for part in place.glob("*.part"):
+    for parent in (folder, *(p for p in (folder / "checkpoints").rglob("*") if p.is_dir()), folder / "checkpoints"):
+        for part in parent.glob("*.part"):
             if not (part.is_symlink() or part.is_file()):  # a link that leads nowhere yet would be written through
                 continue
-            others = place == folder and not part.is_symlink() and not part.name.startswith(_HELD)
+            others = parent == folder and not part.is_symlink() and not part.name.startswith(_HELD)
             with suppress(FileNotFoundError):  # its writer has just renamed it
                 if not others or time.time() - part.stat().st_mtime > FORGOTTEN:
                     part.unlink()
 
 
 def drop_damaged(folder: Path, cfg: DictConfig) -> None:
-    """Rename damaged checkpoints of a run that is taken up to `<name>.damaged`: each stage goes on from its newest whole state.
+    """Rename damaged checkpoints of a resumed run to `<name>.damaged`: each stage resumes from its newest whole state.
 
     Every epoch draws from its own seed, so a stage that goes back some epochs, or begins again, ends at the same weights.
     """
@@ -77,7 +77,7 @@ def _drop_states(working: Path, stage: str, before: str) -> None:
     last, best = working / "last.ckpt", working / "best.ckpt"
     if not last.exists() and not best.exists():
         return
-    if fault := _fault(best, STATE):  # the last state knows how good the best was, and cannot give it back
+    if fault := _fault(best, STATE):  # the last state holds the best score without its weights
         _set_aside(last)  # first: alone it would be resumed
         _set_aside(best)
         _tell(f"{fault}; stage '{stage}' begins again from {before}")

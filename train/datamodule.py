@@ -1,6 +1,6 @@
-"""Batches of windows, gathered by index: no per-item Python, no float copies.
+"""Batches of windows, gathered by index: no Python per item, no copies as floats.
 
-Episodes lie in memory; observations that would take more than a budget stay on the disk and are read batch by batch.
+Episodes lie in memory; observations above a memory budget stay on the disk and are read batch by batch.
 """
 
 import math
@@ -21,31 +21,30 @@ from envs.spec import EnvSpec, Observation
 from models.actions import vector
 from models.interfaces import Batch
 from models.layers.pixels import as_obs
-from models.processes import count, gather, mine
+from models.processes import count, gather, own_rows
 
-BATCH = 512  # frames that are encoded at a time
+BATCH = 512  # frames encoded at a time
 
 
 class Streamed(OnDisk):
-    """Observations on the disk where `Windows` expects a tensor of them."""
+    """Observations on the disk, with the `index_select` of a tensor."""
 
     def index_select(self, _: int, rows: Tensor) -> Tensor:
         return torch.from_numpy(self.take(rows.numpy()))
 
 
 def streams(files: Sequence[EpisodeFile], shown: Observation, stream: bool | str, memory_gb: float) -> bool:
-    """Whether the observations of these files stay on the disk: true, false, or auto, where they would take too much memory.
+    """Whether the observations of these files stay on the disk: true, false, or auto, if they take more than memory_gb.
 
-    A byte for every number that is binary, four for others. Raises Problem where they must not be streamed and the machine
-    has less memory than they take.
+    A byte for every binary number, four for others. Raises Problem if they must not be streamed and exceed memory.
     """
     rows = sum(int(file.ep_len.sum()) for file in files)
     need = rows * math.prod(shown.shape) * (1 if shown.values == "binary" else 4)
     if stream == "auto":
         return need > memory_gb * 1e9
-    if not stream and need > (there := machine_memory()):
-        raise Problem(f"data.stream=false keeps observations '{shown.column}' of training in memory; they take {need / 1e9:.1f} GB, "
-                      f"and this machine has {there / 1e9:.1f} GB; set data.stream=auto")  # fmt: skip
+    if not stream and need > (present := machine_memory()):
+        raise Problem(f"data.stream=false keeps observations '{shown.column}' of training in memory; they take "
+                      f"{need / 1e9:.1f} GB, and this machine has {present / 1e9:.1f} GB; set data.stream=auto")  # fmt: skip
     return stream
 
 
@@ -57,14 +56,14 @@ def machine_memory() -> int:
 class Windows:
     """Batches of windows of T steps, in an order that depends on (seed, epoch, chances) alone.
 
-    One epoch shows as many transitions as the file holds; `chances`, one for each start, makes some windows likelier
-    than others (none: all alike). `shuffle=False` walks once over non-overlapping windows, in
-    one fixed mixed order, so that a batch of validation mixes episodes as a batch of training does.
-    Processes that share the batches each take their part of every batch; a last batch with fewer windows than processes
-    joins the one before it, and that alone differs from the batches of one process.
+    One epoch has as many transitions as the file. `chances`, the probability of each start, draws some windows more often
+    (none: uniform). `shuffle=False` visits non-overlapping windows once, in a fixed mixed order, so that a batch of validation
+    mixes episodes as a batch of training does.
+    Processes that share the batches each take their part of every batch. A last batch with fewer windows than processes joins
+    the one before it; no other batch differs from those of one process.
 
-    spec: of the run, which the file must have as well.  observation: the name in it of what models are shown. Episodes
-    shorter than a window give none.  stream: read observations when they are needed; the batches are the same.
+    spec: of the run; the file must have the same.  observation: its name in the spec. Episodes shorter than a window give
+    none.  stream: read observations when they are needed; the batches are the same.
     """
 
     def __init__(
@@ -109,16 +108,16 @@ class Windows:
             drawn = torch.randperm(len(self.starts), generator=generator)[: self.windows]
         else:
             drawn = torch.multinomial(self.chances, self.windows, generator=generator)
-            drawn = drawn[torch.randperm(len(drawn), generator=generator)]  # the likely ones come out first
+            drawn = drawn[torch.randperm(len(drawn), generator=generator)]  # multinomial draws the likely ones first
         batches = list(self.starts[drawn].split(self.windows_per_batch))
         if len(batches) > len(self):
             batches[-2:] = [torch.cat(batches[-2:])]
-        for starts, batch in zip(batches, self._gathered([mine(starts) for starts in batches])):
+        for starts, batch in zip(batches, self._gathered([own_rows(starts) for starts in batches])):
             batch.weight = len(batch.action) * count() / len(starts)
             yield batch
 
     def _gathered(self, batches: list[Tensor]) -> Iterator[Batch]:
-        """The batches one after the other; one that lies on the disk is read while the one before it is learned from."""
+        """The batches in order; a streamed batch is read while the one before it trains the model."""
         if not self.streamed:
             yield from map(self.gather, batches)
             return
@@ -144,13 +143,13 @@ class Windows:
 
     def encode(self, model) -> Tensor:
         """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, and processes share the work."""
-        names, places = self.obs_id.unique(return_inverse=True)
-        rows = torch.empty_like(names).scatter_(0, places, torch.arange(len(places)))  # one of each
-        if self.streamed:  # from first to last: an episode is unpacked once
+        names, index = self.obs_id.unique(return_inverse=True)
+        rows = torch.empty_like(names).scatter_(0, index, torch.arange(len(index)))  # one of each
+        if self.streamed:  # in the order of the file: an episode is unpacked once
             rows, order = rows.sort()
-            places = order.argsort()[places]
-        parts = [model.encode(self.frames(part).to(model.device)).float() for part in mine(rows).split(BATCH)]
-        return gather(torch.cat(parts)).cpu().index_select(0, places)
+            index = order.argsort()[index]
+        parts = [model.encode(self.frames(part).to(model.device)).float() for part in own_rows(rows).split(BATCH)]
+        return gather(torch.cat(parts)).cpu().index_select(0, index)
 
     def actions(self, rows: Tensor) -> Tensor:
         """Rows of any shape -> (..., A) as the transition reads them."""
@@ -165,18 +164,21 @@ class EpisodeData(LightningDataModule):
         stream: bool | str = "auto", memory_gb: float = 8,
     ) -> None:  # fmt: skip
         super().__init__()
+        for file in (train, valid):
+            for column in (spec.shown(observation).column, *(["action"] if spec.action.size else [])):
+                file.source(column)  # Problem on a file without it, before a run folder is made
         self.stream = streams((train, valid), spec.shown(observation), stream, memory_gb)
         self.files, self.spec, self.seed, self.observation = (train, valid), spec, seed, observation
         self._cut: tuple | None = None
 
     @classmethod
     def of(cls, cfg, train: EpisodeFile, valid: EpisodeFile, world) -> "EpisodeData":
-        """The data of a run, by its config; runs of before do not say whether they are streamed."""
+        """The data of a run, by its config; old runs have no key `data`."""
         how = {"stream": cfg.data.stream, "memory_gb": cfg.data.memory_gb} if "data" in cfg else {}
         return cls(train, valid, world.spec, cfg.seed, world.observation, **how)
 
     def cut(self, window: int, batch_size: int) -> None:
-        """Set the windows of the next stage; equal windows keep the resident frames where they are."""
+        """Set the windows of the next stage; equal windows are kept."""
         if self._cut != (window, batch_size):
             self._cut = (window, batch_size)
             self.train, self.valid = (
@@ -187,7 +189,7 @@ class EpisodeData(LightningDataModule):
 
     @torch.inference_mode()
     def keep_latents(self, model) -> None:
-        """Encode all frames with a frozen encoder; batches then carry latents in place of frames."""
+        """Encode all frames with a frozen encoder; batches then hold latents instead of frames."""
         model.eval()
         for part in (self.train, self.valid):
             part.latent = part.encode(model)

@@ -1,11 +1,11 @@
 """Training in several processes that share every batch: one for each device, on one machine or on more.
 
-The command itself starts them (spawn), once for all stages, after it has composed its configuration, opened the run
-folder and collected the data, and scores when they have ended. Lightning's own launcher would start the whole script
-anew for every device: composing again, opening the folder again, and in a sweep the wrong job.
+The command composes its configuration, opens the run folder and collects the data. Then it starts the processes (spawn), once
+for all stages, and scores after their end. Lightning's own launcher would start the whole script anew for every device: it
+would compose again, open the folder again, and in a sweep run the wrong job.
 
-On several machines the same command is given on each, with NODE_RANK, MASTER_ADDR and MASTER_PORT in its environment and
-a `runs_dir` that all of them see; the machine of NODE_RANK=0 opens the folder, scores and reports.
+On several machines the same command runs on each, with NODE_RANK, MASTER_ADDR and MASTER_PORT in its environment and a
+`runs_dir` that all of them see; the machine of NODE_RANK=0 opens the folder, scores and reports.
 """
 
 import os
@@ -28,9 +28,9 @@ from train.datamodule import EpisodeData
 from train.malloc import keep_freed_memory
 from train.stages import train_stages, wandb_logger
 
-GRACE_S = 10  # that a process has to end when it is told to
+GRACE_S = 10  # seconds between SIGTERM and SIGKILL
 PATIENCE = timedelta(hours=2)  # the first machine may have data to collect while the others wait
-TOLD = (Problem, FloatingPointError, OSError)  # what is one sentence in a process is one sentence of the command
+FORWARDED = (Problem, FloatingPointError, OSError)  # errors forwarded to the parent process, which tells them in a sentence
 
 
 def _on_gpu(cfg: DictConfig) -> bool:
@@ -38,14 +38,14 @@ def _on_gpu(cfg: DictConfig) -> bool:
 
 
 def devices_of(cfg: DictConfig) -> int:
-    """Processes on each machine; more GPUs than there are is refused. auto: every GPU, or every core where there is none."""
-    asked, there = cfg.trainer.get("devices"), torch.cuda.device_count() if _on_gpu(cfg) else os.cpu_count() or 1
-    if asked is not None and asked != "auto" and asked > there and _on_gpu(cfg):
+    """Processes on each machine; raises Problem on too many GPUs. auto: every GPU, or every core of a machine without any."""
+    asked, present = cfg.trainer.get("devices"), torch.cuda.device_count() if _on_gpu(cfg) else os.cpu_count() or 1
+    if asked is not None and asked != "auto" and asked > present and _on_gpu(cfg):
         raise Problem(
-            f"trainer.devices={asked} asks for {asked} GPUs on each machine and {there} {'is' if there == 1 else 'are'} "
-            f"visible; set trainer.devices={there} or trainer.accelerator=cpu"
+            f"trainer.devices={asked} asks for {asked} GPUs on each machine and {present} {'is' if present == 1 else 'are'} "
+            f"visible; set trainer.devices={present} or trainer.accelerator=cpu"
         )
-    return there if asked == "auto" else asked or 1
+    return present if asked == "auto" else asked or 1
 
 
 def processes_of(cfg: DictConfig) -> int:
@@ -54,53 +54,53 @@ def processes_of(cfg: DictConfig) -> int:
 
 
 def node_of(cfg: DictConfig) -> int:
-    """Which machine this is; a machine that does not know its place is told what to set."""
+    """The number of this machine, from NODE_RANK; raises Problem on a missing or impossible one."""
     nodes = cfg.trainer.get("nodes") or 1
     if nodes == 1:
         return 0
-    place = os.environ.get("NODE_RANK", "")
-    if not (place.isdigit() and int(place) < nodes) or not {"MASTER_ADDR", "MASTER_PORT"} <= os.environ.keys():
+    rank = os.environ.get("NODE_RANK", "")
+    if not (rank.isdigit() and int(rank) < nodes) or not {"MASTER_ADDR", "MASTER_PORT"} <= os.environ.keys():
         got = ", ".join(f"{name}={os.environ.get(name, '')}" for name in ("NODE_RANK", "MASTER_ADDR", "MASTER_PORT"))
         raise Problem(
             f"trainer.nodes={nodes} needs NODE_RANK from 0 to {nodes - 1}, and MASTER_ADDR and MASTER_PORT of the first "
             f"machine; got {got}; set them in the environment of the command"
         )
-    return int(place)
+    return int(rank)
 
 
 def train_together(cfg: DictConfig, folder: Path) -> None:
-    """Train all stages of a run whose folder and data are there; returns when every process of this machine has ended."""
+    """Train all stages of a run whose folder and data exist; returns when every process of this machine has ended."""
     devices, nodes = devices_of(cfg), cfg.trainer.get("nodes") or 1
-    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # every process would advise on flags of DDP
-    told = multiprocessing.get_context("spawn").SimpleQueue()
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # every process would print advice on flags of DDP
+    errors = multiprocessing.get_context("spawn").SimpleQueue()
     with tempfile.TemporaryDirectory() as meeting:  # a file needs no free port
-        place = f"file://{meeting}/processes"
+        address = f"file://{meeting}/processes"
         if nodes > 1:
-            place = f"tcp://{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+            address = f"tcp://{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         try:
-            about = cfg, folder, node_of(cfg), devices, nodes, place, told
+            about = cfg, folder, node_of(cfg), devices, nodes, address, errors
             processes = multiprocessing.spawn(_process, about, nprocs=devices, join=False)
             try:
                 while not processes.join():
                     pass
             except (KeyboardInterrupt, SystemExit):
-                for process in processes.processes:  # told alone, the command must not leave them training
+                for process in processes.processes:  # a signal to the command alone must end them too
                     process.terminate()
                 for process in processes.processes:
                     process.join(GRACE_S)
-                    process.kill()  # one that waits for the others within a batch hears nothing; no file is ever half-written
+                    process.kill()  # SIGTERM does not reach a process that waits within a batch; files are written whole
                     process.join()
                 raise
-        except multiprocessing.ProcessExitedException as error:  # killed: it could say nothing
+        except multiprocessing.ProcessExitedException as error:  # killed: it forwards no error
             raise Problem(f"a training process was ended from outside: {error}; the same command goes on") from error
         except multiprocessing.ProcessRaisedException:
-            if told.empty():
+            if errors.empty():
                 raise
-            raise told.get() from None
+            raise errors.get() from None
 
 
-def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int, nodes: int, place: str, told) -> None:
-    """One process, from its start to its end."""
+def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int, nodes: int, address: str, errors) -> None:
+    """The whole life of one process."""
     os.environ.update(LOCAL_RANK=str(local), NODE_RANK=str(node))  # where Lightning looks
     keep_freed_memory()
     gpu = _on_gpu(cfg)
@@ -110,7 +110,7 @@ def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int,
         torch.set_num_threads(max(1, torch.get_num_threads() // devices))
     rank = node * devices + local
     try:
-        dist.init_process_group("nccl" if gpu else "gloo", place, PATIENCE, devices * nodes, rank)
+        dist.init_process_group("nccl" if gpu else "gloo", address, PATIENCE, devices * nodes, rank)
         world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
         files = [collect(env, world, split, cfg.data_dir, quiet=True) for split in ("train", "valid")]
         seed_everything(cfg.seed, workers=False, verbose=False)  # the first weights are those of one process
@@ -120,10 +120,10 @@ def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int,
         if logger is not None:
             logger.experiment.finish()
         dist.destroy_process_group()
-    except TOLD as error:
-        told.put(error)
+    except FORWARDED as error:
+        errors.put(error)
         raise
     except (MemoryError, RuntimeError) as error:
         if memory_sentence(error):
-            told.put(MemoryError(str(error)))  # torch's own may not survive the way to the command
+            errors.put(MemoryError(str(error)))  # torch's own may not be picklable
         raise

@@ -29,7 +29,7 @@ from envs.protocols import CausalGraph, CausalTables
 
 
 def prepare(overrides: list[str]) -> list[str]:
-    """trainer=gpu where a GPU is present and nothing else was asked for; resume= stands alone, or with goals=."""
+    """Add trainer=gpu where a GPU is present and no trainer is named; resume= stands alone, or with goals=."""
     import torch
 
     if any(o.startswith("resume=") and o != "resume=null" for o in overrides):
@@ -42,7 +42,7 @@ def prepare(overrides: list[str]) -> list[str]:
 
 
 def check_parts(model, objectives, spec) -> None:
-    """Raise Problem on the first thing that a part of the model or an objective needs and that is not so."""
+    """Raise Problem on the first unmet need of a part of the model or of an objective."""
     for part in (model.encoder, model.transition, model.decoder, *objectives):
         for met, sentence in part.needs(model, spec) if hasattr(part, "needs") else ():
             if not met:
@@ -50,7 +50,7 @@ def check_parts(model, objectives, spec) -> None:
 
 
 def _check_plan(cfg) -> None:
-    """Stages, splits and processes that cannot work together stop here with a sentence."""
+    """Raise Problem on stages, splits and processes that do not fit together."""
     import torch
 
     from train.distributed import processes_of
@@ -60,7 +60,7 @@ def _check_plan(cfg) -> None:
             f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
         )
     processes = processes_of(cfg)
-    for split in ("train", "valid", cfg.score.split):  # of a run that is resumed nobody else has asked
+    for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")
     if max(cfg.score.horizons) > cfg.env.splits[cfg.score.split].length:
@@ -72,7 +72,7 @@ def _check_plan(cfg) -> None:
     for number, stage in enumerate(cfg.loss.stages):
         if stage.get("hard_share", 0) and "transition" not in stage.trains:
             raise Problem(
-                f"loss.stages.{number}.hard_share={stage.hard_share} asks the transition what is hard, and stage "
+                f"loss.stages.{number}.hard_share={stage.hard_share} draws windows by the errors of the transition, and stage "
                 f"'{stage.name}' does not train it; set it to 0"
             )
         if processes > max(1, stage.batch_size // stage.window):
@@ -96,21 +96,21 @@ def _check_plan(cfg) -> None:
 
 
 def _check_graph(world, transition) -> None:
-    """A given graph must be the world's own, and learned edges are of effects within the step."""
+    """Raise Problem on a given graph that is not the world's, and on learned edges in a world whose effects are delayed."""
     graph = getattr(transition, "graph", None)
-    told = isinstance(world, CausalGraph) and world.parents.tolist()
-    if graph == "given" and told and (transition.fixed.numpy() > 0).tolist() != told:
+    known = isinstance(world, CausalGraph) and world.parents.tolist()
+    if graph == "given" and known and (transition.fixed.numpy() > 0).tolist() != known:
         raise Problem(
-            "model.graph=given was handed another graph than the world has; set env.world.graph= to that of env.world.scm=, "
-            "and env.world.numbering=causal, so that it is taken as it stands"
+            "model.graph=given has another graph than the world; set env.world.graph= to that of env.world.scm=, "
+            "and env.world.numbering=causal, so that it is not renumbered"
         )
     if graph == "learned" and isinstance(world, CausalTables) and world.model.delays is not None:
-        raise Problem("model.graph=learned learns effects within a step, and this env delays them; use model.graph=none or full")
+        raise Problem("model.graph=learned learns effects within a step, this env delays them; use model.graph=none or full")
 
 
 def goals_asked(now, cfg) -> bool:
-    """Whether goals are reached after training.  now: what this command says; else the run says, or else its budget."""
-    asked = now if now is not None else cfg.get("goals")  # runs of before do not say
+    """Whether to reach goals after training.  now: the command's own key; None: the run's, or else by its budget."""
+    asked = now if now is not None else cfg.get("goals")  # old runs have no such key
     return cfg.trainer.budget != "smoke" if asked is None else asked
 
 
@@ -139,23 +139,23 @@ def run(cfg) -> dict:
     seed_everything(cfg.seed, workers=False, verbose=False)
     model = instantiate(cfg.model.module)
     _check_graph(world, model.transition)
-    probes_of(Run(model, cfg, world=world), cfg.score.get("probes"))  # one that cannot be asked is told now, not after training
+    probes_of(Run(model, cfg, world=world), cfg.score.get("probes"))  # raises before training, not after it
     objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]  # before anything is made or deleted
-    check_parts(model, objectives, spec_of(cfg.env.world, world.observation))  # runs of before do not hold all of it
+    check_parts(model, objectives, spec_of(cfg.env.world, world.observation))  # old runs do not hold all of it
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()
     node = node_of(cfg)
     files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in ("train", "valid", cfg.score.split)}
     timing = {"data_s": time.monotonic() - start}
+    data = EpisodeData.of(cfg, files["train"], files["valid"], world)  # refuses files that lack a column or memory
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
-        data = EpisodeData.of(cfg, files["train"], files["valid"], world)
         return _train_and_score(cfg, folder, node, model, world, files, data, timing, goals)
 
 
 def _train_and_score(
     cfg, folder: Path, node: int, model, world, files: dict, data, timing: dict[str, float], goals: bool | None
 ) -> dict:
-    """What happens under the lock of the run folder; a machine that is not the first trains alone."""
+    """The part under the lock of the run folder; machines other than the first only train."""
     from eval.plan import plan_run
     from eval.planning.kept import usual_protocol
     from eval.planning.tasks import has_goals
@@ -171,20 +171,20 @@ def _train_and_score(
         train_together(cfg, folder)
         if node > 0:
             return {}  # the first machine scores
-        logger = wandb_logger(cfg, folder)  # goes on where that of the training processes ended
+        logger = wandb_logger(cfg, folder)  # continues that of the training processes
     else:
         logger = wandb_logger(cfg, folder)
         train_stages(cfg, model, data, folder, logger)
-    if seconds := seconds_of(folder / "metrics.csv"):  # of all sessions, where the run was interrupted
+    if seconds := seconds_of(folder / "metrics.csv"):  # of all sessions of the run
         epochs = sum(stage.epochs for stage in cfg.loss.stages)
         timing |= {"fit_s": seconds, "samples_per_s": epochs * int((data.files[0].ep_len - 1).sum()) / seconds}
 
-    run = Run.open(folder, world, files)  # the weights on the disk: what is scored is what is kept
+    run = Run.open(folder, world, files)  # scores the weights on the disk
     results, refused = score_run(run, timing=timing), None
     if goals_asked(goals, cfg) and has_goals(world):
         try:
             results = plan_run(run, **usual_protocol())
-        except Problem as problem:  # told at the end: the scores and the report stand without it
+        except Problem as problem:  # raised at the end: scores and report do not depend on it
             refused = problem
     if logger is not None:
         logger.experiment.summary.update(results["metrics"])

@@ -1,15 +1,15 @@
-"""A share of an epoch's windows is drawn by how wrong the model still is about them; the others uniformly.
+"""Draws a share of an epoch's windows in proportion to the model's error, the others uniformly.
 
-Few transitions tell about the causes (7 % of those on five blocks depend on a weight), and a model that predicts all
-others would see them no oftener than before. The errors are computed anew from the weights at the start of an epoch,
-so a resumed run draws what the uninterrupted one drew.
+Few transitions show the causes: 7 % of those on five blocks depend on a weight. Under uniform draws, a model that predicts all
+others would see them no more often. Errors are computed from the weights at the start of an epoch, so a resumed run draws the
+windows of an uninterrupted one.
 """
 
 import torch
 from pytorch_lightning import Callback
 from torch import Tensor
 
-from models.processes import gather, mine
+from models.processes import gather, own_rows
 from train.datamodule import BATCH, Windows
 
 
@@ -17,14 +17,14 @@ from train.datamodule import BATCH, Windows
 def window_errors(model, windows: Windows) -> Tensor:
     """Mean squared error of the one-step predictions in every possible window, (number of starts,).
 
-    A transition with memory is asked as if every frame were its first: hard is what one frame does not tell.
-    Processes share the rows, and each is handed the errors of all.
+    A transition with memory predicts as if every frame were its first, so windows are hard if one frame does not suffice.
+    Processes share the rows, and each gets the errors of all.
     """
     latent = windows.encode(model) if windows.latent is None else windows.latent
     wrong = []
-    for part in mine(torch.arange(len(latent))).split(BATCH):
+    for part in own_rows(torch.arange(len(latent))).split(BATCH):
         predicted = model.transition(latent[part].to(model.device), windows.actions(part).to(model.device))
-        after = latent[(part + 1).clamp(max=len(latent) - 1)]  # the last row of an episode begins no transition
+        after = latent[(part + 1).clamp(max=len(latent) - 1)]  # no window reads the error of an episode's last row
         wrong.append((predicted.float() - after.to(model.device)).pow(2).sum((1, 2)))
     window = len(windows.steps) - 1
     return gather(torch.cat(wrong)).cpu().unfold(0, window, 1)[windows.starts].mean(1)

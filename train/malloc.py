@@ -1,7 +1,7 @@
-"""Keep freed memory in the process: a training step frees and asks for the same tens of megabytes again and again.
+"""Keeps freed memory in the process: every training step frees and allocates the same tens of megabytes.
 
-glibc hands large blocks back to the kernel at once, and every new one is paid for in page faults. CPU training only;
-where the C library has no such knob, nothing changes.
+glibc returns large blocks to the kernel at once, and every new one costs page faults. This matters on CPUs only. With another
+C library nothing changes.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of glibc's malloc.h
 
 
 def keep_freed_memory() -> None:
-    """Ask glibc to reuse blocks of up to 1 GiB in place of returning them."""
+    """Make glibc reuse blocks of up to 1 GiB."""
     if sys.platform.startswith("linux"):
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:

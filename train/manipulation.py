@@ -4,8 +4,8 @@
     python train/manipulation.py task=reaching steps=500_000 algo.boards=2 seed=1
     python eval/protocols.py task=pushing agent=runs/<name>/checkpoints/agent.zip      the 200 episodes of the paper
 
-Interrupted, the same command goes on. Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and
-results.json. Needs the extras `agents` and `trifinger`: pip install -e '.[agents,trifinger]'
+Rerun the command to resume it. Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and results.json.
+Needs the extras `agents` and `trifinger`: pip install -e '.[agents,trifinger]'
 """
 
 import sys
@@ -24,7 +24,7 @@ from envs.problem import Problem
 
 
 def _try(cfg) -> None:
-    """A few starts: tasks and options that do not exist, observations of other lengths, told before anything is made."""
+    """Start a few episodes: raises on unknown tasks and options, and where the size of observations changes."""
     from train.agents.trifinger_envs import arena
 
     env = arena(cfg)
@@ -32,8 +32,8 @@ def _try(cfg) -> None:
     for seed in range(5):
         if env.reset(seed=seed)[0].shape != shape:
             raise Problem(
-                f"curriculum {cfg.curriculum.name} changes the number of blocks of {cfg.task}, an agent sees always as many; "
-                "choose another curriculum="
+                f"curriculum {cfg.curriculum.name} changes the number of blocks of {cfg.task}, and an agent's observation size "
+                "is fixed; choose another curriculum="
             )
     env.close()
 
@@ -55,7 +55,7 @@ def measure(cfg, asked: list[str], path: Path) -> dict:
 
 
 def prepare(cfg):
-    """Arenas in processes, and an agent of two layers."""
+    """Arenas in processes of their own, and an agent of two layers."""
     from eval.manipulation.protocols import protocols_for_agent
     from train.agents.training import Setting
     from train.agents.trifinger_envs import arenas
@@ -91,7 +91,7 @@ def run(cfg) -> dict:
     from train.agents.learner import check_learner
 
     check_learner(cfg)
-    protocols_for_agent(cfg.task, cfg.protocols)  # names that do not exist are told first
+    protocols_for_agent(cfg.task, cfg.protocols)  # raises on unknown names first
     from train.agents.training import train_and_measure  # needs stable-baselines3
 
     folder, results = train_and_measure(cfg, prepare)

@@ -1,4 +1,4 @@
-"""Adding rows to the metrics.csv of a run, whole or not at all; what a killed command or a full disk left behind is cut off."""
+"""Adds rows to the metrics.csv of a run, all or none; rows that a killed command left half-written are removed."""
 
 import csv
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from eval.run_files.metrics_csv import whole_rows
 
 
 def add_rows(path: Path, columns: dict[str, Callable[[str], object]], rows: list[tuple]) -> None:
-    """Append rows. The file is written beside its name and renamed, so a kill leaves the rows of before."""
+    """Append rows. The file is written beside its name and renamed, so a kill leaves the old rows."""
     text = StringIO()
     writer = csv.writer(text)
     writer.writerow(columns)

@@ -1,4 +1,4 @@
-"""How a training starts: its folder is new, taken up again or refused, and its world is what the config says."""
+"""Creates, resumes or rejects a run folder, and compares its world with its config."""
 
 import os
 import shutil
@@ -16,14 +16,14 @@ from eval.runs import AGENT, MODEL, differences, freeze, load_config
 from train.checkpoint_files import clear_parts, drop_damaged
 from train.distributed import node_of
 
-LOCK = ".lock"  # in a run folder: held by the command that writes it
-_LOCKS = (LOCK, ".results.lock")  # that others may wait on: a file of the same name, made anew, would be another lock
+LOCK = ".lock"  # in a run folder: held by the command that writes in it
+_LOCKS = (LOCK, ".results.lock")  # other commands may wait on them: a new file of the same name would be another lock
 
 
 def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path, DictConfig]:
-    """The run folder and its frozen config: new, taken up again, or refused. Writes and deletes nothing.
+    """The run folder and its frozen config, new or resumed; raises Problem on any other folder. Writes and deletes nothing.
 
-    parts: what a config of such a run must have.
+    parts: groups that a config of such a run must have.
     """
     if cfg.get("resume"):
         folder = Path(str(cfg.resume))  # a folder may be called 5
@@ -43,15 +43,15 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
 
 
 def _agreed(folder: Path, frozen: DictConfig, overwrite: bool, parts: tuple[str, ...]) -> DictConfig:
-    """The config of the run that a folder holds, if it is the same experiment, else `frozen`; other contents are refused."""
+    """The config of the run in a folder, `frozen` if there is none; raises Problem on another experiment or other contents."""
     held = {p.name for p in folder.iterdir() if p.suffix != ".part"}.difference(_LOCKS) if folder.exists() else set()
     if held == {"checkpoints"} and not any((folder / "checkpoints").iterdir()):
-        held = set()  # a start that was cut off before it had written its config
+        held = set()  # a start that was interrupted before it wrote its config
     strange = Problem(f"{folder} holds something that is not a run; choose another name= or runs_dir=")
     if held and "config.yaml" not in held:
         raise strange
     try:
-        before = load_config(folder, parts) if held else None  # refuses somebody else's config.yaml
+        before = load_config(folder, parts) if held else None  # raises on a config.yaml that is none of ours
     except Problem:
         if "checkpoints" not in held:
             raise strange from None
@@ -67,26 +67,26 @@ def _agreed(folder: Path, frozen: DictConfig, overwrite: bool, parts: tuple[str,
 
 
 def check_writable(folder: Path) -> None:
-    """Refuse a folder that cannot be made or written, before the data are collected for it."""
-    there = next(place for place in (folder, *folder.parents) if place.exists())
-    if not there.is_dir():
-        raise Problem(f"cannot write {folder}: {there} is not a folder; choose another runs_dir=")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise Problem(f"cannot write {folder}: {there} may not be written; choose another runs_dir=")
+    """Raise Problem on a folder that cannot be made or written, before data are collected for it."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not existing.is_dir():
+        raise Problem(f"cannot write {folder}: {existing} is not a folder; choose another runs_dir=")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise Problem(f"cannot write {folder}: {existing} may not be written; choose another runs_dir=")
 
 
 def _refuse_held(folder: Path) -> None:
-    """Tell at once, before data are collected, what `open_folder` would tell; makes no file."""
+    """Raise Problem on a locked folder, as `open_folder` does, but before data are collected; makes no file."""
     if (folder / LOCK).exists():
         with _lock(folder):
             pass
 
 
 def _lock(folder: Path):
-    """Hold a run folder, or raise Problem. A killed command's workers may hold it a moment longer than itself."""
+    """Lock a run folder, or raise Problem. Workers of a killed command may hold the lock a moment longer than the command."""
     path = folder / LOCK
     try:
-        holder = path.read_text().strip() if path.exists() else ""  # before: some releases of filelock empty the file
+        holder = path.read_text().strip() if path.exists() else ""  # read before: some releases of filelock empty the file
         return FileLock(path).acquire(timeout=2)
     except Timeout:
         who = f"another command ({holder})" if holder else "another command"
@@ -94,9 +94,9 @@ def _lock(folder: Path):
 
 
 def open_folder(folder: Path, cfg: DictConfig, overwrite: bool):
-    """Make the folder, or take it up; every check has been passed by now.  -> its lock: `with` releases it at the end
+    """Make the folder, or resume it, after all checks.  -> its lock: `with` releases it at the end
 
-    The lock lies in the folder, which `overwrite` empties and does not remove: another command waits on the same file.
+    The lock lies in the folder. `overwrite` empties the folder and does not remove it: another command waits on the same file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def open_folder(folder: Path, cfg: DictConfig, overwrite: bool):
 
 
 def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
-    _agreed(folder, cfg, overwrite, MODEL if "model" in cfg else AGENT)  # again: somebody may have been here meanwhile
+    _agreed(folder, cfg, overwrite, MODEL if "model" in cfg else AGENT)  # again: another command may have used it meanwhile
     if overwrite:
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
@@ -134,15 +134,16 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
 
 
 def check_world(cfg: DictConfig, world) -> None:
-    """What the world shows and how large it is must be what the run's config says; agents and runs of before say no spec."""
+    """Raise Problem if observation or spec of the world differ from the config; agents and old runs have no spec."""
     if world.observation != cfg.env.observation:
         raise Problem(
-            f"env.world.observation={world.observation} and env.observation={cfg.env.observation} differ; set env.observation= alone"
+            f"env.world.observation={world.observation} and env.observation={cfg.env.observation} differ; "
+            f"set env.observation= alone"
         )
     if not OmegaConf.is_dict(cfg.get("spec")):
         return
-    said = OmegaConf.to_container(cfg.spec)
-    spec = EnvSpec.from_dict({key: value for key, value in said.items() if key not in BESIDE})
+    asked = OmegaConf.to_container(cfg.spec)
+    spec = EnvSpec.from_dict({key: value for key, value in asked.items() if key not in BESIDE})
     if differs := spec.difference(world.spec):
         raise Problem(f"the spec of run '{cfg.name}' is another than that of its env '{cfg.env.name}' ({differs}); train again "
                       f"under another name")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Stages of training are data; this runs them one after the other, each from the best weights of the one before."""
+"""Runs the stages of a loss in order, each from the best weights of the one before."""
 
 import logging
 import os
@@ -33,18 +33,18 @@ warnings.filterwarnings("ignore", f".*({_SAID_BY_LIGHTNING}).*")
 
 
 def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
-    """The W&B mirror of a run; offline unless WANDB_MODE says otherwise. A resumed run goes on under its own id."""
+    """The W&B mirror of a run; offline unless WANDB_MODE is set. A resumed run keeps its id."""
     if cfg.logger.name != "wandb":
         return None
     import wandb
 
     mode = os.environ.get("WANDB_MODE", "offline")
-    mark = folder / "wandb_id.txt"
-    if not mark.exists():
-        mark.write_text(secrets.token_hex(4))
-    wandb.finish()  # what a refused job of a sweep left open
-    run = wandb.init(  # not by Lightning, which hands on an argument that W&B warns of
-        name=cfg.name, project=cfg.logger.project, dir=str(folder), id=mark.read_text(), resume="allow",
+    id_file = folder / "wandb_id.txt"
+    if not id_file.exists():
+        id_file.write_text(secrets.token_hex(4))
+    wandb.finish()  # a refused job of a sweep leaves its run open
+    run = wandb.init(  # not by Lightning, which passes an argument that W&B warns of
+        name=cfg.name, project=cfg.logger.project, dir=str(folder), id=id_file.read_text(), resume="allow",
         mode=mode, settings=wandb.Settings(silent=True, console="off"), config=OmegaConf.to_container(cfg, resolve=True),
         group=cfg.logger.get("group"), tags=[cfg.model.name, cfg.loss.name, cfg.trainer.budget],
     )  # fmt: skip
@@ -54,9 +54,9 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
 
 
 def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger) -> None:
-    """Run (or go on with) every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt.
+    """Run or resume every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt.
 
-    Where several processes share the batches, every one of them calls this, and process 0 alone writes.
+    If several processes share the batches, each of them calls this, and process 0 alone writes.
     """
     checkpoints = folder / "checkpoints"
     for number, stage in enumerate(cfg.loss.stages):
@@ -99,7 +99,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         gradient_clip_val=cfg.trainer.gradient_clip,
         max_epochs=stage.epochs,
         callbacks=[
-            MetricsFile(checkpoints.parent / "metrics.csv", stage.name),  # first: its clock covers what the others do
+            MetricsFile(checkpoints.parent / "metrics.csv", stage.name),  # first: its clock covers the others
             HardWindows(data.train, stage.get("hard_share", 0.0)),
             SeedEpochs(cfg.seed, number),
             *([Gaps(instantiate(cfg.env.world))] if "encoder" in stage.trains else []),

@@ -1,4 +1,4 @@
-"""Encoders: what is observed to latents. Trunks read an observation, heads write latents; both as configs name them."""
+"""Encoders: observations to latents. Trunks read an observation, heads write latents; configs name both."""
 
 from models.encoders.conv import ConvMaps
 from models.encoders.maps import BoardMaps

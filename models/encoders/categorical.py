@@ -1,19 +1,22 @@
 """CategoricalEncoder: the appearance of each slot's object as a category, and the cell in which it lies."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.encoders.slots import a_slot_each
 from models.encoders.trunks import Trunk
 from models.interfaces import Latent
 
 
 class CategoricalEncoder(nn.Module):
-    """obs -> K slots, D = choices + places: two one-hot vectors, the appearance and the cell.
+    """obs -> K slots, D = choices + positions: two one-hot vectors, the appearance and the cell.
 
-    A map points at the cell of its object (`patch` of models/encoders/maps.py); the features there are read into
-    `choices` logits. Nothing but losses/inverse_action.py trains it: one-hot latents pass no gradient.
-    A table is read as it stands, and there is nowhere to look but at it.
+    A map points at the cell of its object (`patch` of models/encoders/maps.py); the features of that cell become `choices`
+    logits. losses/inverse_action.py alone trains it: one-hot latents pass no gradient.
+    A row of a table becomes logits as it stands, and has one position.
     """
 
     takes_bytes = True
@@ -23,8 +26,8 @@ class CategoricalEncoder(nn.Module):
     def __init__(self, trunk: Trunk, choices: int) -> None:
         super().__init__()
         if choices < 2:
-            raise ValueError("categorical latents are what actions command of an object, and the actions of this env are no choices; "
-                             "use another model=, for example model=modular")  # fmt: skip
+            raise ValueError("categorical latents are what actions command of an object, and the actions of this env are "
+                             "no choices; set model=modular loss=infonce")  # fmt: skip
         self.choices, self.maps = choices, trunk
         if trunk.features:
             wide = trunk.features
@@ -32,8 +35,11 @@ class CategoricalEncoder(nn.Module):
         else:
             self.read = nn.Linear(trunk.numbers, choices)
 
+    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
+        return a_slot_each(self.maps.slots, spec.action.owners)
+
     def look(self, obs: Tensor) -> tuple[Tensor, Tensor]:
-        """obs  ->  logits of the appearance (B, K, choices), where each slot looks (B, K, places), rows sum to 1."""
+        """obs  ->  logits of the appearance (B, K, choices), attention of each slot (B, K, positions), rows sum to 1."""
         if not self.maps.features:
             return self.read(self.maps(obs)), torch.ones_like(obs[..., :1])
         where, features = self.maps.points(obs)

@@ -1,4 +1,4 @@
-"""ConvMaps: pictures of any scene, from one camera or several, to one map for each slot and what is seen where it points."""
+"""ConvMaps: pictures of any scene, from one camera or several, to one map for each slot and the features where it points."""
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ SIDES = (32, 256)  # pixels along a side
 
 
 def check_picture(height: int, width: int) -> None:
-    """ValueError on a picture that maps of every eighth pixel do not cover."""
+    """ValueError on a picture of a size that three convolutions of stride two do not divide."""
     if not all(SIDES[0] <= side <= SIDES[1] and side % STRIDE == 0 for side in (height, width)):
         raise ValueError(f"pictures are {SIDES[0]} to {SIDES[1]} pixels a side, a multiple of {STRIDE}, got {height} x "
                          f"{width}; record others")  # fmt: skip
@@ -21,16 +21,16 @@ def check_picture(height: int, width: int) -> None:
 class ConvMaps(Trunk, nn.Module):
     """(B, C, H, W), uint8 or float in [0, 1], C = 3 for each camera  ->  (B, slots, H W / 64 + features).
 
-    Three convolutions of stride two, then a softmax over points for each slot: a row holds where the slot points and the
-    features that it finds there.
+    Three convolutions of stride two, then a softmax over positions for each slot: a row holds this softmax and the mean of the
+    features under it.
     """
 
     def __init__(self, slots: int, height: int, width: int, colors: int = 3, channels: int = 32) -> None:
         super().__init__()
         check_picture(height, width)
         self.slots, self.features = slots, 2 * channels
-        self.places = (height // STRIDE) * (width // STRIDE)
-        self.numbers = self.slot_numbers = self.places + self.features
+        self.positions = (height // STRIDE) * (width // STRIDE)
+        self.numbers = self.slot_numbers = self.positions + self.features
         layers, inputs = [], colors
         for conv, outputs in ((PixelConv2d, channels), (nn.Conv2d, 2 * channels), (nn.Conv2d, 2 * channels)):
             layers += [conv(inputs, outputs, 4, stride=2, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]

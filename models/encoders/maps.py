@@ -57,9 +57,9 @@ class CellPatches(nn.Module):
 def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
     """size: small | medium | large (reference section 6), or patch: one more layer, and a softmax over cells.
 
-    Telling a block's shade apart from its area takes a nonlinear look at the cell, which `small` is too narrow for. The
-    maps of `patch` start with positive weights: features of a block are larger than those of the empty board, so every
-    map begins on the blocks. One that began on empty cells stayed there in 4 of 10 trainings, and its block was lost.
+    To separate a block's shade from its area takes a nonlinear layer on the cell, for which `small` is too narrow. The maps of
+    `patch` start with positive weights: features of a block are larger than those of the empty board, so every map begins on
+    the blocks. Maps that began on empty cells stayed there in 4 of 10 trainings, and their blocks were lost.
     """
     if size == "patch":
         layers = [
@@ -108,8 +108,8 @@ class BoardMaps(Trunk, nn.Sequential):
 
     def __init__(self, slots: int, board: int = 5, size: str = "medium", channels: int = 32) -> None:
         super().__init__(*extractor(size, slots, channels))
-        self.slots, self.places = slots, prod(map_shape(size, board))
-        self.numbers = self.slot_numbers = self.places
+        self.slots, self.positions = slots, prod(map_shape(size, board))
+        self.numbers = self.slot_numbers = self.positions
         self.features = 2 * channels if size == "patch" else 0
         self.no_features = f"needs maps that point at a cell: size=patch, got size={size}"
 

@@ -1,4 +1,4 @@
-"""Encoders: what a trunk reads of an observation to latents, by slots, flat (K = 1) or variational (reference section 6)."""
+"""Encoder heads: the numbers of a trunk to latents, by slots, flat (K = 1) or variational (reference section 6)."""
 
 from collections.abc import Iterator
 
@@ -26,11 +26,17 @@ def mlp(inputs: int, hidden: int, outputs: int, *layers: type) -> nn.Sequential:
     )
 
 
+def a_slot_each(slots: int, owners: int) -> Iterator[tuple[bool, str]]:
+    """The need of an encoder with slots for at least as many of them as objects that are acted on."""
+    yield slots >= owners, (f"actions belong to {owners} objects and the model has {slots} slots; expected a slot for each "
+                            f"object, set model.slots={owners} or more")  # fmt: skip
+
+
 class SlotEncoder(nn.Module):
     """One row of the trunk, one slot; the perceptron is shared by the slots.  obs -> K = trunk.slots, D = width.
 
-    appearance: features of the picture read where the map points and given to the perceptron beside the map, so that a slot
-    can tell what its object looks like and not only where it is (of trunks whose maps point); 0 is the published encoder.
+    appearance: features of the picture at the position of the map, given to the perceptron beside the map, so that a slot holds
+    the appearance of its object and not only its position (for trunks with features); 0 is the published encoder.
     """
 
     takes_bytes = True
@@ -42,13 +48,11 @@ class SlotEncoder(nn.Module):
             raise ValueError(f"appearance={appearance} {trunk.no_features}")
         self.maps = trunk
         self.look = nn.Linear(trunk.features, appearance) if appearance else None
-        numbers = trunk.places + appearance if appearance else trunk.slot_numbers
+        numbers = trunk.positions + appearance if appearance else trunk.slot_numbers
         self.mlp = mlp(numbers, hidden, width, *[LatentLinear] * 3)
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
-        slots, owners = self.maps.slots, spec.action.owners
-        yield slots >= owners, (f"actions belong to {owners} objects and the model has {slots} slots; expected a slot for each "
-                                f"object, set model.slots={owners} or more")  # fmt: skip
+        return a_slot_each(self.maps.slots, spec.action.owners)
 
     def forward(self, obs: Tensor) -> Latent:
         if self.look is None:
@@ -63,7 +67,7 @@ class FlatEncoder(nn.Module):
 
     takes_bytes = True
     gives = "vectors"
-    per_entry = 1  # numbers told of each entry of the vector
+    per_entry = 1  # numbers of the output for each entry of the vector
 
     def __init__(self, trunk: Trunk, width: int = 128, hidden: int = 512) -> None:
         super().__init__()

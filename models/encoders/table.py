@@ -1,4 +1,4 @@
-"""A table taken as it stands, in units that are given: nothing is learned, and what is predicted can be read off."""
+"""TableEncoder: a table divided by given units. Nothing is learned, and predictions are tables again."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,6 @@
-"""Trunks: what stands between an observation and the heads that write latents; one row of numbers for each slot.
+"""Trunks turn an observation into a row of numbers for each slot; heads turn these rows into latents.
 
-A head is given its trunk and asks it for no more than `Trunk` promises. `configs/sizes.py` chooses the trunk of an observation.
+A head uses no more of its trunk than `Trunk` promises. `configs/sizes.py` chooses the trunk of an observation.
 """
 
 import torch
@@ -11,14 +11,14 @@ from models.layers.normalised import Normalised
 
 class Trunk:
     """slots: rows of the output.  numbers: of one row.  slot_numbers: of one row where a head reads every row apart.
-    places: points on which a map lies, 1 where there is no map.  features: numbers that `points` reads at a point, 0 where
+    positions: of a map, 1 where there is no map.  features: numbers that `points` reads at a point, 0 where
     it reads none; `no_features` says why.
     """
 
     slots: int
     numbers: int
     slot_numbers: int
-    places: int = 1
+    positions: int = 1
     features: int = 0
     no_features: str = ""
 
@@ -27,14 +27,14 @@ class Trunk:
         return self(obs).flatten(2)
 
     def points(self, obs: Tensor) -> tuple[Tensor, Tensor]:
-        """Where each slot looks, (B, slots, places), rows sum to 1, and what is to be seen there, (B, features, places)."""
+        """Attention of each slot (B, slots, positions), rows sum to 1, and features of the picture (B, features, positions)."""
         raise ValueError(self.no_features)
 
 
 class Entities(Trunk, nn.Module):
     """The rows of a table as they stand, (B, N, F)  ->  (B, N, F); real values are normalised by the training split.
 
-    A head that reads every row apart is given the row's own number beside it, one-hot: in a frame the place or the shape of
+    A head that reads every row by itself is given the row's number beside it, one-hot: in a frame the position or the shape of
     an object tells which one it is, in a table nothing does.
     """
 

@@ -1,7 +1,7 @@
 """WhitenedEncoder: another encoder's latents turned into uncorrelated directions of equal spread.
 
-The control of static chemistry: what an *untrained* encoder sees, whitened, scores nearly as well as any trained one
-there, so a static score says little about perception (recipes section 3).
+The control of static chemistry: the whitened latents of an *untrained* encoder score nearly as well there as those of any
+trained one, so a static score says little about perception (recipes section 3).
 """
 
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from models.encoders.slots import a_slot_each
 from models.interfaces import Latent
 
 
@@ -31,8 +32,10 @@ class WhitenedEncoder(nn.Module):
         self.register_buffer("directions", torch.eye(inputs, num_slots * width))
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
-        yield self.inner.maps.places > 1, ("an untrained encoder is a control of seeing, and this env.observation shows no "
-                                           "pictures; use another model=")
+        yield from a_slot_each(self.shape[0], spec.action.owners)
+        yield self.inner.maps.positions > 1, (
+            "an untrained encoder is a control for pictures, and this env.observation has none; set model=modular loss=infonce"
+        )
 
     @torch.no_grad()
     def fit(self, frames: Tensor) -> None:

@@ -13,5 +13,5 @@ def units_of(columns: Columns, shape: Sequence[int]) -> Tensor:
     units = torch.tensor([unit for name in columns for unit in columns[name]], dtype=torch.float32)
     if len(shape) != 2 or shape[1] != len(units):
         raise ValueError(f"this model reads a table (N, {len(units)}) of {', '.join(columns)}, and an observation has shape "
-                         f"{tuple(shape)}; choose another model=")  # fmt: skip
+                         f"{tuple(shape)}; set model=modular")  # fmt: skip
     return units

@@ -1,4 +1,4 @@
-"""Real values in units of the training split: its mean and its spread are buffers, and travel with the checkpoint."""
+"""Real values in units of the training split, whose mean and spread are buffers and stand in checkpoints."""
 
 import torch
 from torch import Tensor, nn
@@ -26,5 +26,5 @@ class Normalised(nn.Module):
         return (values.float() - self.mean) / self.spread
 
     def inverse(self, normal: Tensor) -> Tensor:
-        """What `forward` was given, from what it gave."""
+        """Inverse of `forward`."""
         return normal.float() * self.spread + self.mean

@@ -1,4 +1,4 @@
-"""Convolutions whose stride is their kernel: every patch is seen once, so they are the matrix products they are written as.
+"""Convolutions whose stride is their kernel, written as the matrix products that they are.
 
 Drop-in for torch's own, with the same parameters, names and start, and several times faster on CPUs.
 """

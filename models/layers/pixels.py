@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 def to_float(obs: Tensor) -> tuple[Tensor, float]:
-    """obs of any shape, uint8 or float in [0, 1] -> (its numbers in the precision of the moment, their scale to [0, 1])."""
+    """obs of any shape, uint8 or float in [0, 1] -> (its numbers in the precision of autocast, their scale to [0, 1])."""
     if obs.dtype != torch.uint8:
         return obs, 1.0
     device = obs.device.type  # bytes are exact in bfloat16 too

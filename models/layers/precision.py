@@ -1,9 +1,9 @@
 """Single precision where latents flow, whatever precision runs around it.
 
-The hinge loss lets latents grow to a root mean square of 4 to 5, and what must be predicted is a thousandth of that: less
-than one step of bfloat16 at that size. Rounded latents leave the transition without a gradient, and an open loop adds up
-what it never learned. So the perceptron that writes a slot and the last layer of a transition compute in single precision;
-the maps before them and the inner layers of the transition run in bfloat16 and add half as much noise again (docs/measured.md).
+The hinge loss lets latents grow to a root mean square of 4 to 5, and changes to predict are a thousandth of that: less than
+one step of bfloat16 at that size. Rounded latents leave the transition without a gradient, and open-loop errors add up. So
+the perceptron that writes a slot and the last layer of a transition compute in single precision; the maps before them and
+the inner layers of the transition run in bfloat16 and add half as much noise again (docs/measured.md).
 """
 
 import torch
@@ -15,7 +15,7 @@ def _product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 class _ExactProduct(torch.autograd.Function):
-    """bias + x @ weight in single precision, its gradient in `rough`: there rounding is relative, and hides nothing."""
+    """bias + x @ weight in single precision, its gradient in `rough`, whose rounding is relative and loses nothing."""
 
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor, rough: torch.dtype) -> Tensor:

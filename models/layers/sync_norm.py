@@ -1,7 +1,6 @@
 """Batch norm over a batch that several processes share: statistics of all rows, on GPUs and on CPUs.
 
-torch's own SyncBatchNorm refuses CPU tensors; this one is plain arithmetic, and what the tests see on a CPU is what
-GPUs compute.
+torch's own SyncBatchNorm refuses CPU tensors. This one is plain arithmetic, so tests on CPUs cover what GPUs compute.
 """
 
 import torch
@@ -11,7 +10,7 @@ from models.processes import count, gather
 
 
 class SharedBatchNorm(nn.modules.batchnorm._BatchNorm):
-    """(B, C, ...) -> the same shape. Weights, buffers and their names are those of the layer it takes the place of."""
+    """(B, C, ...) -> the same shape. Weights, buffers and their names are those of the layer that it replaces."""
 
     def _check_input_dim(self, x: Tensor) -> None:
         pass  # any number of trailing axes

@@ -1,4 +1,4 @@
-"""What cores made of blocks have in common: the step, reading the input against a null input, a GRU, talking to one another.
+"""Shared parts of recurrent cores made of blocks (RIM, SCOFF): the step, input attention, a GRU, attention among blocks.
 
 Blocks lie along the first axis, hidden (K, B, size); a layer is `StackedLinear` where every block has its own weights
 and `nn.Linear` where all share them.
@@ -33,7 +33,7 @@ class InputAttention(nn.Module):
 
 
 def most_interested(interest: Tensor, active: int) -> Tensor:
-    """Which blocks may change: exactly `active` of every world.  (K, B, 1)  ->  (K, B, 1) bool."""
+    """Mask of the blocks that may change: exactly `active` in every row.  (K, B, 1)  ->  (K, B, 1) bool."""
     chosen = interest.topk(active, 0).indices
     return torch.zeros_like(interest, dtype=torch.bool).scatter(0, chosen, True)
 
@@ -48,7 +48,7 @@ def gru(of_input: Tensor, of_hidden: Tensor, hidden: Tensor) -> Tensor:
 
 
 class Communication(nn.Module):
-    """Attention among blocks, of several heads, as a residual: every block asks, all answer.  (K, B, size) -> same.
+    """Attention among blocks, of several heads, as a residual.  (K, B, size) -> same.
 
     layer(inputs, outputs): what makes queries, keys, values and the residual.
     """
@@ -63,16 +63,16 @@ class Communication(nn.Module):
         blocks, batch, _ = hidden.shape
         asked = self.ask(hidden).float().view(blocks, batch, 3, self.heads, -1).permute(2, 1, 3, 0, 4)  # (3, B, heads, K, d)
         with torch.autocast(hidden.device.type, enabled=False):  # among a few blocks twice as fast in single precision
-            heard = F.scaled_dot_product_attention(*asked.unbind(0))
-        return hidden + self.out(heard.permute(2, 0, 1, 3).reshape(blocks, batch, -1)).to(hidden.dtype)
+            attended = F.scaled_dot_product_attention(*asked.unbind(0))
+        return hidden + self.out(attended.permute(2, 0, 1, 3).reshape(blocks, batch, -1)).to(hidden.dtype)
 
 
 class Blocks(nn.Module):
-    """A core whose units are shared out to blocks, few of which wake at a step: x (B, T, inputs), memory (B, units)  ->
+    """A core whose units are shared out to blocks, of which a few are active at a step: x (B, T, inputs), memory (B, units)  ->
     (outputs (B, T, units), memory).
 
-    A subclass has `read` (InputAttention) and `talk` (Communication), says by `asking` what a block asks the input with
-    and by `follow` where an awake block is led. A block that is not awake keeps its state, and may be asked.
+    A subclass has `read` (InputAttention) and `talk` (Communication). Its `asking` gives the queries to the input, its `follow`
+    the next states of active blocks. Other blocks keep their states, and can be attended to.
     """
 
     def __init__(self, inputs: int, units: int, blocks: int, active: int) -> None:
@@ -83,7 +83,7 @@ class Blocks(nn.Module):
         self.blocks, self.active = blocks, active
 
     def asking(self, hidden: Tensor) -> Tensor:
-        """(K, B, size) -> same: the states themselves, where nothing else tells the blocks apart."""
+        """(K, B, size) -> same: the queries to the input; here the states themselves."""
         return hidden
 
     def follow(self, read: Tensor, hidden: Tensor) -> Tensor:
@@ -96,9 +96,9 @@ class Blocks(nn.Module):
         outputs = []
         for key, value in zip(keys, values):
             read, interest = self.read(self.asking(hidden), key, value)
-            awake = most_interested(interest, self.active)
-            changed = self.talk(torch.where(awake, self.follow(read, hidden), hidden))
-            hidden = torch.where(awake, changed, hidden)
+            chosen = most_interested(interest, self.active)
+            changed = self.talk(torch.where(chosen, self.follow(read, hidden), hidden))
+            hidden = torch.where(chosen, changed, hidden)
             outputs.append(hidden)
         outputs = torch.stack(outputs).permute(2, 0, 1, 3).flatten(2)  # (T, K, B, size) -> (B, T, units)
         return outputs, outputs[:, -1].to(memory.dtype)

@@ -1,8 +1,7 @@
-"""Causal transition: one mechanism per slot, which sees of the other slots only its parents in a graph.
+"""Causal transition: one mechanism per slot, which reads only its parents in a graph among the other slots.
 
-A structural model: a mechanism reads what its parents have *become*, so that an effect which follows from an effect
-within the same step passes along the edges and nowhere else (reference section 3; the public learned-edge code is
-section 6, with its faults).
+A structural model: a mechanism reads the *new* values of its parents, so that an effect of an effect within the same step
+passes along the edges and nowhere else (reference section 3; section 6 describes the public learned-edge code and its faults).
 """
 
 import torch
@@ -21,17 +20,17 @@ SHARPNESS = 10.0  # structural parameters are few and their gradients small: the
 class CausalTransition(nn.Module):
     """latent (B, K, D), action (B, A)  ->  the next latent (B, K, D).
 
-    Mechanism v reads: slot v as it was, the block of the action that belongs to v, which object is acted on (K), and its
-    parents as they were and as they have become.
+    Mechanism v reads: the old slot v, the block of the action that belongs to v, which objects are acted on (K), and the old
+    and the new values of its parents.
     graph: learned, a Bernoulli for each edge (`edges`), sampled anew for every row in training with a straight-through
     gradient, so that any loss teaches it (biased: true edges keep their sign, useless ones need the sparsity); given,
-    `parents` [child][parent]; none; full, what every slot with a smaller index has become, what all slots were, and the whole
-    action: an autoregressive model of all slots together, without a claim about causes. Every order of the slots can express
-    the same: a mechanism that saw of the past only smaller indices would be blind to causes with larger ones.
+    `parents` [child][parent]; none; full, the new values of all slots with smaller indices, the old values of all slots, and
+    the whole action: an autoregressive model of all slots together, without a claim about causes. Every order of the slots can
+    express the same: with old values of smaller indices alone, a mechanism would miss causes with larger ones.
     Learned edges lead only from slots whose actions move the child: running means of responses tell which.
-    categories: the first `categories` numbers of a slot are a categorical belief; `windows` gives logits for them, `forward`
-    their probabilities, given the likeliest categories of the parents and averaged over the slot's own belief. The rest of the slot is
-    carried along, and no mechanism reads it. 0: the whole slot is continuous and predicted as a residual.
+    categories: the first `categories` numbers of a slot are probabilities of categories; `windows` gives logits for them, and
+    `forward` probabilities, given the likeliest categories of the parents and averaged over those of the slot itself. The rest
+    of the slot is carried along, and no mechanism reads it. 0: the whole slot is continuous and predicted as a residual.
     sparsity: weight of the expected number of edges in the loss, in units of the loss for each edge.
     owners: how many objects have a block of the action; none: one for each slot. 1: it belongs to no object in particular, so
     every mechanism reads all of it, no response tells who caused it, and no edge is learned.
@@ -108,7 +107,7 @@ class CausalTransition(nn.Module):
         return {} if self.logits is None else {"sparsity": self.sparsity * self.edges().sum()}
 
     def _mask(self, batch: int) -> Tensor:
-        """Graphs to look through, (1 or B, K, K): sampled in training, the likelier half of the edges otherwise."""
+        """Graphs that mask the parents, (1 or B, K, K): sampled in training, else the edges likelier than not."""
         if self.logits is None:
             return self.fixed[None]
         if not self.training:
@@ -120,7 +119,7 @@ class CausalTransition(nn.Module):
 
     @torch.no_grad()
     def track(self, latent: Tensor, action: Tensor) -> None:
-        """Update the running means of responses from what really happened.  latent (B, T+1, K, D), action (B, T, A)."""
+        """Update the running means of responses from observed windows.  latent (B, T+1, K, D), action (B, T, A)."""
         read = latent[..., : self.categories or None].float()
         old, new = read[:, :-1].flatten(0, 1), read[:, 1:].flatten(0, 1)
         if len(new) < 2:
@@ -136,26 +135,26 @@ class CausalTransition(nn.Module):
     # -- prediction -----------------------------------------------------------------------------------------------
 
     def _own(self, slots: Tensor, action: Tensor) -> Tensor:
-        """What every mechanism reads of its own slot and of the action.  (B, K, categories or D), (B, A)  ->  (K, B, hidden)."""
+        """Features of every mechanism's own slot and of the action.  (B, K, categories or D), (B, A) -> (K, B, hidden)."""
         seen = per_slot(action, self.readers, self.num_slots).transpose(0, 1)
         on = acted(action, self.owners, self.num_slots).expand(self.num_slots, -1, -1)
         return self.own(torch.cat([slots.transpose(0, 1), on, seen], -1))
 
     def _past(self, mask: Tensor) -> Tensor:
-        """Whose past a mechanism sees: its parents', or everybody's where it makes no claim about causes."""
+        """Slots whose old values a mechanism reads: its parents, or all where the graph makes no claim about causes."""
         return self.others[None] if self.graph == "full" else mask
 
     @staticmethod
     def _through(mask: Tensor, slots: Tensor) -> Tensor:
-        """What each mechanism sees of all slots.  (1 or B, K, K), (B, K, D)  ->  (K, B, K * D)."""
+        """The slots that each mechanism reads, others as zeros.  (1 or B, K, K), (B, K, D)  ->  (K, B, K * D)."""
         return (mask.transpose(0, 1)[..., None] * slots).flatten(2)
 
     def _others(self, old: Tensor, new: Tensor, mask: Tensor) -> Tensor:
-        """What every mechanism reads of its parents, as they were and as they have become.  -> (K, B, hidden)."""
+        """Features of the old and the new values of every mechanism's parents.  -> (K, B, hidden)."""
         return self.was(self._through(self._past(mask), old)) + self.became(self._through(mask, new))
 
     def windows(self, latent: Tensor, action: Tensor) -> Tensor:
-        """Predictions of all steps, each mechanism told what its parents really became.
+        """Predictions of all steps; each mechanism reads the true new values of its parents.
 
         latent (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, categories or D): logits where slots are categorical.
         """
@@ -168,19 +167,19 @@ class CausalTransition(nn.Module):
         mask = self._mask(len(latent))
         old = self._likeliest(latent) if self.categories else latent
         own, was, new = self._own(old, action), self.was(self._through(self._past(mask), old)), old
-        for _ in range(self.num_slots):  # an effect has reached everyone after as many sweeps as a path is long
+        for _ in range(self.num_slots):  # each sweep carries effects along one more edge
             others = was + self.became(self._through(mask, new))
             out = self.net(own + others).transpose(0, 1)
             new = self._likeliest(out) if self.categories else old + out
         if not self.categories:
             return new
-        # What the slot itself may have been is averaged over: a mechanism that copies hands its doubts on.
-        belief = torch.zeros_like(latent[..., : self.categories])
+        # The average over the slot's own categories: a mechanism that copies passes uncertainty on.
+        after = torch.zeros_like(latent[..., : self.categories])
         for category in torch.eye(self.categories, dtype=latent.dtype, device=latent.device):
-            given = self.net(self._own(category.expand_as(belief), action) + others).transpose(0, 1).softmax(-1)
-            belief = belief + (latent[..., : self.categories] * category).sum(-1, keepdim=True) * given.to(latent.dtype)
-        return torch.cat([belief, latent[..., self.categories :]], -1)
+            given = self.net(self._own(category.expand_as(after), action) + others).transpose(0, 1).softmax(-1)
+            after = after + (latent[..., : self.categories] * category).sum(-1, keepdim=True) * given.to(latent.dtype)
+        return torch.cat([after, latent[..., self.categories :]], -1)
 
-    def _likeliest(self, belief: Tensor) -> Tensor:
+    def _likeliest(self, probabilities: Tensor) -> Tensor:
         """(B, K, >= categories)  ->  the likeliest category of every slot, one-hot (B, K, categories)."""
-        return F.one_hot(belief[..., : self.categories].argmax(-1), self.categories).to(belief.dtype)
+        return F.one_hot(probabilities[..., : self.categories].argmax(-1), self.categories).to(probabilities.dtype)

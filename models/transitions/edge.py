@@ -1,7 +1,7 @@
-"""Pairwise-edge transition: every ordered pair of slots, told the action, says what it does to its receiver.
+"""Pairwise-edge transition: a message for every ordered pair of slots, computed from both slots and the whole action.
 
-Where the GNN hands slot k its own block of the action, here each pair learns what each action means to it, so nothing
-ties the order of slots to that of actions.
+The GNN gives slot k its own block of the action. Here each pair has weights of its own for the action, so the order of
+slots need not be that of actions.
 """
 
 import torch

@@ -9,7 +9,7 @@ from models.layers.precision import LatentLinear
 
 
 def senders(num_slots: int) -> Tensor:
-    """Who sends to slot 0, then to slot 1, ...: all others, ascending.  (K * (K - 1),)"""
+    """The senders to slot 0, then to slot 1, and so on: all other slots, ascending.  (K * (K - 1),)"""
     return torch.nonzero(~torch.eye(num_slots, dtype=torch.bool))[:, 1]
 
 
@@ -45,15 +45,15 @@ class GNNTransition(nn.Module):
     def all_actions(self, latent: Tensor, actions: Tensor) -> Tensor:
         """One step under each of some actions: latent (B, K, D), actions (N, A)  ->  (B, N, K, D).
 
-        Messages do not see the action and are sent once; nodes that are told the same block move alike and are asked once.
+        Messages do not depend on the action and are computed once, as are nodes that read equal blocks.
         """
         k = self.num_slots
-        blocks, told = distinct(per_slot(actions, self.owners, k))
+        blocks, block_of = distinct(per_slot(actions, self.owners, k))
         count = len(blocks)
         own, incoming = (part[:, :, None].expand(-1, -1, count, -1) for part in (latent, self._incoming(latent)))
         moves = self.node(torch.cat([own, blocks.expand(len(latent), k, -1, -1), incoming], -1))  # (B, K, count, D)
         slot = torch.arange(k, device=latent.device)
-        return latent[:, None] + moves[:, slot, told]
+        return latent[:, None] + moves[:, slot, block_of]
 
     def _incoming(self, latent: Tensor) -> Tensor:
         """The sum of the messages to every slot, (B, K, hidden)."""

@@ -36,6 +36,6 @@ class ModularTransition(nn.Module):
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         everyone = latent.flatten(1).expand(self.num_slots, -1, -1)  # (K, B, K * D)
-        told = per_slot(action, 1, self.num_slots).transpose(0, 1)  # all of it to everyone
-        change = self.net(torch.cat([self.action(told), self.state(everyone)], -1))
+        actions = per_slot(action, 1, self.num_slots).transpose(0, 1)  # the whole action for every slot
+        change = self.net(torch.cat([self.action(actions), self.state(everyone)], -1))
         return latent + change.transpose(0, 1)

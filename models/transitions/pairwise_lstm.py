@@ -1,9 +1,9 @@
-"""Pairwise-edge transition with memory: every ordered pair of slots remembers what it saw the two do to each other.
+"""Pairwise-edge transition with memory: every ordered pair of slots remembers the outcomes of its interactions.
 
-What hides in one frame shows in consequences: that a push failed tells which block is heavier. The published recurrent
-models keep one memory for the whole board and must learn every pair apart; here one small LSTM is shared by all pairs,
-each with a memory of its own. What it is told is an edge of the step before, the very features from which that step was
-predicted ("here one meets the other"), times what came of it: a mechanism need not learn twice what a contact is.
+What one frame hides shows in consequences: a push that fails tells which block is heavier. The published recurrent models
+keep one memory for the whole board and must learn every pair separately. Here one small LSTM is shared by all pairs, each
+with a memory of its own. Its input is the edge of the step before, the features from which that step was predicted, times
+the observed change: the LSTM need not learn again what a contact is.
 """
 
 import torch
@@ -19,9 +19,9 @@ from models.transitions.recurrent import WithMemory
 class PairwiseLSTMTransition(WithMemory):
     """latent (B, K, D), action (B, A)  ->  the next latent, as a residual.
 
-    hidden: width of an edge; units: of the memory of one pair. The last latent and its edges are remembered beside it.
-    noise: standard deviation of what blurs the latents it reads in training. Latents bear traces of how an episode looks, by
-    which it would otherwise learn the weights of the training episodes by heart and never come to remember.
+    hidden: width of an edge; units: of the memory of one pair. The memory also holds the last latent and its edges.
+    noise: standard deviation of the noise on the latents that it reads in training. Latents carry traces of the appearance of
+    an episode. Without noise the model memorises the weights of the training episodes by them and never uses its memory.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class PairwiseLSTMTransition(WithMemory):
     ) -> None:
         super().__init__()
         if num_objects < 2:
-            raise ValueError(f"memory of pairs is for several objects and needs 2 objects or more, got num_objects={num_objects}")
+            raise ValueError(f"memory of pairs needs 2 objects or more, got num_objects={num_objects}; set model=modular")
         k, pairs, self.noise = num_objects, num_objects * (num_objects - 1), noise
         self.register_buffer("senders", senders(k), persistent=False)
         self.pairs, self.core = pairs, LSTM(hidden, units)
@@ -62,9 +62,9 @@ class PairwiseLSTMTransition(WithMemory):
         memory, before, met_before = memory.split(self.sizes, -1)
         change = latent - torch.cat([before.view_as(latent[:, :1]), latent[:, :-1]], 1)
         outcome = self._pairwise(self.own_change(change), self.other_change(change)).tanh()
-        told = torch.cat([met_before.view_as(edges[:, :1]), edges[:, :-1]], 1) * outcome
-        # a pair is a world of its own to the core
-        recalled, memory = self.core(told.transpose(1, 2).flatten(0, 1), memory.reshape(batch * self.pairs, -1))
+        outcomes = torch.cat([met_before.view_as(edges[:, :1]), edges[:, :-1]], 1) * outcome
+        # every pair is a row of the core's batch
+        recalled, memory = self.core(outcomes.transpose(1, 2).flatten(0, 1), memory.reshape(batch * self.pairs, -1))
         recalled = recalled.view(batch, self.pairs, steps, -1).transpose(1, 2)
         messages = self.recall(torch.cat([edges, recalled], -1)).unflatten(2, (k, k - 1)).sum(3)
         node = self.node_in(torch.cat([slots, messages], -1)) + self.slot_action(action).view(batch, steps, k, -1)

@@ -1,7 +1,7 @@
-"""Transitions with memory; the published form: state and action go through a recurrent core (reference section 6).
+"""Transitions with memory, and the published one: state and action go through a recurrent core (reference section 6).
 
-Memory is a value and never kept on the module: (B, M), one row for each world, so it is cut, repeated and permuted as
-latents are, and no world sees another's. Differs from the authors' code: the two input layers are trained.
+Memory is a value and never kept on the module: (B, M), a row for each episode, cut, repeated and permuted as latents
+are. Differs from the authors' code: the two input layers are trained.
 """
 
 import torch
@@ -12,13 +12,13 @@ from models.layers.precision import LatentLinear
 
 
 class WithMemory(nn.Module):
-    """What every transition with memory can do once it has `memory_size` (M) and `run`.
+    """Methods of every transition with memory; a subclass has `memory_size` (M) and `run`.
 
     run: latent (B, T, K, D), action (B, T, A), memory (B, M)  ->  (next latents (B, T, K, D), memory (B, M)).
     """
 
     def start(self, latent: Tensor) -> Tensor:
-        """The memory of worlds that were never seen before, zero: latent (B, K, D)  ->  (B, M)."""
+        """The memory at the start of an episode, zero: latent (B, K, D)  ->  (B, M)."""
         return latent.new_zeros(len(latent), self.memory_size)
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""RIM core: recurrent independent mechanisms, few of which wake at a time (Goyal et al. 2021; reference section 6)."""
+"""RIM core: recurrent independent mechanisms, of which a few are active at a step (Goyal et al. 2021; reference section 6)."""
 
 from functools import partial
 
@@ -11,8 +11,8 @@ from models.transitions.blocks import Blocks, Communication, InputAttention, gru
 class RIM(Blocks):
     """x (B, T, inputs), memory (B, units)  ->  (outputs (B, T, units), memory); units are shared out to the blocks.
 
-    active: blocks that read, change and ask the others at a step, those most interested in the input; the rest keep
-    their state, and may be asked.
+    active: blocks that read the input, change and attend to the others at a step: those with the most interest in the input.
+    The others keep their states, and can be attended to.
     """
 
     def __init__(

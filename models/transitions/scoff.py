@@ -12,7 +12,7 @@ class SCOFF(Blocks):
 
     Every schema, a GRU, proposes the next state of every file; the file takes the one its old state attends to most: a
     straight-through Gumbel draw in training, the best in evaluation. All weights are shared by the files, which start
-    alike; `names` tell them apart when they read, without which they would stay alike for ever.
+    alike; `names` are added to their queries, without which they would stay alike for ever.
     """
 
     def __init__(

@@ -37,7 +37,9 @@ def plain(group, name):
 def pair(model, loss):
     """Whether no objective of a loss refuses the model's kind of latent."""
     encoder = object.__new__(find_class(plain("model", model)["module"]["encoder"]["_target_"]))
-    asked = SimpleNamespace(encoder=SimpleNamespace(gives=type(encoder).gives), decoder=True)
+    decoder = plain("model", model)["module"]["decoder"]
+    decoder = decoder and object.__new__(find_class(decoder["_target_"]))
+    asked = SimpleNamespace(encoder=SimpleNamespace(gives=type(encoder).gives), decoder=decoder)
     spec = SimpleNamespace(action=SimpleNamespace(discrete=True, owners=3), objects=3, paints=True)
     classes = [find_class(stage["objective"]["_target_"]) for stage in plain("loss", loss)["stages"]]
     return all(met for c in classes for met, _ in object.__new__(c).needs(asked, spec))

@@ -16,14 +16,17 @@ MAY = {
     "configs": {"configs", "envs.problem", "envs.graphs", "envs.grid", "envs.protocols"},
 }
 
-# Rooms of a package from the top down: a file imports files of its own room and of rooms named after it. "commands": files
-# at the package's door that are started; a file named here is a room of its own; "": all others at the door.
+# Rooms of a package from the top down: a file imports files of its own room and of rooms named after it. "commands": files at
+# the top level of the package that are started; a file named here is a room of its own; "": all other files of the top level.
 ROOMS = {
     "envs.trifinger": ("", "source", "env", "interventions", "tasks", "scene", "robot"),
-    # ceilings: what the true model scores under every rule, so that it stands above those who measure and those who plan
-    "eval": ("commands", "pages", "paper", "figures", "manipulation", "score_table", "ceilings", "planning", "probes", "", "run_files"),
+    # ceilings are scores of the true model in ranking and in planning, so that they import both
+    "eval": (
+        "commands", "pages", "paper", "figures", "manipulation", "score_table", "ceilings", "planning", "probes", "",
+        "run_files",
+    ),
 }
-UPWARDS = {("eval/manipulation/plots.py", "figures")}  # it draws: the axes, inks and bars of all other figures
+UPWARDS = {("eval/manipulation/plots.py", "figures")}  # it draws with the axes and inks of all other figures
 
 
 def imports(path):
@@ -97,7 +100,7 @@ def test_what_worlds_in_space_share_knows_none_of_them(root):
 
 
 def test_nobody_imports_train(root):
-    """train is the top: no package knows it. (Benchmarks are commands on top of everything, nobody imports them.)"""
+    """train is the top: no package knows it. (Benchmarks are commands that import everything; no file imports them.)"""
     for package in MAY.keys() - {"train"}:
         for path in (root / package).rglob("*.py"):
             assert not [n for n, _ in imports(path) if n.split(".")[0] == "train"], path
@@ -131,7 +134,7 @@ def leaves(node, path=()):
 
 
 def unread(text, group, everything):
-    """Key paths of a yaml text that nothing reads: not cfg.<group>.<key>, not ${<group>.<key>}, not stage.<key> and the like."""
+    """Key paths of a yaml text that nothing reads: not cfg.<group>.<key>, not ${<group>.<key>}, not stage.<key>."""
     found = []
     for path in leaves(yaml.safe_load(text) or {}):
         full, last = re.escape(".".join((group, *path) if group else path)), re.escape(path[-1])
@@ -181,7 +184,7 @@ def test_every_budget_exists(root):
 
 @pytest.mark.parametrize("package", sorted(OURS))
 def test_no_file_shadows_a_library(root, package):
-    """`python train/fit.py` puts train/ first on sys.path: no file there may bear a library's name."""
+    """`python train/fit.py` puts train/ first on sys.path: no file in train/ has the name of a library."""
     import sys
 
     taken = set(sys.stdlib_module_names) | {"torch", "numpy", "hydra", "gymnasium", "h5py", "wandb", "rich"}

@@ -1,4 +1,4 @@
-"""Every model with every loss on every env: composes, is built, and speaks the four verbs."""
+"""Every model, loss, env, trainer and experiment composes; every model is built and speaks the four verbs."""
 
 import pytest
 import torch
@@ -10,8 +10,6 @@ from models.interfaces import Batch
 
 MODELS, (LOSSES, ENVS, TRAINERS) = models(), (entries(g) for g in ("loss", "env", "trainer"))
 
-
-PAIRS = [(m, loss) for m in MODELS for loss in LOSSES if pair(m, loss)]
 HOME = {"categorical": "chemistry_chain5_dynamic"}  # the world of models that are not at home in physics
 
 
@@ -46,24 +44,6 @@ def test_four_verbs(compose, model, env):
     assert torch.allclose(far[:, 0], one, atol=1e-6)
     assert frame.shape == (3, 3, 50, 50) and 0 <= frame.min() and frame.max() <= 1
     assert not torch.allclose(one, latent)
-
-
-@pytest.mark.parametrize("model, loss", PAIRS)
-def test_every_stage_learns(compose, model, loss):
-    """Every stage gives named finite scalars, and every parameter it trains (and only those) has a gradient."""
-    cfg = compose("fit", f"model={model}", f"loss={loss}", f"env={HOME.get(model, 'physics3')}")
-    torch.manual_seed(0)
-    built, batch = instantiate(cfg.model.module), batch_of(6, cfg.spec.action.size)
-    for stage in cfg.loss.stages:
-        built.train()
-        built.configure_stage(instantiate(stage.objective), stage.trains, stage.learning_rate)
-        built.on_train_epoch_start()
-        built.zero_grad()
-        terms = built.objective(built, batch)
-        assert all(term.shape == () and term.isfinite() for term in terms.values())
-        sum(terms.values()).backward()
-        touched = {name.split(".")[0] for name, p in built.named_parameters() if p.grad is not None and p.grad.any()}
-        assert touched == set(stage.trains)
 
 
 @pytest.mark.parametrize("loss", [loss for loss in LOSSES if pair("lstm", loss) and "open_loop" in plain("loss", loss)])

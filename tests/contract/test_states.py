@@ -11,7 +11,7 @@ from models.interfaces import Batch
 from train.fit import check_parts
 
 ENVS = entries("env")
-MODELS = [m for m in models() if m not in ("categorical", "random")]  # the one is trained by inverse actions, the other is a control of seeing
+MODELS = [m for m in models() if m not in ("categorical", "random")]  # trained by losses of their own
 PAIRS = [(m, loss) for m in MODELS for loss in ("nll", "contrastive", "infonce") if m != "vae" or loss == "nll"]
 
 

@@ -63,7 +63,7 @@ def test_taken_up_ends_where_the_uninterrupted_ends(command_here, tmp_path, monk
     import train.agents.training
 
     assert command_here("train/agent.py", *TINY, cwd=tmp_path).returncode == 0
-    part = train.agents.training._part
+    part = train.agents.training._segment
 
     def broken(cfg, world, policy, folder, path, before):
         if before:
@@ -73,7 +73,7 @@ def test_taken_up_ends_where_the_uninterrupted_ends(command_here, tmp_path, monk
     here = tmp_path / "elsewhere"
     here.mkdir()
     with monkeypatch.context() as patch:
-        patch.setattr(train.agents.training, "_part", broken)
+        patch.setattr(train.agents.training, "_segment", broken)
         stopped = command_here("train/agent.py", *TINY, cwd=here)
     assert stopped.returncode == 130 and "give the same command again" in stopped.stderr
     assert not (here / "r" / "first" / "results.json").exists() and len(lines(here)) == 1

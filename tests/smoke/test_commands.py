@@ -138,7 +138,7 @@ REFUSED = {
     "codes by hinge": ("train/fit.py", ["model=categorical", "loss=contrastive", "env=chemistry_chain5"], "trains on latents that are vectors, and CategoricalEncoder gives categorical; set loss=inverse_action"),
     "unknown observation": ("train/fit.py", ["env.observation=stat"], "no observation 'stat': did you mean 'state'?"),
     "looks at a state": ("train/fit.py", ["env.observation=state", "model.appearance=4"], "shows none; set model.appearance=0"),
-    "seen by nobody": ("train/fit.py", ["model=random", "loss=whitened", "env.observation=state"], "is a control of seeing"),
+    "seen by nobody": ("train/fit.py", ["model=random", "loss=whitened", "env.observation=state"], "is a control for pictures"),
     "resume with more": ("train/fit.py", ["resume=r", "seed=1"], "resume= goes on with the run's own configuration; leave out"),
     "illegal pair": ("train/fit.py", ["model=vae", "loss=infonce"], "InfoNCE trains on latents that are vectors, and VariationalEncoder gives gaussian; set loss=nll"),
     "no GPU": ("train/fit.py", ["trainer=gpu"], "trainer=gpu needs a GPU and none is visible; use trainer=quick"),

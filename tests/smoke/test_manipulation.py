@@ -25,7 +25,7 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
     assert {"protocol/P0/last", "protocol/P5/integrated"} <= results["metrics"].keys()
     assert results["metrics"]["protocol/P0/accepted"] == 100 and results["protocol"]["curriculum"] == "1"
 
-    part, here = train.agents.training._part, tmp_path / "elsewhere"
+    part, here = train.agents.training._segment, tmp_path / "elsewhere"
     here.mkdir()
 
     def broken(cfg, lessons, policy, folder, path, before):
@@ -34,7 +34,7 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
         return part(cfg, lessons, policy, folder, path, before)
 
     with monkeypatch.context() as patch:
-        patch.setattr(train.agents.training, "_part", broken)
+        patch.setattr(train.agents.training, "_segment", broken)
         assert command_here("train/manipulation.py", *TINY, cwd=here).returncode == 130
     assert command_here("train/manipulation.py", *TINY, cwd=here).returncode == 0
     one, two = (list(csv.DictReader((place / "r/first/metrics.csv").open())) for place in (tmp_path, here))

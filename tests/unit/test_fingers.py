@@ -85,5 +85,5 @@ def test_another_table_is_refused(compose):
     with pytest.raises(Exception, match=r"reads a table \(N, 26\) of is_block, position"):
         instantiate(cfg.model.module)
     cfg = compose("fit", "model=fingers", "env=physics5")
-    with pytest.raises(Exception, match=r"an observation has shape \(50, 50, 3\); choose another model="):
+    with pytest.raises(Exception, match=r"an observation has shape \(50, 50, 3\); set model=modular"):
         instantiate(cfg.model.module)

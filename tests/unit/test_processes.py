@@ -14,7 +14,7 @@ from losses.nll import JointNLL
 from models.decoders import FlatDecoder
 from models.encoders import BoardMaps, FlatEncoder, SlotEncoder
 from models.layers.sync_norm import share_statistics
-from models.processes import agreed, count, gather, mine, rank
+from models.processes import agreed, count, gather, own_rows, rank
 from models.transitions.causal import CausalTransition
 from models.transitions.mlp import MLPTransition
 from models.transitions.modular import ModularTransition
@@ -134,14 +134,14 @@ def test_a_tail_too_small_joins_the_batch_before(monkeypatch, tmp_path):
     part.windows_per_batch = 7
     assert [len(batch.action) for batch in part] == [7, 7, 1] and len(part) == 3
     monkeypatch.setattr("train.datamodule.count", lambda: 2)
-    monkeypatch.setattr("train.datamodule.mine", lambda rows: rows.tensor_split(2)[1])
+    monkeypatch.setattr("train.datamodule.own_rows", lambda rows: rows.tensor_split(2)[1])
     assert [len(batch.action) for batch in part] == [3, 4] and len(part) == 2
 
 
 def test_alone_nothing_happens():
     """No process group: the very same tensors, torch's own batch norm."""
     rows = torch.randn(3, 2, requires_grad=True)
-    assert (count(), rank()) == (1, 0) and gather(rows) is rows and mine(rows).shape == rows.shape
+    assert (count(), rank()) == (1, 0) and gather(rows) is rows and own_rows(rows).shape == rows.shape
     norm, shared = torch.nn.BatchNorm2d(2), share_statistics(torch.nn.BatchNorm2d(2))
     x = torch.randn(4, 2, 3, 3)
     assert torch.equal(norm(x), shared(x)) and norm.state_dict().keys() == shared.state_dict().keys()

@@ -1,4 +1,4 @@
-"""Goal-reaching episodes as stable-baselines3 wants them, all boards stepped as one batch."""
+"""Goal-reaching episodes as a vector environment of stable-baselines3; all boards are stepped as one batch."""
 
 import numpy as np
 from gymnasium import spaces
@@ -10,7 +10,7 @@ STOCK = 4096  # tasks drawn at a time: a walk of one board costs as much as one 
 
 
 def glimpse(obs: np.ndarray) -> np.ndarray:
-    """What an agent sees of B observations: frames (B, H, W, 3) -> (B, 3, H, W); tables (B, N, F) as they are."""
+    """B observations as the agent's network reads them: frames (B, H, W, 3) -> (B, 3, H, W); tables (B, N, F) as they are."""
     return obs.transpose(0, 3, 1, 2) if obs.ndim == 4 else obs
 
 
@@ -22,10 +22,10 @@ def observation(now: np.ndarray, goal: np.ndarray, remaining: np.ndarray, longes
 class GoalEpisodes(VecEnv):
     """`num_envs` boards (at most STOCK), each with a goal 1..longest random actions away and as many actions to get there.
 
-    Tasks are drawn as eval/planning/tasks.py draws them (goals differ from the start), from random numbers of their own. An
-    episode ends after its actions and never before, so that a goal that stands must be kept; the next begins in the same step.
-    Reward: how many cells or colours of objects the goal has come nearer, and 1 more where it stands at the end; that is told
-    as `success` in the info of every step.
+    Tasks are drawn as in eval/planning/tasks.py (goals differ from the start), from random numbers of their own. An episode
+    ends after its actions and never before, so the agent must keep a reached goal; the next episode begins in the same step.
+    Reward: the decrease of the distance to the goal, and 1 more for a goal that is reached at the end. The info of every step
+    has this end as `success`.
     """
 
     def __init__(self, world, num_envs: int, longest: int, seed: list[int]) -> None:
@@ -55,7 +55,7 @@ class GoalEpisodes(VecEnv):
         return self.world.unpack(packed)
 
     def _next(self, count: int) -> np.ndarray:
-        """Which tasks of the stock come next."""
+        """Indices of the next tasks of the stock."""
         if self._used + count > STOCK:
             self._draw()
         self._used += count

@@ -1,4 +1,4 @@
-"""The library that agents are trained with, asked for before anything is imported from it or made."""
+"""Checks for stable-baselines3, before anything is imported from it or made."""
 
 import importlib.util
 
@@ -6,7 +6,7 @@ from envs.problem import Problem
 
 
 def check_learner(cfg) -> None:
-    """A library and an update that cannot be had stop here with a sentence."""
+    """Raise Problem on a missing library, and on an update of fewer than two steps."""
     if importlib.util.find_spec("stable_baselines3") is None:
         raise Problem("model-free agents need stable-baselines3; install it with: pip install 'stable-baselines3>=2.9'")
     if cfg.algo.boards * cfg.algo.learner.n_steps < 2:

@@ -1,4 +1,4 @@
-"""What an agent's policy and value share: every object's slot now and at the goal, compared by one perceptron for all."""
+"""Features shared by policy and value: one perceptron compares the slot of every object with its slot at the goal."""
 
 import torch
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor

@@ -1,10 +1,10 @@
-"""A trained agent as a policy of eval/planning/tasks.py: the same tasks and the same rule of success as planners."""
+"""A trained agent as a policy of eval/planning/tasks.py, with the tasks and the rule of success of planners."""
 
 import numpy as np
 
 from train.agents.board_envs import glimpse, observation
 
-AT_ONCE = 1024  # boards looked at together
+AT_ONCE = 1024  # boards in a batch
 
 
 class AgentPolicy:

@@ -1,7 +1,7 @@
-"""Trains an agent in segments, measures it and writes its results, on whatever environments it is given.
+"""Trains an agent in checkpointed segments on given environments, measures it and writes its results.
 
-Every segment begins from the file that the one before wrote, with seeds and environments of its own: a run that was
-interrupted ends where the uninterrupted one ends.
+Every segment begins from the checkpoint of the one before, with seeds and environments of its own, so resuming reproduces the
+uninterrupted run.
 """
 
 import json
@@ -33,14 +33,14 @@ COLUMNS = {  # of metrics.csv: mean reward of a step, share of episodes that suc
 }  # fmt: skip
 
 
-MakeEnvs = Callable[[int], VecEnv]  # those that begin after so many steps, with random numbers of their own
+MakeEnvs = Callable[[int], VecEnv]  # steps so far -> the environments of the next segment, with random numbers of their own
 
 
 class Setting(NamedTuple):
-    """What agents of one kind of world need. envs: `success` stands in the infos of their steps.
+    """The environments, policy and measurement of one kind of world. envs: the infos of their steps hold `success`.
 
-    policy: the learner's arguments `policy` and `policy_kwargs`.  measure: a trained agent, its archive -> its own part of
-    results.json, `metrics` and `protocol` among it.
+    policy: the learner's arguments `policy` and `policy_kwargs`.  measure: (trained agent, its archive) -> keys of
+    results.json, with `metrics` and `protocol`.
     """
 
     envs: MakeEnvs
@@ -67,9 +67,9 @@ class EpisodeSums(VecEnvWrapper):
 
 
 def train_and_measure(cfg: DictConfig, prepare: Callable[[DictConfig], Setting]) -> tuple[Path, dict]:
-    """What every command that trains agents does.  -> (run folder, what its results.json holds)
+    """Train and measure an agent in its run folder.  -> (run folder, contents of its results.json)
 
-    prepare: from the run's config; raises Problem where it cannot be trained, before anything is written.
+    prepare: config -> Setting; raises Problem on a config that cannot be trained, before anything is written.
     """
     keep_freed_memory()
     overwrite = cfg.overwrite
@@ -84,7 +84,7 @@ def train_and_measure(cfg: DictConfig, prepare: Callable[[DictConfig], Setting])
 
 
 def _save(agent, path: Path) -> None:
-    """Whole or not at all."""
+    """Write the whole archive, or nothing."""
     content = BytesIO()
     agent.save(content)
     write_whole(path, content.getvalue())
@@ -94,7 +94,7 @@ def _read(path: Path, device: str) -> tuple[int, dict]:
     """(environment steps so far, parameters by name) of an archive. Nothing is unpickled, so nothing in it runs."""
     try:
         with zipfile.ZipFile(path) as archive:
-            steps = json.loads(archive.read("data"))["num_timesteps"]  # what json cannot hold, the library pickles: left alone
+            steps = json.loads(archive.read("data"))["num_timesteps"]  # entries that the library pickles are not read
         if not isinstance(steps, int) or steps < 0:
             raise ValueError("num_timesteps")
         return steps, load_from_zip_file(path, device=device, load_data=False)[1]
@@ -109,7 +109,7 @@ def _unreadable(path: Path, error: Exception) -> Problem:
 def _build(cfg: DictConfig, envs: VecEnv, policy: dict, path: Path | None, **own) -> BaseAlgorithm:
     """An agent as the config says, with the weights, the optimizer's state and the steps of an archive.
 
-    own: the learner's arguments that change from part to part.
+    own: the learner's arguments that change from segment to segment.
     """
     steps, parameters = _read(path, cfg.algo.learner.device) if path else (0, None)
     agent = instantiate(cfg.algo.learner, _partial_=True)(env=envs, **policy, **own)
@@ -123,7 +123,7 @@ def _build(cfg: DictConfig, envs: VecEnv, policy: dict, path: Path | None, **own
 
 
 def train_agent(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path) -> BaseAlgorithm:
-    """Train (or go on with training) the agent of a run folder for `cfg.steps` environment steps.
+    """Train or resume the agent of a run folder for `cfg.steps` environment steps.
 
     policy: the learner's arguments `policy` and `policy_kwargs`.
     """
@@ -134,18 +134,18 @@ def train_agent(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path
         first.close()
     steps = _read(path, cfg.algo.learner.device)[0]
     if steps >= cfg.steps:
-        envs = make_envs(steps)  # what the agent sees and does is known by them alone
+        envs = make_envs(steps)  # they alone know the spaces of the agent
         agent = _build(cfg, envs, policy, path, seed=cfg.seed)
         envs.close()
         return agent
     while steps < cfg.steps:
-        agent = _part(cfg, make_envs, policy, folder, path, steps)
+        agent = _segment(cfg, make_envs, policy, folder, path, steps)
         steps = agent.num_timesteps
     return agent
 
 
-def _part(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path, path: Path, before: int) -> BaseAlgorithm:
-    """The next `cfg.save_every` steps; rate and exploration fall linearly to nothing over all of them."""
+def _segment(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path, path: Path, before: int) -> BaseAlgorithm:
+    """Train for the next `cfg.save_every` steps; learning rate and entropy bonus fall linearly to 0 over all segments."""
     start, left = time.monotonic(), 1 - before / cfg.steps
     envs = EpisodeSums(make_envs(before))
     own = {"seed": (cfg.seed * 1_000_003 + before) % 2**32, "learning_rate": left * cfg.algo.learner.learning_rate,
@@ -157,7 +157,7 @@ def _part(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path, path
     seconds = time.monotonic() - start
     line = agent.num_timesteps, f"{reward:.6g}", f"{success:.6g}", f"{seconds:.6g}"
     add_rows(folder / "metrics.csv", COLUMNS, [line])
-    _save(agent, path)  # last: a line that was written twice is known by its steps, a missing one by nothing
+    _save(agent, path)  # last: a row that is written twice is found by its steps, a missing one is not
     print(
         f"agent {agent.num_timesteps}/{cfg.steps}  reward {reward:.3f}  success {100 * success:.1f} %  {seconds:.0f} s",
         file=sys.stderr, flush=True,
@@ -166,9 +166,9 @@ def _part(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path, path
 
 
 def _write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dict, seconds: float) -> dict:
-    """results.json: what is the measurement's own, beside what is told of every agent.  -> what it holds
+    """Write results.json.  -> its contents
 
-    seconds: that measuring took.
+    own: the keys of the measurement, beside those of every agent.  seconds: of measuring.
     """
     fit_s = _seconds_of(folder / "metrics.csv")
     speed = {"env_steps_per_s": round(agent.num_timesteps / fit_s, 1)} if fit_s else {}
@@ -186,5 +186,5 @@ def _write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dic
 
 
 def _seconds_of(path: Path) -> float:
-    """Training time of a run by its metrics.csv; of a part that was trained twice the last time counts. 0: it does not say."""
+    """Training time of a run by its metrics.csv, 0 without any; the last row of a segment that was trained twice counts."""
     return sum({row["steps"]: float(row["seconds"]) for row in whole_rows(path, COLUMNS)}.values())

@@ -1,4 +1,4 @@
-"""TriFinger arenas under a curriculum as stable-baselines3 wants them: a process each."""
+"""TriFinger arenas under a curriculum as a vector environment of stable-baselines3, a process for each."""
 
 from hydra.utils import instantiate
 from omegaconf import DictConfig
@@ -11,7 +11,7 @@ from eval.manipulation.protocols import made_with
 
 
 def arena(cfg: DictConfig, before: int = 0) -> Curriculum:
-    """One arena, in the episode of its curriculum that it has come to after `before` steps of all arenas."""
+    """One arena, at the episode of its curriculum that follows `before` steps of all arenas together."""
     env = make(cfg.task, **made_with(cfg), **{key: cfg[key] for key in ("dense_weights", "fractional_weight")})
     curriculum = Curriculum(env, [instantiate(phase) for phase in cfg.curriculum.phases])
     curriculum.skip_episodes(before // cfg.algo.boards // env.limit)
@@ -24,7 +24,7 @@ def _worker(cfg: DictConfig, before: int) -> Curriculum:
 
 
 def arenas(cfg: DictConfig, before: int) -> SubprocVecEnv:
-    """`cfg.algo.boards` arenas; stable-baselines3 seeds each by the learner's seed and its place.
+    """`cfg.algo.boards` arenas; stable-baselines3 seeds each by the learner's seed and its number.
 
     reward: the task's dense one.  `success` in the info of every step: whether the task is solved.
     """
