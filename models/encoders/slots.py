@@ -27,7 +27,7 @@ def mlp(inputs: int, hidden: int, outputs: int, *layers: type) -> nn.Sequential:
 
 
 def a_slot_each(slots: int, owners: int) -> Iterator[tuple[bool, str]]:
-    """The need of an encoder with slots for at least as many of them as objects that are acted on."""
+    """The need of an encoder with slots: one for each object that is acted on."""
     yield slots >= owners, (f"actions belong to {owners} objects and the model has {slots} slots; expected a slot for each "
                             f"object, set model.slots={owners} or more")  # fmt: skip
 

@@ -20,7 +20,7 @@ def observation(now: np.ndarray, goal: np.ndarray, remaining: np.ndarray, longes
 
 
 class GoalEpisodes(VecEnv):
-    """`num_envs` boards (at most STOCK), each with a goal 1..longest random actions away and as many actions to get there.
+    """`num_envs` boards (at most STOCK), each with a goal T random actions away and T actions to reach it, T = 1..longest.
 
     Tasks are drawn as in eval/planning/tasks.py (goals differ from the start), from random numbers of their own. An episode
     ends after its actions and never before, so the agent must keep a reached goal; the next episode begins in the same step.
