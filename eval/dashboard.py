@@ -26,11 +26,10 @@ import wandb
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.pages.paper_section import declared
-from eval.paper.panels import book, run_name
+from eval.paper.panels import book, declared, run_name
 from eval.probes import every_row
-from eval.run_files.metrics_csv import losses
 from eval.runs import read_results, run_folders
+from eval.runs.metrics_csv import losses
 
 
 def env_of(results: dict) -> str:

@@ -30,14 +30,14 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from envs.protocols import Goals, Painting
-from eval.ceilings import has_ceiling
-from eval.checkpoints import digest
+from eval.planning.ceilings import has_ceiling
 from eval.planning.goal_distance import HEADS, learned_distance
 from eval.planning.kept import asked_of, keep, kept_metrics, read_plans
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
 from eval.planning.planners import check_name, check_planner, labels, make_planner, weights_of
 from eval.planning.tasks import Oracle, Policy, Tasks, draw_tasks, run_policy
 from eval.runs import Run, folders_of
+from eval.runs.checkpoints import digest
 from eval.terminal import Steps, print_table
 
 BASELINES = {

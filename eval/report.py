@@ -28,10 +28,11 @@ from eval.figures.curves import loss_curves
 from eval.pages.graphs import graph_section
 from eval.pages.html import page, table
 from eval.pages.site import write_site
-from eval.pages.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, counterfactual_figure
+from eval.pages.strips import BETWEEN_POOL, counterfactual_figure, decodes_pictures, rollout_strips
 from eval.probes.data import Data
+from eval.probes.score_table import caption, table_rows
 from eval.runs import Run, folders_of, read_results
-from eval.score_table import caption, table_rows
+from eval.runs.metrics_csv import losses
 
 
 def write_report(folder: str | Path | Run) -> Path:
@@ -42,7 +43,7 @@ def write_report(folder: str | Path | Run) -> Path:
     parts = [f"<h1>{escape(results['run'])}</h1>", f'<p class="soft">{escape(caption(results))}</p>', _scores(results)]
     metrics = run.folder / "metrics.csv"
     if metrics.exists():
-        parts.append(f"<h2>Loss</h2>{loss_curves(metrics)}")
+        parts.append(f"<h2>Loss</h2>{loss_curves(losses(metrics))}")
     parts.append(graph_section(results))
     parts += _pictures(run, results)
     parts.append(f'<p class="soft">{_facts(results)}</p>{_settings(run.config)}')

@@ -8,7 +8,7 @@ from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from eval.probes.sensitivity import NEEDS, SMALL, gaps, pairs
-from eval.run_files.metrics_csv import COLUMNS, whole_rows
+from eval.runs.metrics_csv import COLUMNS, whole_rows
 from models.processes import rank
 from train.metrics_csv import add_rows
 

@@ -40,7 +40,7 @@ def _try(cfg) -> None:
 
 def measure(cfg, asked: list[str], path: Path) -> dict:
     """Fractional success on the protocols, with the share of accepted starts."""
-    from eval.protocols import METRICS, play, summary
+    from eval.manipulation.episodes import METRICS, play, summary
 
     played = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(path)}
     rows = [row for name in asked for row in play(played, name, list(range(cfg.episodes)))]

@@ -10,15 +10,8 @@ from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
 from eval.pages.html import table
 from eval.paper.panel_charts import axis_names, panel_chart, scatter_points
-from eval.paper.panels import Panel, book, fill, panels, run_name
+from eval.paper.panels import Panel, book, declared, fill, run_name
 from eval.paper.table_text import caption, lines
-
-
-def declared(pages: dict) -> list[Panel]:
-    """Every table, the paper's and ours, and of the figures those panels that no table shows."""
-    tables = panels(pages, list(pages["tables"]), None, None)
-    own = {(p.env, p.columns, p.rows) for p in tables}
-    return tables + [p for p in panels(pages, None, "all", None) if (p.env, p.columns, p.rows) not in own]
 
 
 def panel_sections(scored: dict[Path, dict]) -> str:

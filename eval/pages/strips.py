@@ -9,7 +9,7 @@ from envs.frames import frame_ids
 from envs.streams import Stream
 from eval.pages.html import picture, strip
 from eval.ranking import ranks
-from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, counterfactual_outcomes, counterfactual_ranks
+from eval.rollouts import actions_of, counterfactual_outcomes, counterfactual_ranks, decode_frames, encode_frames, rollout
 
 BETWEEN_POOL = 2000  # episodes whose frames are candidates before the last step, where no number is computed
 

@@ -9,7 +9,7 @@ from statistics import mean, stdev
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
-from eval.run_files.results import numbers
+from eval.runs.results import numbers
 
 HORIZONS = (1, 5, 10)
 
@@ -224,3 +224,10 @@ def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:
                 values = [m[name] for of_row in found.values() for m in of_row.values() if fits and name in m]
                 cells[bound, column.label, h] = Cell({-1: mean(values)} if values else {})
     return cells
+
+
+def declared(pages: dict) -> list[Panel]:
+    """Every table, the paper's and ours, and of the figures those panels that no table shows."""
+    tables = panels(pages, list(pages["tables"]), None, None)
+    own = {(p.env, p.columns, p.rows) for p in tables}
+    return tables + [p for p in panels(pages, None, "all", None) if (p.env, p.columns, p.rows) not in own]

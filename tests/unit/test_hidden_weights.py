@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from envs.physics import PhysicsWorld
-from eval.adaptation import buckets, push_hits, table_rows, write_page
+from eval.adaptation import table_rows, write_page
+from eval.probes.push_accuracy import buckets, push_hits
 from eval.probes.weight_posterior import if_heavier, push_belief
 
 WORLD = PhysicsWorld(2, hidden_weights=True)

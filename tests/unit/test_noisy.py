@@ -10,9 +10,10 @@ from omegaconf import OmegaConf
 
 from envs.chemistry import ChemistryWorld
 from envs.problem import Problem
-from eval.checkpoints import save_weights
-from eval.noisy import add_noise, draw_noisy, measure, noisy_run, tells_color, undisturbed
+from eval.noisy import noisy_run
+from eval.probes.noisy_nodes import add_noise, draw_noisy, measure, tells_color, undisturbed
 from eval.runs import freeze
+from eval.runs.checkpoints import save_weights
 
 WORLD = ChemistryWorld(5, 3, graph="chain5", observation="state")
 
