@@ -10,7 +10,7 @@ from envs.trifinger.exploration import Drive, RandomTouch, ScriptedPush
 from envs.trifinger.interventions.actors import DrawingActor, GoalActor, PoseActor, free
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.saved import Layout
-from envs.trifinger.scene.views import VIEWS, Views
+from envs.trifinger.scene.views import FILM, VIEWS, Views
 
 MODES = ("train", "still", "poses-b", "physics-a", "physics-b")
 POLICIES = ("random", "scripted")
@@ -151,6 +151,10 @@ class Arena:
     def variables(self) -> tuple[str, ...]:
         """What has a space."""
         return tuple(free(self.env.variables(), "ab"))
+
+    def film(self, rows: np.ndarray) -> np.ndarray:
+        """What the camera of films sees of rows (B, S), without goals: (B, 240, 320, 3) uint8."""
+        return np.array([self.views.now(self.layout.saved(row), (FILM,))[0] for row in rows])
 
     def pictures(self, rows: np.ndarray, views: int, size: int) -> np.ndarray:
         """What the first `views` cameras see of rows (B, S): (B, size, size, 3 views) uint8."""
