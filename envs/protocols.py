@@ -135,6 +135,13 @@ class Blocks(Protocol):
 
 
 @runtime_checkable
+class NamedChoices(Protocol):
+    """The actions on one object are few and have names."""
+
+    choice_names: tuple[str, ...]
+
+
+@runtime_checkable
 class DrawsTables(Protocol):
     """The table that models are shown can be drawn, also one that a model predicts."""
 
