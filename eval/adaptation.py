@@ -28,7 +28,7 @@ from envs.whole_files import write_whole
 from eval.figures.curves import line_chart
 from eval.pages.html import page, table
 from eval.probes.push_accuracy import AFTER, buckets, push_hits
-from eval.probes.weight_posterior import push_belief
+from eval.probes.weight_posterior import push_posterior
 from eval.runs import Run, config_hash, folders_of
 from eval.terminal import Steps, print_table
 
@@ -47,7 +47,7 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
         hit, pushed, step = push_hits(model, world, obs, state, action)
         progress.step("predictions")
         contact = world.events(world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1))["contact"]
-        belief = push_belief(world, state, action, cfg.env.drop_invalid).reshape(-1)[contact]
+        belief = push_posterior(world, state, action, cfg.env.drop_invalid).reshape(-1)[contact]
         progress.step("ceiling")
     late = step >= AFTER
     results = {

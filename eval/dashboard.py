@@ -26,7 +26,7 @@ import wandb
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.paper.panels import book, declared, run_name
+from eval.paper.table_specs import declared_specs, paper_tables, run_name
 from eval.probes import every_row
 from eval.runs import read_results, run_folders
 from eval.runs.metrics_csv import losses
@@ -39,8 +39,8 @@ def env_of(results: dict) -> str:
 
 def tables_of(seeds: set[int]) -> dict[str, list[str]]:
     """Run name -> the tables that show it, ours and the paper's, and figures of its own."""
-    pages, found = book(), {}
-    for panel in declared(pages):
+    pages, found = paper_tables(), {}
+    for panel in declared_specs(pages):
         for name in (run_name(row, panel.env, b, s) for row in panel.rows for b in pages["budgets"] for s in seeds):
             found.setdefault(name, {})[panel.page] = None
     return {name: list(pages) for name, pages in found.items()}

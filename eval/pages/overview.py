@@ -7,7 +7,7 @@ from statistics import mean, stdev
 from urllib.parse import quote
 
 from eval.pages.html import table
-from eval.paper.panels import HORIZONS, book, read
+from eval.paper.table_specs import HORIZONS, paper_tables, read
 from eval.probes import every_row
 from eval.probes.probe import Row
 
@@ -18,7 +18,7 @@ one state under every possible action, so that a model which ignores the action 
 as many steps as made it: read all three against their ceilings and floors, and only within one env, budget and pool.</p>"""
 
 
-BUDGETS = tuple(book()["budgets"])
+BUDGETS = tuple(paper_tables()["budgets"])
 
 
 def shown_env(results: dict) -> str:

@@ -10,7 +10,7 @@ from eval.pages.episode_gifs import gifs_section
 from eval.pages.graphs import graph_gallery
 from eval.pages.html import page
 from eval.pages.overview import agents_section, family, in_order, overview_section, runs_section, seeds_section
-from eval.pages.paper_section import panel_sections
+from eval.pages.paper_section import table_sections
 from eval.runs import is_agent, read_results, run_folders
 
 STYLE = """<style>
@@ -116,7 +116,7 @@ def write_site(runs_dir: str | Path, gifs: int) -> Path:
     if scored:
         sections = {
             "Overview": overview_section(scored),
-            "Paper's tables": panel_sections(scored),
+            "Paper's tables": table_sections(scored),
             "Ranking and success": success_section(scored),
             "Learned graphs": graph_gallery(scored),
             "Planning episodes": gifs_section(scored, gifs),

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from statistics import mean
 
 from eval.figures.charts import Point, rank_correlation
-from eval.paper.panels import book, metrics_of
+from eval.paper.table_specs import metrics_of, paper_tables
 from eval.terminal import print_table
 
 STRUCTURED, MONOLITHIC = ("GNN", "Modular"), "AE"
 SETTINGS = ("", "_fixed_unobserved", "_unobserved")
 GRAPHS = ("collider", "chain", "full")
-PAPER_ROWS = tuple(book()["groups"]["paper"])
+PAPER_ROWS = tuple(paper_tables()["groups"]["paper"])
 H1, CF1 = "test/hits@1/h10", "test/cf_hits@1/h1"
 SUCCESS, RANDOM = "plan/success/model_closed/h10", "plan/floor/random/h10"
 STRONG = 0.8  # a rank correlation above it is more than "some correlation"

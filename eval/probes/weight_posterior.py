@@ -25,7 +25,7 @@ def if_heavier(world, boards, action):
     return after, world.events(heaviest, action)["contact"], invalid
 
 
-def push_belief(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool) -> np.ndarray:
+def push_posterior(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool) -> np.ndarray:
     """Probability that the mover is heavier than the block it meets, given the frames and actions before; 1/2 where it meets
     none.  state (E, T+1, N, 7), action (E, T+1)  ->  (E, T).
 

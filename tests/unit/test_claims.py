@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eval.paper.claims import H1, RANDOM, SUCCESS, Verdict, check_claims, claims_markdown, partly_correlated, structure_helps
-from eval.paper.panels import metrics_of, run_name
+from eval.paper.table_specs import metrics_of, run_name
 
 PHYSICS = ("AE + contrastive", "GNN + contrastive", "Modular + contrastive", "AE + NLL", "VAE + NLL", "GNN + NLL", "Modular + NLL")
 

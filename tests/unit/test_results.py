@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem
 from eval.pages.site import write_site
-from eval.paper.panels import read
+from eval.paper.table_specs import read
 from eval.planning.kept import _plans_of_before
 from eval.probes.score_table import caption, table_rows
 from eval.report import _facts, _scores, _settings

@@ -38,7 +38,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Panel:
+class TableSpec:
     """Rows of runs on one env, under some columns; a table or figure has one or several.
 
     bounds: name -> key, {} for the horizon or for the column's own name.  chart: bars | scatter | none.
@@ -90,7 +90,7 @@ class Cell:
 
 
 @lru_cache
-def book() -> dict:
+def paper_tables() -> dict:
     """paper_tables.yaml."""
     return OmegaConf.to_container(OmegaConf.load(Path(__file__).parent / "paper_tables.yaml"))
 
@@ -101,33 +101,33 @@ def _column(label: str, place: str) -> Column:
     return Column(label, key, split or None)
 
 
-def _panel(key: str, spec: dict, book: dict, only: list[str] | None) -> Panel:
-    rows = tuple(row for group in spec["rows"] for row in book["groups"].get(group, [group]) if only is None or row in only)
-    metrics = book["metrics"][spec["metrics"]]
+def _table_spec(key: str, spec: dict, pages: dict, only: list[str] | None) -> TableSpec:
+    rows = tuple(row for group in spec["rows"] for row in pages["groups"].get(group, [group]) if only is None or row in only)
+    metrics = pages["metrics"][spec["metrics"]]
     columns = tuple(_column(label, place) for label, place in metrics["columns"].items())
     more = {name: spec[name] for name in ("said", "chart") if name in spec}
-    return Panel(key, spec["title"], spec["env"], rows, columns, metrics["bounds"], metrics["told"], **more)
+    return TableSpec(key, spec["title"], spec["env"], rows, columns, metrics["bounds"], metrics["told"], **more)
 
 
-def panels(book: dict, table, figure, only: list[str] | str | None) -> list[Panel]:
+def table_specs(pages: dict, table, figure, only: list[str] | str | None) -> list[TableSpec]:
     """The panels asked for, those without a row left out; unknown tables, figures and rows are refused."""
     only = [only] if isinstance(only, str) else only
     for row in only or []:
-        if row not in book["rows"]:
-            raise Problem(f"there is no row '{row}': {nearest(row, book['rows'])}")
+        if row not in pages["rows"]:
+            raise Problem(f"there is no row '{row}': {nearest(row, pages['rows'])}")
     found = []
     for kind, asked in (("table", table), ("figure", figure)):
-        known = book[f"{kind}s"]
+        known = pages[f"{kind}s"]
         published = [number for number in known if isinstance(number, int)]
         numbers = published if asked == "all" else [] if asked is None else asked if isinstance(asked, list) else [asked]
         for number in numbers:
             if number not in known:
                 raise Problem(f"there is no {kind} '{number}'; known: {', '.join(map(str, known))}, all")
             specs = known[number] if isinstance(known[number], list) else [known[number]]
-            specs = [part for s in specs for part in _parts(s, book)]
+            specs = [part for s in specs for part in _parts(s, pages)]
             for part, spec in enumerate(specs, 1):
                 name = f"{kind}{number}" if isinstance(number, int) else number
-                found.append(_panel(f"{name}-part{part}" if len(specs) > 1 else name, spec, book, only))
+                found.append(_table_spec(f"{name}-part{part}" if len(specs) > 1 else name, spec, pages, only))
     if not found:
         raise Problem("nothing asked for; name a table or a figure: python eval/tables.py table=4")
     found = [panel for panel in found if panel.rows]
@@ -136,11 +136,11 @@ def panels(book: dict, table, figure, only: list[str] | str | None) -> list[Pane
     return found
 
 
-def _parts(spec, book: dict) -> list[dict]:
+def _parts(spec, pages: dict) -> list[dict]:
     """A spec, or the number of a table whose specs are meant."""
     if isinstance(spec, dict):
         return [spec]
-    told = book["tables"][spec]
+    told = pages["tables"][spec]
     return told if isinstance(told, list) else [told]
 
 
@@ -168,12 +168,12 @@ def read(folder: Path, file: str = "results.json") -> dict[str, float] | None:
 
 def is_agent_row(row: str) -> bool:
     """Whether train/agent.py makes its runs."""
-    return row in book()["groups"]["agents"]
+    return row in paper_tables()["groups"]["agents"]
 
 
 def overrides_of(row: str, budget: str) -> list[str]:
     """What a row asks of train/fit.py or train/agent.py under a budget."""
-    return [*book()["rows"][row], *book()["budgets"][budget]["rows"][row]]
+    return [*paper_tables()["rows"][row], *paper_tables()["budgets"][budget]["rows"][row]]
 
 
 def metrics_of(row: str, env: str, seed: int, cfg, file: str = "results.json") -> dict[str, float] | None:
@@ -206,7 +206,7 @@ def _of_before(folder: Path) -> bool:
     return "    scm_seed:" in text and "    numbering:" not in text
 
 
-def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:
+def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:
     """(row, column, horizon) -> what the finished runs say. A bound is the mean over all of them, its seed is -1."""
     cells = {}
     for column in panel.columns:
@@ -226,8 +226,8 @@ def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:
     return cells
 
 
-def declared(pages: dict) -> list[Panel]:
+def declared_specs(pages: dict) -> list[TableSpec]:
     """Every table, the paper's and ours, and of the figures those panels that no table shows."""
-    tables = panels(pages, list(pages["tables"]), None, None)
+    tables = table_specs(pages, list(pages["tables"]), None, None)
     own = {(p.env, p.columns, p.rows) for p in tables}
-    return tables + [p for p in panels(pages, None, "all", None) if (p.env, p.columns, p.rows) not in own]
+    return tables + [p for p in table_specs(pages, None, "all", None) if (p.env, p.columns, p.rows) not in own]
