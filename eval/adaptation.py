@@ -1,11 +1,11 @@
-"""Does a model learn hidden weights by watching? Push accuracy against observed steps, between floor and ceiling.
+"""Does a model infer hidden weights from observed frames? Push accuracy against observed steps, with floor and ceiling.
 
     python eval/adaptation.py run=runs/lstm-memory-physics5_hidden-quick-s0
     python eval/adaptation.py run=[runs/<name>,runs/<another>]     one chart for all
     python eval/adaptation.py run=runs/<name> episodes=200
 
 At step t the model has seen the true frames 0..t and the actions between them. Where a block is met that has room to
-yield, weights alone decide between two next frames, and the prediction must be strictly nearer to the true one.
+yield, only the weights decide which of two frames comes next; the prediction must be strictly nearer to the true one.
 Writes adaptation.json into each run folder and the page adaptation.html into the first.
 """
 
@@ -38,7 +38,7 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
     run = Run.open(folder)
     model, cfg, world = run.model, run.config, run.world
     if not world.header().get("hidden_weights"):
-        raise Problem(f"the frames of env '{cfg.env.name}' tell the weights, watching adds nothing; "
+        raise Problem(f"push accuracy is measured on hidden weights of blocks, and env '{cfg.env.name}' has none; "
                       f"use a run on env=physics5_hidden")  # fmt: skip
     file = run.file(split, data_dir)
     obs, action, state = file.episodes(world.shown.column, "action", "state", count=episodes)
@@ -47,13 +47,13 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
         hit, pushed, step = push_hits(model, world, obs, state, action)
         progress.step("predictions")
         contact = world.events(world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1))["contact"]
-        belief = push_posterior(world, state, action, cfg.env.drop_invalid).reshape(-1)[contact]
+        posterior = push_posterior(world, state, action, cfg.env.drop_invalid).reshape(-1)[contact]
         progress.step("ceiling")
     late = step >= AFTER
     results = {
         "run": cfg.name, "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "seed": cfg.seed,
         "metrics": {f"adapt/push_accuracy/after{AFTER}": 100 * hit[late].mean(), "adapt/push_accuracy": 100 * hit.mean()},
-        "buckets": buckets(hit, pushed, step, belief),
+        "buckets": buckets(hit, pushed, step, posterior),
         "protocol": {"split": split, "episodes": len(action), "length": action.shape[1] - 1, "contacts": len(hit),
                      "contacts_late": int(late.sum()), "ties": "count against us", "chance": 50.0},
         "config_hash": config_hash(cfg),
@@ -90,9 +90,9 @@ def write_page(results: list[dict], path: Path) -> Path:
     header, rows = table_rows(results)
     classes = [""] * len(results) + ["bound"] * 3
     chart = line_chart(at, lines, bounds, "observed steps", "push accuracy, %")
-    body = f"<h1>Learning hidden weights by watching</h1>\n{chart}\n{table(header, rows, classes)}\n" \
+    body = f"<h1>Inferring hidden weights from observed frames</h1>\n{chart}\n{table(header, rows, classes)}\n" \
            f'<p class="soft">{caption(results)}</p>'  # fmt: skip
-    return write_whole(path, page("Learning hidden weights by watching", body))
+    return write_whole(path, page("Inferring hidden weights from observed frames", body))
 
 
 def run(cfg) -> None:

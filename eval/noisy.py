@@ -1,4 +1,4 @@
-"""Noisy nodes: does a model still know the next colours of clean objects while others are shown as noise?
+"""Noisy nodes: does a model still predict the next colours of clean objects while others are shown as noise?
 
     python eval/noisy.py run=runs/modular-nll-chemistry_chain10-state-quick-s0
     python eval/noisy.py run=runs/<name> nodes=[0,2,4] episodes=1000
@@ -67,8 +67,8 @@ def caption(results: dict) -> str:
     return (
         f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}, state input), training seed "
         f"{results['seed']}; {p['episodes']} episodes of {p['length']} steps; n = objects whose factors are replaced by noise "
-        f"of sigma {p['sigma']:g} (noise seed {p['noise_seed']}). Percent of next colours told right after one step by the "
-        f"{p['told_by']}, over clean objects without a noisy ancestor; chance {p['chance']:.0f}. Ceiling: the true model, told "
+        f"of sigma {p['sigma']:g} (noise seed {p['noise_seed']}). Percent of next colours that are right after one step by the "
+        f"{p['told_by']}, over clean objects without a noisy ancestor; chance {p['chance']:.0f}. Ceiling: the true model, given "
         f"everything, the better of its mode and of {SAMPLES} draws. Floor: the acted object takes its colour, nothing "
         f"follows. Published FCDL figures are for another setting (local graphs) and not comparable."
     )

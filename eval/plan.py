@@ -153,12 +153,12 @@ def caption(results: dict) -> str:
     p = results["plan"]
     goals = "goals may equal the start" if p["goal_may_equal_start"] else "goals differ from the start"
     error = results["metrics"].get("plan/reward_error")
-    told = "" if error is None else f", held-out error {error:.3f}"
+    held_out = "" if error is None else f", held-out error {error:.3f}"
     own = "".join(f"; {name} of {_listed(p[name])}" for name in p["planners"] if _listed(p.get(name, {})))
     return (
         f"success, percent, after exactly as many actions as made the goal; {results['model']} + {results['loss']} on "
         f"{results['env']} ({p['mode']}), seed {results['seed']}; {p['episodes']} fresh episodes, {goals}; reward "
-        f"{p['reward']}{told}{own}"
+        f"{p['reward']}{held_out}{own}"
     )
 
 

@@ -61,7 +61,7 @@ def _agent_name(agent: str) -> str:
     return path.parts[-3] if path.name == "agent.zip" and len(path.parts) > 2 else path.stem
 
 
-def _told(cfg: dict) -> str:
+def _caption(cfg: dict) -> str:
     return (
         f"{cfg['task']}, agent {_agent_name(cfg['agent'])}: fractional success (95 % bootstrap interval), {cfg['episodes']} "
         f"episodes each, skip {cfg['skip_frame']}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, {cfg['feasibility']} "
@@ -76,7 +76,7 @@ def _lines(found: dict[str, dict]) -> list[list[str]]:
             f"{100 * m:.1f} ({100 * low:.1f} to {100 * high:.1f})" for m, low, high in (entry[k] for k in METRICS if k in entry)
         ]
         lines.append(
-            [protocol, PROTOCOLS[protocol].told, *(scores or ["-"] * len(METRICS)), f"{100 * entry['acceptance']:.0f} %"]
+            [protocol, PROTOCOLS[protocol].caption, *(scores or ["-"] * len(METRICS)), f"{100 * entry['acceptance']:.0f} %"]
         )
     return lines
 
@@ -94,7 +94,7 @@ def run(cfg) -> None:
         with FileLock(folder / ".lock", timeout=0):
             _check_same(cfg, folder / "settings.json")
             found = summary(play_missing(cfg, folder, asked))
-            table = ["protocol", "drawn anew", *METRICS.values(), "accepted"], _lines(found), _told(cfg)
+            table = ["protocol", "drawn anew", *METRICS.values(), "accepted"], _lines(found), _caption(cfg)
             print_table(*table, width=140)
             write_whole(folder / "table.md", markdown(*table))
             write_whole(folder / "scores.json", json.dumps(found, indent=1))

@@ -76,12 +76,12 @@ def summary(rows: list[dict]) -> dict[str, dict]:
     """protocol -> episodes, acceptance (accepted starts of all drawn), and for each metric its mean and interval."""
     found = {}
     for protocol in dict.fromkeys(row["protocol"] for row in rows):
-        mine = [row for row in rows if row["protocol"] == protocol]
-        played = [row for row in mine if row["accepted"]]
-        tries = sum(row["tries"] for row in mine)
+        own = [row for row in rows if row["protocol"] == protocol]
+        played = [row for row in own if row["accepted"]]
+        tries = sum(row["tries"] for row in own)
         entry = {
             "episodes": len(played),
-            "left_out": len(mine) - len(played),
+            "left_out": len(own) - len(played),
             "acceptance": len(played) / tries if tries else 1.0,
         }
         for metric in METRICS if played else ():
@@ -110,14 +110,14 @@ def _write(path: Path, rows: list[dict]) -> None:
 
 
 def play_missing(cfg: dict, folder: Path, asked: list[str]) -> list[dict]:
-    """All rows asked for: those that are there, and the others played now; kept after every few."""
+    """All rows asked for: those that exist, and the others played now and saved after every few."""
     rows = _read(folder / "episodes.csv")
     done = {(row["protocol"], row["episode"]) for row in rows}
     left = {p: [e for e in range(cfg["episodes"]) if (p, e) not in done] for p in asked}
     chunks = [(p, episodes[i : i + _CHUNK]) for p, episodes in left.items() for i in range(0, len(episodes), _CHUNK)]
     if chunks:
         jobs = min(cfg["jobs"] or os.cpu_count() or 1, len(chunks))
-        print(f"{sum(len(e) for _, e in chunks)} episodes to play, {len(done)} are there; {jobs} processes", flush=True)
+        print(f"{sum(len(e) for _, e in chunks)} episodes to play, {len(done)} exist already; {jobs} processes", flush=True)
         with ProcessPoolExecutor(jobs, initializer=die_with_parent) as pool:
             for future in as_completed([pool.submit(play, cfg, *chunk) for chunk in chunks]):
                 rows += future.result()

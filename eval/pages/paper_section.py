@@ -23,9 +23,9 @@ def table_sections(scored: dict[Path, dict]) -> str:
     for panel in declared_specs(pages):
         for place, seeds in seeds_of.items():
             for budget in pages["budgets"]:
-                there = [s for s in seeds for row in panel.rows if place / run_name(row, panel.env, budget, s) in scored]
-                if there:
-                    parts.append(_section(panel, pages, {"runs_dir": str(place), "budget": budget, "seeds": max(there) + 1}))
+                found = [s for s in seeds for row in panel.rows if place / run_name(row, panel.env, budget, s) in scored]
+                if found:
+                    parts.append(_section(panel, pages, {"runs_dir": str(place), "budget": budget, "seeds": max(found) + 1}))
     return "\n".join(filter(None, parts))
 
 

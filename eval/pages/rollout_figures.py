@@ -39,10 +39,10 @@ def nearest(query: torch.Tensor, candidates: torch.Tensor, names: np.ndarray, ow
 
 
 def choose(rank: np.ndarray, cases: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows to show, drawn at random: wrong ones first, up to three quarters of the places, then right ones."""
+    """Rows to show, drawn at random: wrong ones first, up to three quarters of the count, then right ones."""
     wrong, right = rng.permutation(np.flatnonzero(rank > 0)), rng.permutation(np.flatnonzero(rank == 0))
-    places = max(cases - cases // 4, cases - len(right))
-    wrong = wrong[:places]
+    count = max(cases - cases // 4, cases - len(right))
+    wrong = wrong[:count]
     return np.concatenate([wrong, right[: cases - len(wrong)]])
 
 

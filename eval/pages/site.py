@@ -130,20 +130,20 @@ def write_site(runs_dir: str | Path, gifs: int) -> Path:
 
 def _frame(sections: dict[str, str], count: int) -> str:
     """The menu and the sections that hold something."""
-    there = {"".join(c if c.isalpha() else "-" for c in name.lower()): (name, html) for name, html in sections.items() if html}
-    menu = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in there.items())
-    body = "".join(f'<section id="{key}"><h2>{name}</h2>{html}</section>\n' for key, (name, html) in there.items())
+    filled = {"".join(c if c.isalpha() else "-" for c in name.lower()): (name, html) for name, html in sections.items() if html}
+    menu = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in filled.items())
+    body = "".join(f'<section id="{key}"><h2>{name}</h2>{html}</section>\n' for key, (name, html) in filled.items())
     title = f"<h1>{count} scored run{'s' if count != 1 else ''}</h1>"
     return f"<nav><b>Causal World Models</b>{menu}</nav>\n<article>{title}\n{body}</article>"
 
 
 def success_section(scored: dict[Path, dict]) -> str:
-    """H@1 and what-if H@1 against closed-loop success, a chart for each world and pool; empty where no run has both."""
+    """H@1 and counterfactual H@1 against closed-loop success, a chart for each world and pool; empty where no run has both."""
     groups, charts = {}, []
     for r in scored.values():
         groups.setdefault((family(r["env"]), r["protocol"]["pool"]), []).append(r)
     for (world, pool), runs in sorted(groups.items()):
-        for label, key in {"H@1": "test/hits@1/", "what-if H@1": "test/cf_hits@1/"}.items():
+        for label, key in {"H@1": "test/hits@1/", "counterfactual H@1": "test/cf_hits@1/"}.items():
             plots = {}
             for h in dict.fromkeys(h for r in runs for h in r["protocol"]["distinct"]):
                 both = [r for r in runs if key + h in r["metrics"] and f"plan/success/{h}" in r["metrics"]]

@@ -11,10 +11,10 @@ def table_chart(panel: TableSpec, title: str, cells: dict):
     if panel.chart == "none":
         return None
     if panel.chart == "bars":
-        there = {c for c in panel.columns if any(cells[row, c.label, h].values for row in panel.rows for h in HORIZONS)}
-        if not there or (len({c.split for c in panel.columns}) > 1 and len({c.split for c in there}) == 1):
+        filled = {c for c in panel.columns if any(cells[row, c.label, h].values for row in panel.rows for h in HORIZONS)}
+        if not filled or (len({c.split for c in panel.columns}) > 1 and len({c.split for c in filled}) == 1):
             return None
-        shown = {c.label for c in there}
+        shown = {c.label for c in filled}
         return bar_chart(title, panel.rows, panel.bounds, {key: cell for key, cell in cells.items() if key[1] in shown})
     plots = scatter_points(panel, cells)
     return scatter_figure(plots, *axis_names(panel), title).drawing if plots else None

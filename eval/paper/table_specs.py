@@ -50,7 +50,7 @@ class TableSpec:
     rows: tuple[str, ...]
     columns: tuple[Column, ...]
     bounds: dict[str, str]
-    told: str  # the protocol of the columns
+    caption: str  # the protocol of the columns
     said: str = ""  # what the paper's text says, where it gives figures
     chart: str = "bars"
 
@@ -67,7 +67,7 @@ class TableSpec:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one row shows of one column at one horizon: the values of the seeds that are there, of so many asked for."""
+    """What one row shows of one column at one horizon: the values of the finished seeds, and how many seeds were asked for."""
 
     values: dict[int, float]
     asked: int = 1
@@ -140,8 +140,8 @@ def _parts(spec, pages: dict) -> list[dict]:
     """A spec, or the number of a table whose specs are meant."""
     if isinstance(spec, dict):
         return [spec]
-    told = pages["tables"][spec]
-    return told if isinstance(told, list) else [told]
+    found = pages["tables"][spec]
+    return found if isinstance(found, list) else [found]
 
 
 def run_name(row: str, env: str, budget: str, seed: int) -> str:
@@ -151,7 +151,7 @@ def run_name(row: str, env: str, budget: str, seed: int) -> str:
 
 
 def _results(folder: Path, file: str) -> dict | None:
-    """What a results file holds; none where it is not there or damaged: then it is made again."""
+    """What a results file holds; none where it is missing or damaged: then it is made again."""
     try:
         found = json.loads((folder / file).read_text())
     except (OSError, ValueError, RecursionError):
@@ -177,7 +177,7 @@ def overrides_of(row: str, budget: str) -> list[str]:
 
 
 def metrics_of(row: str, env: str, seed: int, cfg, file: str = "results.json") -> dict[str, float] | None:
-    """What a row's finished run says; none where it is not there, or where its folder holds a run of something else."""
+    """Metrics of a row's finished run; none where it does not exist, or where its folder holds a run of something else."""
     folder = Path(cfg["runs_dir"]) / run_name(row, env, cfg["budget"], seed)
     results = _results(folder, "results.json")
     if results is None or not _is_row(results, row, env, seed, cfg["budget"]) or _of_before(folder):

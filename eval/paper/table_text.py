@@ -10,11 +10,11 @@ def lines(panel: TableSpec, pages: dict, cells: dict) -> tuple[list[str], list[l
     """Header and rows, a column's horizons side by side, published numbers beside ours."""
     header = ["", *(f"{column.label} {' / '.join(map(str, HORIZONS))}" for column in panel.columns)]
     header += ["published"] * panel.of_paper
-    told = pages["published"].get(panel.key, {})
+    published_rows = pages["published"].get(panel.key, {})
     rows = []
     for row in [*panel.rows, *panel.bounds]:
         shown = [_joined([cells[row, column.label, h] for h in HORIZONS]) for column in panel.columns]
-        published = "; ".join(f"{metric} {' / '.join(map(str, values))}" for metric, values in told.get(row, {}).items())
+        published = "; ".join(f"{metric} {' / '.join(map(str, values))}" for metric, values in published_rows.get(row, {}).items())
         published = published or ("not published" if row in pages["groups"]["paper"] else "")
         if row in panel.rows or any(text != "-" for text in shown):
             rows.append([row, *shown, *[published] * panel.of_paper])
@@ -22,7 +22,7 @@ def lines(panel: TableSpec, pages: dict, cells: dict) -> tuple[list[str], list[l
 
 
 def _joined(cells: list[Cell]) -> str:
-    """The numbers of all horizons; how many seeds are there is told once where it is the same for all."""
+    """The numbers of all horizons; the number of seeds stands once where it is the same for all."""
     if not any(cell.values for cell in cells):
         return "-"
     if len({cell.short for cell in cells}) == 1:
@@ -37,7 +37,7 @@ def caption(panel: TableSpec, pages: dict, cfg) -> str:
     agents = f" ({budget['agents']})" if any(map(is_agent_row, panel.rows)) else ""
     said = f"; the paper's text: {panel.said}" if panel.said else ""
     trained = f"{budget['told']}{agents} (budget {cfg['budget']}), seeds {seeds}"
-    return f"{panel.title}. {panel.env}; {trained}; {panel.told}; percent{said}"
+    return f"{panel.title}. {panel.env}; {trained}; {panel.caption}; percent{said}"
 
 
 def markdown(header: list[str], rows: list[list[str]], text: str) -> str:

@@ -29,11 +29,11 @@ def undisturbed(noisy: np.ndarray, parents: np.ndarray) -> np.ndarray:
 
 
 @torch.no_grad()
-def tells_color(model, world, predicted: torch.Tensor, after) -> np.ndarray:
-    """Whether predictions tell the true next colour of every object, ties against us.
+def predicts_color(model, world, predicted: torch.Tensor, after) -> np.ndarray:
+    """Whether predictions have the true next colour of every object; ties count against the model.
 
     predicted (S, M, K, D): S predictions of the M boards `after`.  -> (S, M, N) bool.
-    A decoder says its colour: the largest of the colour's logits. Without one the true board is encoded with the object in
+    A decoder predicts the colour with the largest logit. Without a decoder the true board is encoded with the object in
     every colour in turn, and the true colour must be nearest.
     """
     true = torch.from_numpy(after.colors).long()
@@ -42,7 +42,7 @@ def tells_color(model, world, predicted: torch.Tensor, after) -> np.ndarray:
         logits = torch.cat([model.decoder(part.to(model.device)).cpu() for part in flat])
         misfit = -logits[..., : world.num_colors].unflatten(0, predicted.shape[:2]).double()
         return _strictly_least(misfit, true, 0.0).numpy()
-    told, n, c = [], world.num_objects, world.num_colors
+    hits, n, c = [], world.num_objects, world.num_colors
     for rows in np.array_split(np.arange(len(after)), -(-len(after) // BOARDS)):
         boards = after.take(np.repeat(rows, n * c))
         cases = np.arange(len(boards))
@@ -50,8 +50,8 @@ def tells_color(model, world, predicted: torch.Tensor, after) -> np.ndarray:
         codes = encode_frames(model, world.observe(boards)).flatten(1).double().view(len(rows), n, c, -1)
         guess = predicted[:, rows].flatten(2).double()[:, :, None, None]
         slack = 1e-9 * codes.pow(2).sum(-1).max()
-        told.append(torch.stack([_strictly_least((codes - g).pow(2).sum(-1), true[rows], slack) for g in guess]))
-    return torch.cat(told, 1).numpy()
+        hits.append(torch.stack([_strictly_least((codes - g).pow(2).sum(-1), true[rows], slack) for g in guess]))
+    return torch.cat(hits, 1).numpy()
 
 
 def _strictly_least(misfit: torch.Tensor, true: torch.Tensor, slack) -> torch.Tensor:
@@ -61,8 +61,8 @@ def _strictly_least(misfit: torch.Tensor, true: torch.Tensor, slack) -> torch.Te
     return misfit.gather(-1, own)[..., 0] + slack < rivals
 
 
-def truth_tells(world, boards, action: np.ndarray, after, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """What the true model says of the clean boards: its mode, and the likeliest colour of SAMPLES draws.  (M, N) bool each."""
+def true_model_predicts(world, boards, action: np.ndarray, after, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the true model, given clean boards, is right: its mode, the likeliest of SAMPLES draws.  (M, N) bool each."""
     mode, _ = world.step(boards, action, None)
     votes, colors = np.zeros((*after.colors.shape, world.num_colors), np.int32), np.eye(world.num_colors, dtype=np.int32)
     for _ in range(SAMPLES):
@@ -84,17 +84,17 @@ def measure(model, world, obs, action, state, nodes: list[int], sigma: float, se
             shown = add_noise(factors, masks[-1], sigma, rng)
             predictions.append(rollout(model, encode_frames(model, shown), actions))
             progress.step(f"predictions under {n}")
-        told = tells_color(model, world, torch.stack(predictions), after)
+        right = predicts_color(model, world, torch.stack(predictions), after)
         progress.step("their colours")
-        truth = truth_tells(world, boards, action, after, Stream.NOISY_TRUTH.rng(seed))
+        truth = true_model_predicts(world, boards, action, after, Stream.NOISY_TRUTH.rng(seed))
         progress.step("ceiling")
     painted = world.paint(boards, action).colors == after.colors
     metrics = {}
-    for n, noisy, right in zip(nodes, masks, told):
+    for n, noisy, hits in zip(nodes, masks, right):
         asked = undisturbed(noisy, world.parents)
         metrics[f"noisy/asked/n{n}"] = 100 * asked.mean()
         if asked.any():
-            metrics[f"noisy/accuracy/n{n}"] = 100 * right[asked].mean()
+            metrics[f"noisy/accuracy/n{n}"] = 100 * hits[asked].mean()
             metrics[f"noisy/ceiling/n{n}"] = 100 * max(said[asked].mean() for said in truth)
             metrics[f"noisy/floor/paint/n{n}"] = 100 * painted[asked].mean()
     return {name: float(value) for name, value in metrics.items()}

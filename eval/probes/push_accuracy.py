@@ -10,8 +10,8 @@ BUCKET, AFTER = 10, 20  # steps
 
 
 @torch.no_grad()
-def watch(model, latent: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
-    """Predictions of every next latent from what was seen so far.  (E, T+1, K, D), (E, T, A)  ->  (E, T, K, D)."""
+def predict_along(model, latent: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+    """Predictions of every next latent from the frames and actions so far.  (E, T+1, K, D), (E, T, A)  ->  (E, T, K, D)."""
     steps, memory = [], None
     for now, action in zip(latent[:, :-1].unbind(1), actions.unbind(1)):
         predicted, memory = model.step(now.to(model.device), action.to(model.device), memory)
@@ -26,7 +26,7 @@ def push_hits(model, world, obs, state, action):
     """
     episodes, frames = action.shape
     latent = encode_frames(model, obs.reshape(-1, *obs.shape[2:])).unflatten(0, (episodes, frames))
-    predicted = watch(model, latent, actions_of(action[:, :-1], world.spec))
+    predicted = predict_along(model, latent, actions_of(action[:, :-1], world.spec))
     boards, moves = world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1)
     events = world.events(boards, moves)
     rows = np.flatnonzero(events["contact"])
@@ -39,10 +39,10 @@ def push_hits(model, world, obs, state, action):
     return np.where(pushed, to_yielding < to_still, to_still < to_yielding), pushed, rows % (frames - 1)
 
 
-def buckets(hit, pushed, step, belief) -> list[dict]:
-    """One entry for every ten observed steps, all in percent.  hit, pushed, step (contacts,); belief of those contacts."""
-    even = np.isclose(belief, 0.5)
-    perfect = np.where(even, 0.5, (belief > 0.5) == pushed)
+def buckets(hit, pushed, step, posterior) -> list[dict]:
+    """One entry for every ten observed steps, all in percent.  hit, pushed, step (contacts,); posterior of those contacts."""
+    even = np.isclose(posterior, 0.5)
+    perfect = np.where(even, 0.5, (posterior > 0.5) == pushed)
     found = []
     for first in range(0, int(step.max()) + 1, BUCKET):
         rows = (step >= first) & (step < first + BUCKET)

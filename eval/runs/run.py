@@ -175,8 +175,8 @@ def differences(before: DictConfig, now: DictConfig) -> str | None:
 
     found = dict(walk(_science(before), _science(now), ()))
     first = sorted(found, key=lambda key: (key != "seed", not re.fullmatch(r"\w+\.name", key)))
-    told = [f"{key}: {found[key]}" for key in first[:3]]
-    return "; ".join([*told, *([f"and {len(found) - 3} more"] if len(found) > 3 else [])]) or None
+    shown = [f"{key}: {found[key]}" for key in first[:3]]
+    return "; ".join([*shown, *([f"and {len(found) - 3} more"] if len(found) > 3 else [])]) or None
 
 
 def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfig:

@@ -1,4 +1,4 @@
-"""Claims: each is judged by the runs that are there, can fail, and says when it cannot be told."""
+"""Claims: each is judged by the finished runs, can fail, and says when it cannot be decided."""
 
 import json
 from pathlib import Path
@@ -32,11 +32,11 @@ def found(cfg, words) -> Verdict:
 def test_without_runs_nothing_can_be_told(cfg):
     verdicts = check_claims(cfg)
     assert len(verdicts) == 11 and {v.holds for v in verdicts} == {None}
-    assert claims_markdown(verdicts, cfg).count("cannot be told") == 11
+    assert claims_markdown(verdicts, cfg).count("cannot be decided") == 11
 
 
 def counts(verdict) -> tuple[int, int, int]:
-    return verdict.speaking, verdict.told, verdict.asked
+    return verdict.speaking, verdict.decided, verdict.asked
 
 
 def test_structure_against_a_monolithic_model(cfg):

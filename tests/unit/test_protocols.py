@@ -91,7 +91,7 @@ def test_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
     whole = (folder / "episodes.csv").read_text()
     (folder / "episodes.csv").write_text("\n".join(whole.splitlines()[:3]) + "\n")
     protocols.run(OmegaConf.create(cfg))
-    assert (folder / "episodes.csv").read_text() == whole and "4 episodes to play, 2 are there" in capsys.readouterr().out
+    assert (folder / "episodes.csv").read_text() == whole and "4 episodes to play, 2 exist already" in capsys.readouterr().out
     scores = json.loads((folder / "scores.json").read_text())
     assert scores["P4"]["episodes"] == 3 and 0 < scores["P4"]["acceptance"] <= 1
     assert {"bars.png", "radar.png", "table.md"} <= {path.name for path in folder.iterdir()}
