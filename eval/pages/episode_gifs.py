@@ -1,6 +1,6 @@
 """GIFs of closed-loop planning episodes: the board now, the goal, and the outcome that the model expects of its action.
 
-The distance to the goal is the distance of latents, so that nothing has to be fitted: an illustration, not eval/plan.py's numbers.
+The distance to the goal is that of latents, so that nothing has to be fitted: an illustration, not eval/plan.py's numbers.
 """
 
 from html import escape

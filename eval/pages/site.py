@@ -1,4 +1,4 @@
-"""The site over all runs: one self-contained page with a menu, the paper's tables, charts, graphs, GIFs of planning, and every run."""
+"""The site over all runs: one self-contained page with a menu, the paper's tables, charts, graphs, GIFs, and every run."""
 
 from html import escape
 from pathlib import Path

@@ -64,7 +64,7 @@ def _gif(world, state, true, predicted, row: int) -> str:
     states = world.unpack(state)
     sides = [world.draw(states, table) for table in (true, predicted)]
     frames = np.concatenate([sides[0], np.full_like(sides[0][:, :, :6], 255), sides[1]], 2)
-    image = gif_image(gif(list(frames), STEP_MS, END_MS), f"Window {row}: the true bodies, and the predicted ones, step by step")
+    image = gif_image(gif(list(frames), STEP_MS, END_MS), f"Window {row}: true bodies and predicted ones, step by step")
     return f'<div><div class="heads soft"><span>true</span><span>predicted</span></div>{image}</div>'
 
 
@@ -102,7 +102,7 @@ def _outline(pose: np.ndarray) -> np.ndarray:
     from scipy.spatial import ConvexHull
 
     center, first, second = pose.reshape(3, 3).astype(float)
-    third = np.cross(first, second) / max(np.linalg.norm(first), 1e-9)  # as long as the second: a cuboid has it so or nearly
+    third = np.cross(first, second) / max(np.linalg.norm(first), 1e-9)  # as long as the second
     corners = np.array([center + a * first + b * second + c * third for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)])[:, :2]
     hull = ConvexHull(corners + 1e-7 * np.arange(8)[:, None]).vertices
     return corners[[*hull, hull[0]]]
