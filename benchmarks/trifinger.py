@@ -25,8 +25,8 @@ from envs.trifinger import make
 from envs.trifinger.interventions.actors import RandomActor
 from envs.trifinger.robot.robot import REST
 from envs.trifinger.tasks import TASKS
+from eval.manipulation.episodes import play
 from eval.manipulation.protocols import protocols_of
-from eval.protocols import play
 
 FLOORS = {
     "mesh_skip10_random": (">=", 1500), "mesh_skip1_random": (">=", 8000), "primitive_skip10_random": (">=", 3000),

@@ -84,7 +84,7 @@ LIMITS = {
     "score.structure": ("true or false", lambda v: isinstance(v, bool)),
     "seeds": ("a whole number >= 1", whole(1)),
     "jobs": ("a whole number >= 1", whole(1)),
-    "films": ("a whole number >= 0", whole(0)),
+    "gifs": ("a whole number >= 0", whole(0)),
     "log_runs": ("true or false", lambda v: isinstance(v, bool)),
     "worker": ("a whole number >= 0", whole(0)),
     "run_missing": ("true or false", lambda v: isinstance(v, bool)),

@@ -126,6 +126,27 @@ class Blocks(Protocol):
     def positions(self, table: np.ndarray) -> np.ndarray:
         """Their centres in metres: (B, N, F)  ->  (B, n, 3)."""
 
+    def poses(self, table: np.ndarray) -> np.ndarray:
+        """Position and orientation in metres: each centre, and from it the centres of two faces: (B, N, F)  ->  (B, n, 9)."""
+
+    def tips(self, table: np.ndarray) -> np.ndarray:
+        """Positions of what pushes them, in metres: (B, N, F)  ->  (B, m, 3)."""
+
+
+@runtime_checkable
+class NamedChoices(Protocol):
+    """The actions on one object are few and have names."""
+
+    choice_names: tuple[str, ...]
+
+
+@runtime_checkable
+class DrawsTables(Protocol):
+    """The table that models are shown can be drawn, also one that a model predicts."""
+
+    def draw(self, state: State, table: np.ndarray) -> np.ndarray:
+        """Pictures (B, H, W, 3) uint8 of states (B), with every body where the table (B, N, F) has it."""
+
 
 @runtime_checkable
 class CausalGraph(Protocol):

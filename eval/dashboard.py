@@ -26,11 +26,10 @@ import wandb
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.pages.paper_section import declared
-from eval.paper.panels import book, run_name
+from eval.paper.table_specs import declared_specs, paper_tables, run_name
 from eval.probes import every_row
-from eval.run_files.metrics_csv import losses
 from eval.runs import read_results, run_folders
+from eval.runs.metrics_csv import losses
 
 
 def env_of(results: dict) -> str:
@@ -40,8 +39,8 @@ def env_of(results: dict) -> str:
 
 def tables_of(seeds: set[int]) -> dict[str, list[str]]:
     """Run name -> the tables that show it, ours and the paper's, and figures of its own."""
-    pages, found = book(), {}
-    for panel in declared(pages):
+    pages, found = paper_tables(), {}
+    for panel in declared_specs(pages):
         for name in (run_name(row, panel.env, b, s) for row in panel.rows for b in pages["budgets"] for s in seeds):
             found.setdefault(name, {})[panel.page] = None
     return {name: list(pages) for name, pages in found.items()}
@@ -49,7 +48,7 @@ def tables_of(seeds: set[int]) -> dict[str, list[str]]:
 
 def panels_of(results: list[dict]) -> dict[str, tuple[str, tuple]]:
     """Panels of some runs, of every score that pages compare: title -> (metric of results.json, ends of its axis)."""
-    there = {key for one in results for key in one["metrics"]}
+    present = {key for one in results for key in one["metrics"]}
     horizons = sorted({h for one in results for h in one["protocol"]["distinct"]}, key=lambda h: int(h[1:]))
     found = {}
     for row in every_row():
@@ -60,7 +59,7 @@ def panels_of(results: list[dict]) -> dict[str, tuple[str, tuple]]:
             found |= {f"{row.name}, {h[1:]} step{'s' * (h != 'h1')}": (row.key + h, ends) for h in horizons}
         else:
             found[row.name] = row.key, ends
-    return {title: panel for title, panel in found.items() if panel[0] in there}
+    return {title: panel for title, panel in found.items() if panel[0] in present}
 
 
 def curves(folder: Path) -> dict[tuple[str, str], list[float]]:
@@ -80,9 +79,9 @@ def log_run(folder: Path, root: Path, tables: list[str], project: str, mode: str
         tags=[results["model"], results["loss"], str(results["protocol"]["budget"]), *tables],
         settings=wandb.Settings(silent=True, console="off"),
     )  # fmt: skip
-    told = curves(folder)
-    for epoch in range(max(map(len, told.values()), default=0)):
-        run.log({f"{env}/{stage}/{key}": v[epoch] for (stage, key), v in told.items() if epoch < len(v)}, step=epoch + 1)
+    history = curves(folder)
+    for epoch in range(max(map(len, history.values()), default=0)):
+        run.log({f"{env}/{stage}/{key}": v[epoch] for (stage, key), v in history.items() if epoch < len(v)}, step=epoch + 1)
     run.summary.update(results["metrics"] | {f"{env}/{key}": value for key, value in results["metrics"].items()})
     run.finish()
 
@@ -101,8 +100,8 @@ def workspace(runs: dict[Path, dict], project: str):
             parts.BarPlot(title=title, metrics=[parts.SummaryMetric(f"{env}/{key}")], range_x=ends)
             for title, (key, ends) in panels_of(list(own.values())).items()
         ]
-        told = dict.fromkeys(key for folder in own for key in curves(folder))
-        panels += [parts.LinePlot(title=f"{key}, stage {stage}", y=[f"{env}/{stage}/{key}"]) for stage, key in told]
+        history = dict.fromkeys(key for folder in own for key in curves(folder))
+        panels += [parts.LinePlot(title=f"{key}, stage {stage}", y=[f"{env}/{stage}/{key}"]) for stage, key in history]
         sections.append(spaces.Section(name=env, panels=panels))
     grouped = spaces.RunsetSettings(groupby=[spaces.Metric("Group"), spaces.Config("model"), spaces.Config("loss")])
     owner = os.environ.get("WANDB_ENTITY", "")

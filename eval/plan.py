@@ -30,14 +30,14 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from envs.protocols import Goals, Painting
-from eval.ceilings import has_ceiling
-from eval.checkpoints import digest
+from eval.planning.ceilings import has_ceiling
 from eval.planning.goal_distance import HEADS, learned_distance
 from eval.planning.kept import asked_of, keep, kept_metrics, read_plans
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
 from eval.planning.planners import check_name, check_planner, labels, make_planner, weights_of
 from eval.planning.tasks import Oracle, Policy, Tasks, draw_tasks, run_policy
 from eval.runs import Run, folders_of
+from eval.runs.checkpoints import digest
 from eval.terminal import Steps, print_table
 
 BASELINES = {
@@ -153,12 +153,12 @@ def caption(results: dict) -> str:
     p = results["plan"]
     goals = "goals may equal the start" if p["goal_may_equal_start"] else "goals differ from the start"
     error = results["metrics"].get("plan/reward_error")
-    told = "" if error is None else f", held-out error {error:.3f}"
+    held_out = "" if error is None else f", held-out error {error:.3f}"
     own = "".join(f"; {name} of {_listed(p[name])}" for name in p["planners"] if _listed(p.get(name, {})))
     return (
         f"success, percent, after exactly as many actions as made the goal; {results['model']} + {results['loss']} on "
         f"{results['env']} ({p['mode']}), seed {results['seed']}; {p['episodes']} fresh episodes, {goals}; reward "
-        f"{p['reward']}{told}{own}"
+        f"{p['reward']}{held_out}{own}"
     )
 
 

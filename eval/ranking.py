@@ -49,10 +49,10 @@ def _count(query, candidates, own, ties_win: bool) -> np.ndarray:
     block = max(1, 4_000_000 // len(candidates))
     for start in range(0, len(query), block):
         part = slice(start, start + block)
-        q, mine = query[part], own[part]
+        q, own_part = query[part], own[part]
         # |q|^2 is the same for all candidates of a query: it takes no part in the comparison.
         distance = torch.addmm(norm[None], q, candidates.T, alpha=-2)
-        true = distance.gather(1, mine[:, None])
+        true = distance.gather(1, own_part[:, None])
         slack = 1e-9 * (q.pow(2).sum(1, keepdim=True) + norm.max())
         if ties_win:
             result[part] = (distance < true - slack).sum(1)

@@ -1,11 +1,11 @@
 """Runs as pages to look at: scores, loss curves, and what the model predicts beside what happened, wrong cases first.
 
     python eval/report.py                                             all runs: runs/index.html
-    python eval/report.py films=0                                     the same without films, in seconds
+    python eval/report.py gifs=0                                      the same without GIFs of planning, in seconds
     python eval/report.py run=runs/modular-infonce-physics5-quick-s0  one run: its report.html
 
 One self-contained page each, readable without a network. All runs: the paper's tables with bars, ranking against success,
-learned graphs, films of planning, and every run, with a search.
+learned graphs, GIFs of planning, and every run, with a search.
 """
 
 import sys
@@ -27,11 +27,21 @@ from envs.whole_files import write_whole
 from eval.figures.curves import loss_curves
 from eval.pages.graphs import graph_section
 from eval.pages.html import page, table
+from eval.pages.rollout_figures import BETWEEN_POOL, counterfactual_figure, decodes_pictures, rollout_figures
 from eval.pages.site import write_site
-from eval.pages.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, counterfactual_figure
+from eval.pages.table_rollouts import can_show, table_rollouts
 from eval.probes.data import Data
+from eval.probes.score_table import caption, table_rows
 from eval.runs import Run, folders_of, read_results
-from eval.score_table import caption, table_rows
+from eval.runs.metrics_csv import losses
+
+NOTES = {  # how the label of a bound begins -> what the page says below the table
+    "floor": "Floors need no model; copying and painting are done in the model's own latents.",
+    "ceiling": "Where chance decides, the ceiling is exact Bayes: the likeliest candidate of the pool under the true tables, "
+    "which no model can be expected to pass.",
+    "comparison": "The true model in one-hot colours is no ceiling: another geometry of latents may score more. Counterfactual "
+    "scores have no ceiling there either, as they depend on the metric of the latents that are asked.",
+}
 
 
 def write_report(folder: str | Path | Run) -> Path:
@@ -42,7 +52,7 @@ def write_report(folder: str | Path | Run) -> Path:
     parts = [f"<h1>{escape(results['run'])}</h1>", f'<p class="soft">{escape(caption(results))}</p>', _scores(results)]
     metrics = run.folder / "metrics.csv"
     if metrics.exists():
-        parts.append(f"<h2>Loss</h2>{loss_curves(metrics)}")
+        parts.append(f"<h2>Loss</h2>{loss_curves(losses(metrics))}")
     parts.append(graph_section(results))
     parts += _pictures(run, results)
     parts.append(f'<p class="soft">{_facts(results)}</p>{_settings(run.config)}')
@@ -57,22 +67,24 @@ def _scores(results: dict) -> str:
     classes = ["bound" if bound else "" for bound in bounds]
     classes[0] = "first"
     rows = [[escape(cell) for cell in row] for row in rows]
-    return "<h2>Scores</h2>" + table(header, rows, classes) + (
-        '<p class="soft">In italics: what needs no model at all (floor); copying and painting are done in the model\'s own latents. Where chance decides, the ceiling is exact Bayes: the likeliest candidate of the pool under the true tables, which no model can be expected to pass. Worlds too large for that show what the true model scores in one-hot colours, which is no ceiling. Counterfactual scores have no ceiling there either: they depend on the metric of the latents that are asked.</p>'
-    )
+    notes = [text for word, text in NOTES.items() if any(label.strip().startswith(word) for label, *_ in rows)]
+    return "<h2>Scores</h2>" + table(header, rows, classes) + f'<p class="soft">{" ".join(notes)}</p>'
 
 
 def _pictures(run: Run, results: dict) -> list[str]:
-    """Rollouts and one state under many actions, on the episodes that were scored; none where the data hold no pixels."""
+    """Rollouts and one state under many actions, on the episodes that were scored; none where nothing can be drawn."""
     model, world = run.model, run.world
     file = run.file(results["protocol"]["split"])
-    if "pixels" not in file.columns:
+    tables = can_show(model, world)
+    if not tables and "pixels" not in file.columns:
         return []
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
     data = Data(run, file, [horizon], results["protocol"]["pool"], 0)
+    if tables:
+        return _table_rollouts(run, data, horizon)
     (pixels,) = data.read("pixels")
     count = len(data)
-    cases = rollout_strips(model, world, data.obs, pixels, data.action, horizon)
+    cases = rollout_figures(model, world, data.obs, pixels, data.action, horizon)
     shown = "the decoded prediction" if decodes_pictures(model, world) else "the true frame nearest to the prediction"
     pool = f"{count} episodes" if count <= BETWEEN_POOL else f"{count} episodes ({BETWEEN_POOL} before the last step)"
     parts = [
@@ -90,6 +102,20 @@ def _pictures(run: Run, results: dict) -> list[str]:
             f"them it is not the true one.</p>{what.html}"
         )
     return parts
+
+
+def _table_rollouts(run: Run, data: Data, horizon: int) -> list[str]:
+    """Rollouts of bodies in space. One state under many actions is not shown: of torques or joint positions, one step moves
+    bodies by too little to be seen."""
+    found = table_rollouts(run.model, run.world, data, horizon)
+    what, among = ("blocks", "in which a block moves more than 1 cm") if found.blocks else ("fingertips", "in which a tip moves more than 1 cm")
+    return [
+        f"<h2>Rollouts</h2><p>The model sees the first table and the actions of {horizon} steps. Mean error of the {what} at the "
+        f"end: <b>{found.error:.1f} mm</b> in the median over the {found.pool} held-out windows {among}. The figures show "
+        f"windows from the median error to the largest. From above: paths of block centres and fingertips, and outlines of "
+        f"the blocks at the end; dotted: at the start.</p>",
+        found.html,
+    ]
 
 
 def _facts(results: dict) -> str:
@@ -111,7 +137,7 @@ def _settings(cfg) -> str:
 def run(cfg) -> None:
     """The command."""
     if cfg.run is None:
-        print(write_site(cfg.runs_dir, cfg.films))
+        print(write_site(cfg.runs_dir, cfg.gifs))
         return
     for folder in folders_of(cfg.run):
         print(write_report(folder))

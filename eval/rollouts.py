@@ -1,4 +1,4 @@
-"""What a model predicts for held-out episodes: encoded frames, open-loop rollouts, and what-if rollouts."""
+"""What a model predicts for held-out episodes: encoded frames, open-loop rollouts, and counterfactual rollouts."""
 
 from typing import NamedTuple
 

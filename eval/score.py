@@ -33,9 +33,9 @@ from envs.whole_files import write_whole
 from eval.probes import every_probe
 from eval.probes.data import Data
 from eval.probes.probe import Probe
-from eval.run_files.results import holds_plan, numbers
+from eval.probes.score_table import print_scores
 from eval.runs import Run, config_hash, folders_of
-from eval.score_table import print_scores
+from eval.runs.results import holds_plan, numbers
 from eval.terminal import Steps
 
 

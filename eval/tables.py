@@ -36,21 +36,21 @@ from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
 from eval.figures.charts import write_chart
 from eval.paper.claims import check_claims, claims_markdown, print_claims
-from eval.paper.panel_charts import panel_chart
-from eval.paper.panels import (
+from eval.paper.sweep import Job, missing, run_jobs
+from eval.paper.table_charts import table_chart
+from eval.paper.table_specs import (
     HORIZONS,
     Column,
-    Panel,
-    book,
+    TableSpec,
     fill,
     is_agent_row,
     metrics_of,
     overrides_of,
-    panels,
+    paper_tables,
     read,
     run_name,
+    table_specs,
 )
-from eval.paper.sweep import Job, missing, run_jobs
 from eval.paper.table_text import caption, latex, lines, long_csv, markdown
 from eval.terminal import print_table
 
@@ -58,7 +58,7 @@ SCORE_S, PLAN_S = 75, 90  # seconds for scores and for plans of one run on one t
 GPU_RUN = 6 << 30  # bytes of GPU memory that a run of the published protocol stays below
 
 
-def jobs_of(asked: list[Panel], cfg) -> list[Job]:
+def jobs_of(asked: list[TableSpec], cfg) -> list[Job]:
     """What fills the panels: for every row and seed a training, then the scores and plans that some column shows."""
     wanted: dict[str, tuple] = {}  # run name -> row, env, seed, columns
     for panel in asked:
@@ -125,7 +125,7 @@ def _workers(budget: str) -> int:
     return max(1, min(cores, torch.cuda.mem_get_info()[0] // GPU_RUN))
 
 
-def _run_missing(asked: list[Panel], pages: dict, cfg) -> dict[str, str]:
+def _run_missing(asked: list[TableSpec], pages: dict, cfg) -> dict[str, str]:
     """Train, score and plan what the panels lack.  -> name of each failed run: why."""
     todo = missing(jobs_of(asked, cfg))
     if not todo:
@@ -142,7 +142,7 @@ def _out(cfg) -> Path:
     return Path(cfg["out"]) / cfg["budget"]
 
 
-def _show(asked: list[Panel], pages: dict, cfg) -> None:
+def _show(asked: list[TableSpec], pages: dict, cfg) -> None:
     """Every table on the terminal and as files, its panels one below the other."""
     out = _out(cfg)
     out.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,7 @@ def _show(asked: list[Panel], pages: dict, cfg) -> None:
             print_table(header, rows, text, title=panel.key, width=160)
             texts["md"].append(f"### {panel.key}\n\n{markdown(header, rows, text)}")
             texts["tex"].append(latex(header, rows, text))
-            drawing = panel_chart(panel, f"{panel.title}, budget {cfg['budget']}", cells)
+            drawing = table_chart(panel, f"{panel.title}, budget {cfg['budget']}", cells)
             if drawing is not None:
                 write_chart(drawing, out / panel.key)
             else:  # one that was drawn of other runs must not stay beside
@@ -168,11 +168,11 @@ def _show(asked: list[Panel], pages: dict, cfg) -> None:
 
 def run(cfg) -> None:
     """The command."""
-    pages = book()
+    pages = paper_tables()
     cfg = OmegaConf.to_container(cfg)
     if cfg["budget"] not in pages["budgets"]:
         raise Problem(f"there is no budget '{cfg['budget']}': {nearest(str(cfg['budget']), pages['budgets'])}")
-    asked = panels(pages, cfg["table"], cfg["figure"], cfg["rows"])
+    asked = table_specs(pages, cfg["table"], cfg["figure"], cfg["rows"])
     failed = _run_missing(asked, pages, cfg) if cfg["run_missing"] else {}
     _show(asked, pages, cfg)
     verdicts = check_claims(cfg)

@@ -27,7 +27,7 @@ class Steps:
 
     def __init__(self, title: str, total: int, quiet: bool = False) -> None:
         self.title, self.total, self.done, self.start = title, total, 0, time.monotonic()
-        self.lines, self.told = not quiet and not sys.stderr.isatty(), self.start
+        self.lines, self.printed = not quiet and not sys.stderr.isatty(), self.start
         self.bar = Progress(console=Console(stderr=True), transient=True, disable=quiet or self.lines)
         self.task = self.bar.add_task(title, total=total)
 
@@ -44,7 +44,7 @@ class Steps:
         self.bar.advance(self.task)
         if part is not None:
             self.part(part)
-        elif self.lines and time.monotonic() - self.told > SILENCE_S:
+        elif self.lines and time.monotonic() - self.printed > SILENCE_S:
             self._line("")
 
     def part(self, name: str) -> None:
@@ -53,5 +53,5 @@ class Steps:
             self._line(f"  {name}")
 
     def _line(self, name: str) -> None:
-        self.told = time.monotonic()
-        print(f"{self.title} {self.done}/{self.total}{name}  {self.told - self.start:.0f} s", file=sys.stderr, flush=True)
+        self.printed = time.monotonic()
+        print(f"{self.title} {self.done}/{self.total}{name}  {self.printed - self.start:.0f} s", file=sys.stderr, flush=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from eval.probes.sensitivity import NEEDS, SMALL, gaps, pairs
-from eval.run_files.metrics_csv import COLUMNS, whole_rows
+from eval.probes.sensitivity import NEEDS, SMALL, pairs, sensitivities
+from eval.runs.metrics_csv import COLUMNS, whole_rows
 from models.processes import rank
 from train.metrics_csv import add_rows
 
@@ -83,7 +83,7 @@ class Gaps(Callback):
     def on_validation_epoch_end(self, trainer, model) -> None:
         if self.pairs is None or not self.pairs.altered:  # no variable can be set, or none shows
             return
-        found = gaps(model, self.pairs)
+        found = sensitivities(model, self.pairs)
         least = min(found, key=found.get)
         model.log("val/smallest_gap", found[least], sync_dist=True)
         if found[least] < SMALL and not self.warned and trainer.current_epoch > 0 and rank() == 0:

@@ -15,7 +15,7 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from envs.problem import Problem
 from envs.whole_files import FORGOTTEN
-from eval.checkpoints import read_checkpoint, write_checkpoint
+from eval.runs.checkpoints import read_checkpoint, write_checkpoint
 
 STATE = {"state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks", "epoch", "global_step"}
 _HELD = ("config.", "metrics.csv.")  # files of the run folder that are written only under its lock

@@ -159,10 +159,10 @@ def _train_and_score(
     from eval.plan import plan_run
     from eval.planning.kept import usual_protocol
     from eval.planning.tasks import has_goals
+    from eval.probes.score_table import print_scores
     from eval.report import write_report
     from eval.runs import Run
     from eval.score import score_run
-    from eval.score_table import print_scores
     from train.callbacks import seconds_of
     from train.distributed import processes_of, train_together
     from train.stages import train_stages, wandb_logger

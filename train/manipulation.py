@@ -40,7 +40,7 @@ def _try(cfg) -> None:
 
 def measure(cfg, asked: list[str], path: Path) -> dict:
     """Fractional success on the protocols, with the share of accepted starts."""
-    from eval.protocols import METRICS, play, summary
+    from eval.manipulation.episodes import METRICS, play, summary
 
     played = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(path)}
     rows = [row for name in asked for row in play(played, name, list(range(cfg.episodes)))]
@@ -76,7 +76,7 @@ def _print(results: dict) -> None:
     m, p, lines = results["metrics"], results["protocol"], []
     for name in [name for name in PROTOCOLS if f"protocol/{name}/accepted" in m]:
         numbers = [f"{m[key]:.1f}" if (key := f"protocol/{name}/{part}") in m else "-" for part in ("last", "accepted")]
-        lines.append([name, PROTOCOLS[name].told, *numbers])
+        lines.append([name, PROTOCOLS[name].caption, *numbers])
     caption = (
         f"ppo on {results['env'].removeprefix('trifinger_')}, curriculum {p['curriculum']}, {p['steps']} steps, seed "
         f"{results['seed']}: fractional success, percent, at the last step; {p['episodes']} episodes of each protocol; "

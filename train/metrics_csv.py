@@ -6,7 +6,7 @@ from io import StringIO
 from pathlib import Path
 
 from envs.whole_files import write_whole
-from eval.run_files.metrics_csv import whole_rows
+from eval.runs.metrics_csv import whole_rows
 
 
 def add_rows(path: Path, columns: dict[str, Callable[[str], object]], rows: list[tuple]) -> None:

@@ -15,7 +15,7 @@ from pytorch_lightning.loggers import WandbLogger
 from pytorch_lightning.plugins.environments import LightningEnvironment
 from pytorch_lightning.strategies import DDPStrategy
 
-from eval.checkpoints import load_weights, save_weights
+from eval.runs.checkpoints import load_weights, save_weights
 from models.processes import count, rank
 from models.world_model import WorldModel
 from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, SeedEpochs

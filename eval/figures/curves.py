@@ -1,18 +1,15 @@
 """Curves as inline SVG: the losses of a run, and lines with their bounds."""
 
-from pathlib import Path
-
 from eval.figures.svg import calm, inline_svg
-from eval.run_files.metrics_csv import losses
 
 
-def loss_curves(metrics: Path) -> str:
-    """Training and validation loss of every stage of a metrics.csv, as inline SVG."""
+def loss_curves(losses: dict[tuple[str, str], dict[int, float]]) -> str:
+    """Training and validation loss of every stage, as inline SVG.  losses: (stage, loss) -> epoch -> value."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     stages: dict[str, dict[str, dict[int, float]]] = {}
-    for (stage, loss), curve in losses(metrics).items():
+    for (stage, loss), curve in losses.items():
         stages.setdefault(stage, {})[loss.removesuffix("/loss")] = {epoch + 1: value for epoch, value in curve.items()}
     drawings = []
     for name, curves in stages.items():

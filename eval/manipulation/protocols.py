@@ -11,11 +11,11 @@ from envs.problem import Problem, nearest
 
 @dataclass(frozen=True)
 class Protocol:
-    """roles: of variables; "all" = every variable but the joints.  told: for captions."""
+    """roles: of variables; "all" = every variable but the joints.  caption: what it draws anew."""
 
     roles: tuple[str, ...]
     space: str
-    told: str
+    caption: str
 
 
 PROTOCOLS = {
@@ -31,7 +31,7 @@ PROTOCOLS = {
     "P9": Protocol(("place", "mass", "goal", "floor_friction"), "b", "as P8, and floor friction B"),
     "P10": Protocol(("all",), "a", "all variables A"),
     "P11": Protocol(("all",), "b", "all variables B"),
-    "P12": Protocol(("tips",), "b", "places of the tips B"),  # of reaching alone, as in CausalWorld's code
+    "P12": Protocol(("tips",), "b", "position of the tips B"),  # of reaching alone, as in CausalWorld's code
 }
 _ONE_BLOCK = {
     "mass": ("tool_block/mass",), "size": ("tool_block/size",), "place": ("tool_block/cylindrical_position",),
@@ -57,7 +57,7 @@ ROLES = {  # task -> role -> variables. CausalWorld has no protocols for the las
 
 
 def made_with(cfg: Mapping) -> dict:
-    """Options of `envs.trifinger.make` that a config tells, in training as in measuring."""
+    """Options of `envs.trifinger.make` that a config holds, in training as in measuring."""
     same = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
     return {**same, "score": cfg["overlap"]}
 
@@ -105,5 +105,5 @@ def protocols_of(task: str, names: list[str] | None = None) -> list[str]:
         if name not in PROTOCOLS:
             raise Problem(f"there is no protocol '{name}': {nearest(str(name), PROTOCOLS)}")
         if name not in has:
-            raise Problem(f"{task} has no protocol {name} ({PROTOCOLS[name].told}); it has {', '.join(has)}")
+            raise Problem(f"{task} has no protocol {name} ({PROTOCOLS[name].caption}); it has {', '.join(has)}")
     return [name for name in has if names is None or name in names]

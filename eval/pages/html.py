@@ -37,6 +37,11 @@ figcaption { margin: 0 0 .3rem; color: var(--ink); }
 .tag { font-size: .78rem; color: #fff; background: var(--right); border-radius: 1rem; padding: .1rem .6rem;
   margin-right: .4rem; }
 .tag.wrong { background: var(--wrong); }
+.pair { display: flex; flex-wrap: wrap; gap: .6rem 1.6rem; align-items: center; }
+.pair > div { flex: 1 1 26rem; max-width: 40rem; min-width: 0; }
+.pair > svg { flex: 0 1 17rem; height: auto; min-width: 14rem; }
+.pair img { width: 100%; display: block; border-radius: 4px; }
+.heads { display: grid; grid-auto-columns: 1fr; grid-auto-flow: column; }
 .strip { display: grid; gap: 4px; align-items: center; }
 .strip span { font-size: .78rem; color: var(--soft); }
 .strip .step { text-align: center; }
@@ -75,6 +80,21 @@ def picture(frame: np.ndarray, right: bool = True, alt: str = "") -> str:
     imsave(png, frame, format="png", metadata={"Software": None})
     data = base64.b64encode(png.getvalue()).decode()
     return f'<img alt="{escape(alt)}"{"" if right else " class=wrong"} src="data:image/png;base64,{data}">'
+
+
+def gif(frames: list[np.ndarray], step_ms: int, end_ms: int) -> bytes:
+    """Frames (H, W, 3) uint8 as a GIF that loops, the last frame held."""
+    from PIL import Image
+
+    images = [Image.fromarray(frame).quantize(64, dither=Image.Dither.NONE) for frame in frames]
+    times, file = [step_ms] * (len(images) - 1) + [end_ms], BytesIO()
+    images[0].save(file, "GIF", save_all=True, append_images=images[1:], duration=times, loop=0, disposal=1)
+    return file.getvalue()
+
+
+def gif_image(content: bytes, alt: str) -> str:
+    """A GIF in a page."""
+    return f'<img alt="{escape(alt)}" src="data:image/gif;base64,{base64.b64encode(content).decode()}">'
 
 
 def strip(columns: list[str], rows: list[tuple[str, list[str]]]) -> str:

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 from urllib.parse import quote
 
 from eval.pages.html import table
-from eval.paper.panels import HORIZONS, book, read
+from eval.paper.table_specs import HORIZONS, paper_tables, read
 from eval.probes import every_row
 from eval.probes.probe import Row
 
@@ -18,7 +18,7 @@ one state under every possible action, so that a model which ignores the action 
 as many steps as made it: read all three against their ceilings and floors, and only within one env, budget and pool.</p>"""
 
 
-BUDGETS = tuple(book()["budgets"])
+BUDGETS = tuple(paper_tables()["budgets"])
 
 
 def shown_env(results: dict) -> str:
@@ -33,8 +33,8 @@ def family(env: str) -> str:
 
 def budget(results: dict) -> str:
     """The folder of a table's run tells its budget; the profile alone does not, it may train for any number of epochs."""
-    told = results["run"].split("-")
-    return next((part for part in told[::-1] if part in BUDGETS), str(results["protocol"]["budget"]))
+    parts = results["run"].split("-")
+    return next((part for part in parts[::-1] if part in BUDGETS), str(results["protocol"]["budget"]))
 
 
 def setting(results: dict) -> tuple[str, str, int]:
@@ -54,9 +54,9 @@ def _best(scored: dict[Path, dict]) -> str:
     groups: dict[tuple, list[dict]] = {}
     for results in scored.values():
         groups.setdefault(setting(results), []).append(results)
-    there = [key for results in scored.values() for key in results["metrics"]]
+    present = [key for results in scored.values() for key in results["metrics"]]
     compared = [row for row in every_row() if row.kind == "score" and _best_column(row)]
-    shown = [row for row in compared if any(key.startswith(row.key) for key in there)]
+    shown = [row for row in compared if any(key.startswith(row.key) for key in present)]
     rows = []
     for (env, budget, pool), runs in sorted(groups.items()):
         horizons = list(runs[0]["protocol"]["distinct"])

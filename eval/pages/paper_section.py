@@ -9,46 +9,39 @@ from pathlib import Path
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
 from eval.pages.html import table
-from eval.paper.panel_charts import axis_names, panel_chart, scatter_points
-from eval.paper.panels import Panel, book, fill, panels, run_name
+from eval.paper.table_charts import axis_names, scatter_points, table_chart
+from eval.paper.table_specs import TableSpec, declared_specs, fill, paper_tables, run_name
 from eval.paper.table_text import caption, lines
 
 
-def declared(pages: dict) -> list[Panel]:
-    """Every table, the paper's and ours, and of the figures those panels that no table shows."""
-    tables = panels(pages, list(pages["tables"]), None, None)
-    own = {(p.env, p.columns, p.rows) for p in tables}
-    return tables + [p for p in panels(pages, None, "all", None) if (p.env, p.columns, p.rows) not in own]
-
-
-def panel_sections(scored: dict[Path, dict]) -> str:
+def table_sections(scored: dict[Path, dict]) -> str:
     """One figure for each table, folder and budget that holds a run of it; empty where none does."""
-    pages, parts = book(), []
+    pages, parts = paper_tables(), []
     seeds_of: dict[Path, set[int]] = {}
     for folder, results in scored.items():
         seeds_of.setdefault(folder.parent, set()).add(results["seed"])
-    for panel in declared(pages):
+    for panel in declared_specs(pages):
         for place, seeds in seeds_of.items():
             for budget in pages["budgets"]:
-                there = [s for s in seeds for row in panel.rows if place / run_name(row, panel.env, budget, s) in scored]
-                if there:
-                    parts.append(_section(panel, pages, {"runs_dir": str(place), "budget": budget, "seeds": max(there) + 1}))
+                found = [s for s in seeds for row in panel.rows if place / run_name(row, panel.env, budget, s) in scored]
+                if found:
+                    parts.append(_section(panel, pages, {"runs_dir": str(place), "budget": budget, "seeds": max(found) + 1}))
     return "\n".join(filter(None, parts))
 
 
-def _drawing(panel: Panel, name: str, cells: dict) -> tuple[str, str]:
+def _drawing(panel: TableSpec, name: str, cells: dict) -> tuple[str, str]:
     """The chart and what is to be said of it; empty where there is nothing to draw."""
     if panel.chart == "scatter":
         plots = scatter_points(panel, cells)
         return (scatter_chart(plots, *axis_names(panel)), "Points: rows that have both numbers.") if plots else ("", "")
-    figure = panel_chart(panel, "", cells)
+    figure = table_chart(panel, "", cells)
     if figure is None:
         return "", ""
     note = "Bars: rows that have runs; whiskers: standard deviation over seeds."
     return f'<div class="scroll chart">{inline_svg(figure, name)}</div>', note
 
 
-def _section(panel: Panel, pages: dict, cfg: dict) -> str:
+def _section(panel: TableSpec, pages: dict, cfg: dict) -> str:
     """Empty where runs are there and none has the numbers of this table, as before eval/plan.py."""
     cells = fill(panel, cfg)
     name = f"{panel.key.replace('table', 'Table ').replace('figure', 'Figure ')}, budget {cfg['budget']}"

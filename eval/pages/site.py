@@ -1,4 +1,4 @@
-"""The site over all runs: one self-contained page with a menu, the paper's tables, charts, graphs, films, and every run."""
+"""The site over all runs: one self-contained page with a menu, the paper's tables, charts, graphs, GIFs, and every run."""
 
 from html import escape
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.figures.charts import Point, scatter_chart
-from eval.pages.films import films_section
+from eval.pages.episode_gifs import gifs_section
 from eval.pages.graphs import graph_gallery
 from eval.pages.html import page
 from eval.pages.overview import agents_section, family, in_order, overview_section, runs_section, seeds_section
-from eval.pages.paper_section import panel_sections
+from eval.pages.paper_section import table_sections
 from eval.runs import is_agent, read_results, run_folders
 
 STYLE = """<style>
@@ -40,10 +40,9 @@ th[aria-sort=descending]::after { content: " \\2193"; }
 td:first-child a { overflow-wrap: anywhere; }
 input[type=search] { width: 100%; max-width: 24rem; font: inherit; padding: .4rem .7rem; color: var(--ink);
   background: transparent; border: 1px solid var(--line); border-radius: .5rem; }
-.films { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
-.film { max-width: 30rem; width: 100%; }
-.film img { width: 100%; display: block; border-radius: 6px; image-rendering: pixelated; }
-.heads { display: grid; grid-template-columns: repeat(3, 1fr); }
+.gifs { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
+.gif { max-width: 30rem; width: 100%; }
+.gif img { width: 100%; display: block; border-radius: 6px; image-rendering: pixelated; }
 @media (max-width: 52rem) {
   main.wide { display: block; padding-top: 0; }
   nav { top: 0; z-index: 1; flex-direction: row; gap: 1.1rem; overflow-x: auto; background: var(--paper); padding: .7rem 0;
@@ -96,8 +95,8 @@ addEventListener("DOMContentLoaded", () => {
 </script>"""
 
 
-def write_site(runs_dir: str | Path, films: int) -> Path:
-    """Write <runs_dir>/index.html over every run below it; films: of planning, for each world."""
+def write_site(runs_dir: str | Path, gifs: int) -> Path:
+    """Writes <runs_dir>/index.html over every run below it.  gifs: planning episodes drawn for each world."""
     runs_dir = Path(runs_dir)
     folders = run_folders(runs_dir)
     if not folders:
@@ -117,10 +116,10 @@ def write_site(runs_dir: str | Path, films: int) -> Path:
     if scored:
         sections = {
             "Overview": overview_section(scored),
-            "Paper's tables": panel_sections(scored),
+            "Paper's tables": table_sections(scored),
             "Ranking and success": success_section(scored),
             "Learned graphs": graph_gallery(scored),
-            "Films": films_section(scored, films),
+            "Planning episodes": gifs_section(scored, gifs),
             "Over seeds": seeds_section(scored),
             "Runs": runs_section(scored, runs_dir),
         }
@@ -131,20 +130,20 @@ def write_site(runs_dir: str | Path, films: int) -> Path:
 
 def _frame(sections: dict[str, str], count: int) -> str:
     """The menu and the sections that hold something."""
-    there = {"".join(c if c.isalpha() else "-" for c in name.lower()): (name, html) for name, html in sections.items() if html}
-    menu = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in there.items())
-    body = "".join(f'<section id="{key}"><h2>{name}</h2>{html}</section>\n' for key, (name, html) in there.items())
+    filled = {"".join(c if c.isalpha() else "-" for c in name.lower()): (name, html) for name, html in sections.items() if html}
+    menu = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in filled.items())
+    body = "".join(f'<section id="{key}"><h2>{name}</h2>{html}</section>\n' for key, (name, html) in filled.items())
     title = f"<h1>{count} scored run{'s' if count != 1 else ''}</h1>"
     return f"<nav><b>Causal World Models</b>{menu}</nav>\n<article>{title}\n{body}</article>"
 
 
 def success_section(scored: dict[Path, dict]) -> str:
-    """H@1 and what-if H@1 against closed-loop success, a chart for each world and pool; empty where no run has both."""
+    """H@1 and counterfactual H@1 against closed-loop success, a chart for each world and pool; empty where no run has both."""
     groups, charts = {}, []
     for r in scored.values():
         groups.setdefault((family(r["env"]), r["protocol"]["pool"]), []).append(r)
     for (world, pool), runs in sorted(groups.items()):
-        for label, key in {"H@1": "test/hits@1/", "what-if H@1": "test/cf_hits@1/"}.items():
+        for label, key in {"H@1": "test/hits@1/", "counterfactual H@1": "test/cf_hits@1/"}.items():
             plots = {}
             for h in dict.fromkeys(h for r in runs for h in r["protocol"]["distinct"]):
                 both = [r for r in runs if key + h in r["metrics"] and f"plan/success/{h}" in r["metrics"]]

@@ -1,17 +1,17 @@
-"""What Ke et al. say in words (arXiv 2107.00848, section 4), held against our runs: holds, does not hold, cannot be told."""
+"""What Ke et al. say in words (arXiv 2107.00848, section 4), held against our runs: holds, does not hold, cannot be decided."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import mean
 
 from eval.figures.charts import Point, rank_correlation
-from eval.paper.panels import book, metrics_of
+from eval.paper.table_specs import metrics_of, paper_tables
 from eval.terminal import print_table
 
 STRUCTURED, MONOLITHIC = ("GNN", "Modular"), "AE"
 SETTINGS = ("", "_fixed_unobserved", "_unobserved")
 GRAPHS = ("collider", "chain", "full")
-PAPER_ROWS = tuple(book()["groups"]["paper"])
+PAPER_ROWS = tuple(paper_tables()["groups"]["paper"])
 H1, CF1 = "test/hits@1/h10", "test/cf_hits@1/h1"
 SUCCESS, RANDOM = "plan/success/model_closed/h10", "plan/floor/random/h10"
 STRONG = 0.8  # a rank correlation above it is more than "some correlation"
@@ -25,27 +25,27 @@ SLIGHTLY = 5.0  # percentage points above random that are still "only slightly b
 class Verdict:
     """claim: in the paper's sense, with its section; figures: what it is judged by.
 
-    It was asked of so many settings, told of some, and so many of these speak for it. It holds where all do, and cannot be
-    told where runs of most settings are missing or stand at the floor.
+    asked: settings; decided: those with runs above the floor; speaking: those of them that speak for it. It holds where all
+    do, and cannot be decided where runs of most settings are missing or stand at the floor.
     """
 
     claim: str
     asked: int
-    told: int
+    decided: int
     speaking: int
     figures: str
 
     @property
     def holds(self) -> bool | None:
-        return None if 2 * self.told < self.asked else self.speaking == self.told
+        return None if 2 * self.decided < self.asked else self.speaking == self.decided
 
     @property
     def word(self) -> str:
-        verdict = {True: "holds", False: "does not hold", None: "cannot be told"}[self.holds]
-        return f"{verdict}: in {self.speaking} of {self.told} settings told, {self.asked} asked"
+        verdict = {True: "holds", False: "does not hold", None: "cannot be decided"}[self.holds]
+        return f"{verdict}: in {self.speaking} of {self.decided} settings decided, {self.asked} asked"
 
 
-Value = Callable[..., float | None]  # (row, env, key, file) -> mean over the seeds that are there
+Value = Callable[..., float | None]  # (row, env, key, file) -> mean over the finished seeds
 
 
 def _reader(cfg) -> Value:
@@ -60,12 +60,12 @@ def _reader(cfg) -> Value:
 def _verdict(claim: str, parts: Iterator[tuple[str, list[float | None], Callable[..., bool]]]) -> Verdict:
     """parts: what is compared, its figures, and what they say: True, False, or None where they tell nothing.
 
-    A part without all its figures is asked and not told.
+    A part without all its figures is asked and not decided.
     """
     every = [(text, figures, None if None in figures else speaks(*figures)) for text, figures, speaks in parts]
-    told = [(text.format(*figures), says) for text, figures, says in every if says is not None]
-    figures = "; ".join(f"{text} ({'yes' if says else 'no'})" for text, says in told) or "no finished runs to judge by"
-    return Verdict(claim, len(every), len(told), sum(says for _, says in told), figures)
+    decided = [(text.format(*figures), says) for text, figures, says in every if says is not None]
+    figures = "; ".join(f"{text} ({'yes' if says else 'no'})" for text, says in decided) or "no finished runs to judge by"
+    return Verdict(claim, len(every), len(decided), sum(says for _, says in decided), figures)
 
 
 def _above_floor(*figures: float) -> bool:
@@ -187,8 +187,8 @@ def print_claims(verdicts: list[Verdict], cfg) -> None:
 
 
 def claims_caption(cfg) -> str:
-    seeds = f"means over the seeds that are there (of {cfg['seeds']})"
-    return f"Runs of budget {cfg['budget']}, {seeds}; a claim holds where every setting told speaks for it."
+    seeds = f"means over the finished seeds (of {cfg['seeds']})"
+    return f"Runs of budget {cfg['budget']}, {seeds}; a claim holds where every setting decided speaks for it."
 
 
 def claims_markdown(verdicts: list[Verdict], cfg) -> str:

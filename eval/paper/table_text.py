@@ -3,26 +3,26 @@
 import csv
 import io
 
-from eval.paper.panels import HORIZONS, Cell, Panel, is_agent_row
+from eval.paper.table_specs import HORIZONS, Cell, TableSpec, is_agent_row
 
 
-def lines(panel: Panel, book: dict, cells: dict) -> tuple[list[str], list[list[str]]]:
+def lines(panel: TableSpec, pages: dict, cells: dict) -> tuple[list[str], list[list[str]]]:
     """Header and rows, a column's horizons side by side, published numbers beside ours."""
     header = ["", *(f"{column.label} {' / '.join(map(str, HORIZONS))}" for column in panel.columns)]
     header += ["published"] * panel.of_paper
-    told = book["published"].get(panel.key, {})
+    published_rows = pages["published"].get(panel.key, {})
     rows = []
     for row in [*panel.rows, *panel.bounds]:
         shown = [_joined([cells[row, column.label, h] for h in HORIZONS]) for column in panel.columns]
-        published = "; ".join(f"{metric} {' / '.join(map(str, values))}" for metric, values in told.get(row, {}).items())
-        published = published or ("not published" if row in book["groups"]["paper"] else "")
+        published = "; ".join(f"{metric} {' / '.join(map(str, values))}" for metric, values in published_rows.get(row, {}).items())
+        published = published or ("not published" if row in pages["groups"]["paper"] else "")
         if row in panel.rows or any(text != "-" for text in shown):
             rows.append([row, *shown, *[published] * panel.of_paper])
     return header, rows
 
 
 def _joined(cells: list[Cell]) -> str:
-    """The numbers of all horizons; how many seeds are there is told once where it is the same for all."""
+    """The numbers of all horizons; the number of seeds stands once where it is the same for all."""
     if not any(cell.values for cell in cells):
         return "-"
     if len({cell.short for cell in cells}) == 1:
@@ -30,14 +30,14 @@ def _joined(cells: list[Cell]) -> str:
     return " / ".join(map(str, cells))
 
 
-def caption(panel: Panel, book: dict, cfg) -> str:
+def caption(panel: TableSpec, pages: dict, cfg) -> str:
     """The protocol in one line: a number without it means nothing."""
-    budget = book["budgets"][cfg["budget"]]
+    budget = pages["budgets"][cfg["budget"]]
     seeds = ", ".join(map(str, range(cfg["seeds"])))
     agents = f" ({budget['agents']})" if any(map(is_agent_row, panel.rows)) else ""
     said = f"; the paper's text: {panel.said}" if panel.said else ""
     trained = f"{budget['told']}{agents} (budget {cfg['budget']}), seeds {seeds}"
-    return f"{panel.title}. {panel.env}; {trained}; {panel.told}; percent{said}"
+    return f"{panel.title}. {panel.env}; {trained}; {panel.caption}; percent{said}"
 
 
 def markdown(header: list[str], rows: list[list[str]], text: str) -> str:
@@ -62,7 +62,7 @@ def latex(header, rows, text: str) -> str:
 CSV_HEADER = ("table", "env", "row", "metric", "steps", "seed", "value")
 
 
-def long_csv(filled: list[tuple[Panel, dict]]) -> str:
+def long_csv(filled: list[tuple[TableSpec, dict]]) -> str:
     """One line for each number of some panels: row, metric, horizon, seed, value."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")

@@ -11,8 +11,8 @@ import torch
 from envs.problem import Problem
 from envs.streams import Stream
 from envs.whole_files import write_whole
-from eval.checkpoints import digest
 from eval.rollouts import encode_frames
+from eval.runs.checkpoints import digest
 from eval.terminal import Steps
 from models.goal_distance import FlatDistance, LatentDistance, SiameseDistance
 

@@ -8,8 +8,8 @@ from omegaconf import OmegaConf
 
 from envs.whole_files import write_whole
 from eval.planning.planners import CONFIGS, planners, settings
-from eval.run_files.results import holds_plan
 from eval.runs import read_results
+from eval.runs.results import holds_plan
 
 _COMMAND = ("defaults", "hydra", "run", "data_dir", "again")  # keys of configs/plan.yaml that are no part of a protocol
 

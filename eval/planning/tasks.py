@@ -72,11 +72,11 @@ class Played(NamedTuple):
 
 def play(world: Goals, tasks: Tasks, policy: Policy | Oracle, seed: int) -> Iterator[Played]:
     """Every step of exactly as many as made the goals. Chance is the same for every policy."""
-    rng, state, told = Stream.CHANCE.rng(seed, tasks.horizon), tasks.start, isinstance(policy, Oracle)
-    policy.begin(tasks if told else world.observe(tasks.goal))
+    rng, state, oracle = Stream.CHANCE.rng(seed, tasks.horizon), tasks.start, isinstance(policy, Oracle)
+    policy.begin(tasks if oracle else world.observe(tasks.goal))
     for remaining in range(tasks.horizon, 0, -1):
         noise = world.noise(len(state), rng)
-        action = policy.act(state if told else world.observe(state), remaining)
+        action = policy.act(state if oracle else world.observe(state), remaining)
         state, _ = world.step(state, action, noise)
         yield Played(action, noise, state)
 

@@ -7,7 +7,7 @@ from pkgutil import iter_modules
 from eval.probes.probe import Probe, Row
 
 ORDER = ("ranking_pool", "success", "same_board", "counterfactual", "reconstruction", "reference_rule")  # then by name
-ELSEWHERE = ("eval.ceilings",)  # plans as well, and therefore stands above this folder
+ELSEWHERE = ("eval.planning.ceilings",)  # plans as well, and therefore stands above this folder
 
 
 @cache

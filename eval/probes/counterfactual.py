@@ -12,7 +12,7 @@ CF = "test/cf_hits@1/"
 
 
 @probe(needs=(Simulator,), rows=(
-    Row(CF, "counterfactual H@1", short="what-if H@1", horizons=("first",)),
+    Row(CF, "counterfactual H@1", short="counterfactual H@1", horizons=("first",)),
     Row("floor/copy/cf_hits@1/", "copy the start", "floor", CF),
     Row("test/cf_hits@1/{event}/", "counterfactual H@1 where {event}", horizons=()),
     Row("test/cf_mrr/", "counterfactual MRR", horizons=()),

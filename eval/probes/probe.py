@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 KINDS = ("score", "ceiling", "comparison", "floor", "health")
-EVENTS = {"contact": "bodies touch", "push": "a block is pushed", "effect": "something follows"}  # others say their name
+EVENTS = {"contact": "bodies touch", "push": "a block is pushed", "effect": "something follows", "moved": "a block moves"}  # others say their name
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def pairs(world, states: int = STATES) -> Pairs:
     return Pairs(base, {name: obs for name, obs in altered.items() if not np.array_equal(obs, base)})
 
 
-def gaps(model, asked: Pairs) -> dict[str, float]:
+def sensitivities(model, asked: Pairs) -> dict[str, float]:
     """For each variable, the mean squared latent distance of states that differ in it alone, as a share of that of two
     random states."""
     base = encode_frames(model, asked.base).flatten(1).double()
@@ -54,6 +54,6 @@ def gaps(model, asked: Pairs) -> dict[str, float]:
 )
 def sensitivity(run, data) -> dict[str, float]:
     """The smallest gap, as a share; that of every variable goes into `sensitivity` of the results."""
-    found = gaps(run.model, pairs(run.world))
+    found = sensitivities(run.model, pairs(run.world))
     data.arrays["sensitivity"] = {name: round(gap, 4) for name, gap in found.items()}
     return {"test/smallest_gap": min(found.values())} if found else {}

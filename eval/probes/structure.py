@@ -83,29 +83,29 @@ def answers(model, world, state: np.ndarray) -> Answers:
     else:
         return Answers(None, None, "the latent has no slots and there is no decoder: train it with loss=nll to ask it")
     moved = (after - before[:, None, None]).double().pow(2).sum(-1).mean((0, 2)).T  # (K, N): slot, object
-    told = after.double().var(2).sum(-1).mean(0).T  # spread over commanded colours, (K, N)
-    told = told / told.amax(1, keepdim=True).clamp(min=1e-12)
-    slots = _match(told.numpy()) if start.shape[1] > 1 else np.arange(n)
+    spread = after.double().var(2).sum(-1).mean(0).T  # spread over commanded colours, (K, N)
+    spread = spread / spread.amax(1, keepdim=True).clamp(min=1e-12)
+    slots = _match(spread.numpy()) if start.shape[1] > 1 else np.arange(n)
     moved = moved.numpy()[slots]
     return Answers(moved / moved.diagonal()[:, None].clip(1e-12), slots, why)
 
 
 def true_answers(world, state: np.ndarray, samples: int = 32) -> np.ndarray:
-    """`Answers.moved` of the true model, whose beliefs are means over samples.  (N, N) [v, o]."""
+    """`Answers.moved` of the true model, whose expectations are means over samples.  (N, N) [v, o]."""
     boards, n, choices = world.unpack(state[:STATES]), world.spec.objects, world.spec.action.choices
     count, rng, codes = len(boards), Stream.ANSWERS.rng(), np.eye(world.num_colors)
-    every, belief = boards.take(np.repeat(np.arange(count), n * choices)), 0.0
+    every, expected = boards.take(np.repeat(np.arange(count), n * choices)), 0.0
     for _ in range(samples):
         noise = np.repeat(world.noise(count, rng), n * choices, 0)
         after, _ = world.step(every, np.tile(np.arange(n * choices), count), noise)
-        belief = belief + codes[after.colors] / samples
-    moved = ((belief - codes[every.colors]) ** 2).sum(-1).reshape(count, n, choices, n).mean((0, 2)).T
+        expected = expected + codes[after.colors] / samples
+    moved = ((expected - codes[every.colors]) ** 2).sum(-1).reshape(count, n, choices, n).mean((0, 2)).T
     return moved / moved.diagonal()[:, None].clip(1e-12)
 
 
-def _match(told: np.ndarray) -> np.ndarray:
-    """For each object, the slot that follows its commands most; every slot stands for one object.  told (K, N) -> (N,)."""
-    slot, target = linear_sum_assignment(-told)
+def _match(spread: np.ndarray) -> np.ndarray:
+    """For each object, the slot that follows its commands most; every slot stands for one object.  spread (K, N) -> (N,)."""
+    slot, target = linear_sum_assignment(-spread)
     return slot[np.argsort(target)]
 
 

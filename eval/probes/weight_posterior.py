@@ -12,8 +12,8 @@ def _ahead(positions, action):
     """The mover, the block in the cell it is sent to, and whether there is one.  positions (M, N, 2), action (M,)."""
     rows, mover = np.arange(len(positions)), action // NUM_DIRECTIONS
     delta = DIRECTIONS[action % NUM_DIRECTIONS]
-    there = (positions == (positions[rows, mover] + delta)[:, None]).all(-1)
-    return mover, there.argmax(-1), there.any(-1) & delta.any(-1)
+    present = (positions == (positions[rows, mover] + delta)[:, None]).all(-1)
+    return mover, present.argmax(-1), present.any(-1) & delta.any(-1)
 
 
 def if_heavier(world, boards, action):
@@ -25,7 +25,7 @@ def if_heavier(world, boards, action):
     return after, world.events(heaviest, action)["contact"], invalid
 
 
-def push_belief(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool) -> np.ndarray:
+def push_posterior(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool) -> np.ndarray:
     """Probability that the mover is heavier than the block it meets, given the frames and actions before; 1/2 where it meets
     none.  state (E, T+1, N, 7), action (E, T+1)  ->  (E, T).
 
@@ -51,14 +51,14 @@ def push_belief(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool
     def at(column, t):
         return column.reshape(episodes, steps, *column.shape[1:])[:, t]
 
-    likelihood, belief = np.zeros((episodes, len(orders))), np.full((episodes, steps), 0.5)  # log, up to a constant
+    likelihood, yields = np.zeros((episodes, len(orders))), np.full((episodes, steps), 0.5)  # log, up to a constant
     for t in range(steps):
         posterior = np.exp(likelihood - likelihood.max(1, keepdims=True))
         fits = heavier[:, at(mover, t), at(other, t)].T  # (E, n!): the orders under which the mover is heavier
         share = (posterior * fits).sum(1) / posterior.sum(1)
-        belief[:, t] = np.where(at(met, t), share, 0.5)
+        yields[:, t] = np.where(at(met, t), share, 0.5)
         contradicts = at(tells, t)[:, None] & (fits != at(pushed, t)[:, None])
         impossible = at(forbidden, t).reshape(episodes, -1) @ heavier.reshape(len(orders), -1).T
         likelihood -= np.log(world.spec.action.size - impossible)
         likelihood[contradicts] = -np.inf
-    return belief
+    return yields

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import yaml
 
-from eval.run_files.trusted import find_class
+from eval.runs.trusted import find_class
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 

@@ -14,7 +14,7 @@ from parts import entries, pair, plain
 
 from envs.collect import collect
 from envs.problem import Problem
-from eval.run_files.trusted import find_class
+from eval.runs.trusted import find_class
 from models.encoders import FlatEncoder
 from train.datamodule import EpisodeData
 from train.fit import check_parts

@@ -38,7 +38,7 @@ def test_one_chart_for_two_runs(runs, command_here):
 
 
 def test_visible_weights_are_refused(runs, command_here):
-    """Where frames tell the weights there is nothing to learn by watching, and the sentence says so."""
+    """Without hidden weights there is nothing to measure, and the sentence says so."""
     config = runs / "r" / "first" / "config.yaml"
     hidden = config.read_text()
     config.write_text(hidden.replace("hidden_weights: true", "hidden_weights: false"))

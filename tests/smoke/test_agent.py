@@ -91,7 +91,7 @@ def test_from_pixels_where_effects_are_chance(command_here, tmp_path):
     few = ["env=chemistry_chain5", "env.observation=pixels", "plan.horizons=[1,2]", "horizon=2"]
     assert command_here("train/agent.py", *TINY, *few, cwd=tmp_path).returncode == 0
     assert 0 <= read(tmp_path)["metrics"]["plan/true/replay/h2"] <= 100
-    index = write_site(tmp_path / "r", films=0).read_text()
+    index = write_site(tmp_path / "r", gifs=0).read_text()
     assert "Model-free agents" in index and "first" in index and "Unreadable" not in index
 
 

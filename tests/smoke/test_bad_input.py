@@ -89,7 +89,7 @@ def test_a_simulator_that_dies_while_it_is_recorded(refused, tmp_path, monkeypat
     """No file takes the name."""
     pytest.importorskip("pybullet")
     from envs.trifinger import parallel
-    from envs.trifinger.arena import Arena
+    from envs.trifinger.source.arena import Arena
 
     this, episode = os.getpid(), Arena.episode
     monkeypatch.setattr(parallel, "_WORTH", 0)  # every piece of work goes to other processes

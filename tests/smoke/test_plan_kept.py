@@ -11,10 +11,10 @@ from omegaconf import OmegaConf
 import eval.plan
 import eval.planning.kept
 import eval.planning.latent_planner
-from eval.checkpoints import save_weights
 from eval.plan import plan_run
 from eval.planning.kept import usual_protocol
 from eval.runs import config_hash, differences, load_run
+from eval.runs.checkpoints import save_weights
 from train.fit import goals_asked, run
 
 FEW = {"episodes": 20, "horizons": [1, 2], "reward_steps": 20}

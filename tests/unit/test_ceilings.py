@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-import eval.ceilings
+import eval.planning.ceilings
 from envs.chemistry import ChemistryWorld
 from envs.collect import collect
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
-from eval.ceilings import ceilings, has_ceiling, measure
+from eval.planning.ceilings import ceilings, has_ceiling, measure
 from eval.planning.oracles import greedy
 from eval.probes.bayes import enumerable
 from eval.ranking import hits_at_k, ranks
@@ -22,7 +22,7 @@ HORIZONS = [1, 3]
 def few_samples():
     """Fewer rollouts than for scores that are reported."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(eval.ceilings, "SAMPLES", 16)
+        patch.setattr(eval.planning.ceilings, "SAMPLES", 16)
         yield
 
 
@@ -183,11 +183,11 @@ def test_the_ceiling_is_the_chance_of_the_likeliest_outcome(measured, data):
 
 def test_the_mean_of_rollouts_is_the_exact_marginal(monkeypatch):
     """The expected code of every object after one step is its exact marginal, to the error of the sample."""
-    monkeypatch.setattr(eval.ceilings, "SAMPLES", 400)
+    monkeypatch.setattr(eval.planning.ceilings, "SAMPLES", 400)
     world = ChemistryWorld(3, 3, "chain3", skewness=1.5)
     state = world.pack(world.reset(12, np.random.default_rng(0)))
     action = np.arange(12)[:, None] % 9
-    found = eval.ceilings._expected(world, state, action, [1], np.random.default_rng(1))[1].reshape(12, 3, 3)
+    found = eval.planning.ceilings._expected(world, state, action, [1], np.random.default_rng(1))[1].reshape(12, 3, 3)
     for colors, a, code in zip(state[..., 2].astype(int), action[:, 0], found):
         marginal = np.zeros((3, 3))
         for end, p in exact(world, colors, *divmod(int(a), 3)).items():
@@ -199,8 +199,8 @@ def test_the_better_of_mode_and_mean(monkeypatch, data):
     """Each score of the true model is that of the mode or of the mean, whichever is more: spoil one and the other stands."""
     world = ChemistryWorld(skewness=1.5, redraw="changed")  # no exact belief
     shares = [f"one_hot/{score}/h3" for score in ("hits@1", "mrr", "board_hits@1", "accuracy")]
-    monkeypatch.setattr(eval.ceilings, "_plans", lambda *_: {})
-    whole, rolled, expected = measure(world, data(world), [3], 160, 30), eval.ceilings._rolled, eval.ceilings._expected
+    monkeypatch.setattr(eval.planning.ceilings, "_plans", lambda *_: {})
+    whole, rolled, expected = measure(world, data(world), [3], 160, 30), eval.planning.ceilings._rolled, eval.planning.ceilings._expected
 
     def only(name):
         """The same with the other prediction replaced by zeros."""
@@ -214,9 +214,9 @@ def test_the_better_of_mode_and_mean(monkeypatch, data):
 
         with monkeypatch.context() as patch:
             if name == "mean":
-                patch.setattr(eval.ceilings, "_rolled", spoiled_mode)
+                patch.setattr(eval.planning.ceilings, "_rolled", spoiled_mode)
             else:
-                patch.setattr(eval.ceilings, "_expected", spoiled_mean)
+                patch.setattr(eval.planning.ceilings, "_expected", spoiled_mean)
             return measure(world, data(world), [3], 160, 30)
 
     mode, mean = only("mode"), only("mean")

@@ -15,8 +15,8 @@ from eval.figures.charts import (
     write_chart,
 )
 from eval.figures.svg import inline_svg
-from eval.paper.panel_charts import panel_chart, scatter_points
-from eval.paper.panels import HORIZONS, Cell, book, panels
+from eval.paper.table_charts import scatter_points, table_chart
+from eval.paper.table_specs import HORIZONS, Cell, paper_tables, table_specs
 
 
 def points(x, y):
@@ -103,24 +103,24 @@ def test_points_tell_their_runs():
 
 def test_a_panel_draws_what_is_there():
     """Columns without numbers have no plot; a comparison of which only one side is there, and a panel without rows, no chart."""
-    zero_shot, ranking = panels(book(), 16, None, None)[0], panels(book(), 4, None, None)[0]
+    zero_shot, ranking = table_specs(paper_tables(), 16, None, None)[0], table_specs(paper_tables(), 4, None, None)[0]
 
     def filled(panel, *labels):
         every = itertools.product([*panel.rows, *panel.bounds], [c.label for c in panel.columns], HORIZONS)
         return {(r, c, h): Cell({0: 50.0} if c in labels and r == "AE + NLL" else {}) for r, c, h in every}
 
-    assert panel_chart(ranking, "", filled(ranking)) is None
-    assert len(panel_chart(ranking, "", filled(ranking, "MRR")).axes) == 3
-    assert panel_chart(zero_shot, "", filled(zero_shot, "as trained")) is None
-    ablation = panels(book(), "ablation", None, None)[0]
-    assert panel_chart(ablation, "", filled(ablation, "MRR")) is None  # its rows are no models
-    assert len(panel_chart(zero_shot, "", filled(zero_shot, "as trained", "any shades")).axes) == 6
+    assert table_chart(ranking, "", filled(ranking)) is None
+    assert len(table_chart(ranking, "", filled(ranking, "MRR")).axes) == 3
+    assert table_chart(zero_shot, "", filled(zero_shot, "as trained")) is None
+    ablation = table_specs(paper_tables(), "ablation", None, None)[0]
+    assert table_chart(ablation, "", filled(ablation, "MRR")) is None  # its rows are no models
+    assert len(table_chart(zero_shot, "", filled(zero_shot, "as trained", "any shades")).axes) == 6
 
 
 def test_a_scatter_panel_has_a_point_for_each_row_with_both():
-    panel = panels(book(), None, 21, None)[1]
+    panel = table_specs(paper_tables(), None, 21, None)[1]
     cells = {(r, c.label, h): Cell({}) for r in panel.rows for c in panel.columns for h in HORIZONS}
     for row, x, y in (("AE + NLL", {0: 10.0, 1: 20.0}, {0: 1.0}), ("GNN + NLL", {0: 30.0}, {})):
         cells[row, "H@1", 5], cells[row, "success", 5] = Cell(x), Cell(y)
     assert scatter_points(panel, cells) == {"5 steps": [Point("AE + NLL", "ae", "nll", 15.0, 1.0)]}
-    assert len(panel_chart(panel, "", cells).axes) == 1
+    assert len(table_chart(panel, "", cells).axes) == 1

@@ -12,8 +12,8 @@ import torch
 
 from envs.problem import Problem
 from envs.whole_files import FORGOTTEN
-from eval.checkpoints import read_checkpoint, write_checkpoint
 from eval.runs import freeze
+from eval.runs.checkpoints import read_checkpoint, write_checkpoint
 from train.callbacks import COLUMNS, seconds_of
 from train.checkpoint_files import clear_parts, drop_damaged, state_to_resume
 from train.metrics_csv import add_rows, whole_rows
@@ -135,7 +135,7 @@ def test_a_passing_fault_costs_no_checkpoint(fault, tmp_path, monkeypatch, compo
     def fails(*_, **__):
         raise fault
 
-    monkeypatch.setattr("eval.checkpoints.torch.load", fails)
+    monkeypatch.setattr("eval.runs.checkpoints.torch.load", fails)
     with pytest.raises(type(fault)) as told:
         drop_damaged(tmp_path, compose("fit"))
     assert getattr(told.value, "filename", str(path)) == str(path)

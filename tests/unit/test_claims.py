@@ -1,4 +1,4 @@
-"""Claims: each is judged by the runs that are there, can fail, and says when it cannot be told."""
+"""Claims: each is judged by the finished runs, can fail, and says when it cannot be decided."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eval.paper.claims import H1, RANDOM, SUCCESS, Verdict, check_claims, claims_markdown, partly_correlated, structure_helps
-from eval.paper.panels import metrics_of, run_name
+from eval.paper.table_specs import metrics_of, run_name
 
 PHYSICS = ("AE + contrastive", "GNN + contrastive", "Modular + contrastive", "AE + NLL", "VAE + NLL", "GNN + NLL", "Modular + NLL")
 
@@ -32,11 +32,11 @@ def found(cfg, words) -> Verdict:
 def test_without_runs_nothing_can_be_told(cfg):
     verdicts = check_claims(cfg)
     assert len(verdicts) == 11 and {v.holds for v in verdicts} == {None}
-    assert claims_markdown(verdicts, cfg).count("cannot be told") == 11
+    assert claims_markdown(verdicts, cfg).count("cannot be decided") == 11
 
 
 def counts(verdict) -> tuple[int, int, int]:
-    return verdict.speaking, verdict.told, verdict.asked
+    return verdict.speaking, verdict.decided, verdict.asked
 
 
 def test_structure_against_a_monolithic_model(cfg):

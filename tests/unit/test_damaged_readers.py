@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-import eval.ceilings
+import eval.planning.ceilings
 from envs.graphs.scm import StructuralCausalModel
 from envs.problem import Problem
 from eval.figures.curves import loss_curves
 from eval.manipulation.controllers import _archive
 from eval.planning.goal_distance import load_distance, save_distance
+from eval.runs.metrics_csv import losses
 from models.goal_distance import SiameseDistance
 from train.callbacks import COLUMNS, seconds_of
 from train.metrics_csv import add_rows, whole_rows
@@ -37,7 +38,7 @@ def test_rows_whose_numbers_are_none_are_passed_over(case, tmp_path):
     content, seconds = METRICS[case]
     path = tmp_path / "metrics.csv"
     path.write_bytes(content)
-    assert seconds_of(path) == seconds and ("<svg" in loss_curves(path)) == (seconds > 0)
+    assert seconds_of(path) == seconds and ("<svg" in loss_curves(losses(path))) == (seconds > 0)
     add_rows(path, COLUMNS, [("j", 1, "seconds", "2")])
     assert seconds_of(path) == seconds + 2 and whole_rows(path, COLUMNS)[-1]["value"] == "2"
 
@@ -48,13 +49,13 @@ def test_an_agents_metrics_are_read_by_the_same_reader(tmp_path):
 
     (tmp_path / "metrics.csv").write_text("steps,reward,success,seconds\n10,1,0,2\n20,1,0,word\n")
     assert _seconds_of(tmp_path / "metrics.csv") == 2
-    assert loss_curves(tmp_path / "metrics.csv") == '<div class="curves"></div>'
+    assert loss_curves(losses(tmp_path / "metrics.csv")) == '<div class="curves"></div>'
 
 
 def test_a_stage_may_have_any_name(tmp_path):
     """Seen: dollars made a formula of the name, and one that is none ended the report."""
     (tmp_path / "metrics.csv").write_bytes(HEADER + b"j$\\foo$,0,train/loss,2\n")
-    assert "j$\\foo$" in loss_curves(tmp_path / "metrics.csv")
+    assert "j$\\foo$" in loss_curves(losses(tmp_path / "metrics.csv"))
 
 
 def saved(save, content) -> bytes:
@@ -159,10 +160,10 @@ def test_ceilings_that_are_none_are_measured_anew(case, tmp_path, monkeypatch):
     class File:
         path = tmp_path / "data.h5"
 
-    monkeypatch.setattr(eval.ceilings, "measure", lambda *_: {"bayes/mrr/h1": 50.0})
-    assert f"version {eval.ceilings.VERSION}," in KEY
+    monkeypatch.setattr(eval.planning.ceilings, "measure", lambda *_: {"bayes/mrr/h1": 50.0})
+    assert f"version {eval.planning.ceilings.VERSION}," in KEY
     (tmp_path / "data.h5.ceilings.json").write_bytes(CEILINGS[case].replace(b"%s", KEY.encode()))
-    assert eval.ceilings.ceilings(None, File(), [1], 9, 2) == {"bayes/mrr/h1": 50.0}
+    assert eval.planning.ceilings.ceilings(None, File(), [1], 9, 2) == {"bayes/mrr/h1": 50.0}
 
 
 def a_model():

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from envs.chemistry import ChemistryWorld
-from eval.probes.sensitivity import SMALL, gaps, pairs
+from eval.probes.sensitivity import SMALL, pairs, sensitivities
 from losses.inverse_action import CategoricalLikelihood, InverseAction, commands
 from models.encoders import BoardMaps, SlotEncoder
 from models.encoders.categorical import CategoricalEncoder
@@ -93,7 +93,7 @@ class Blind:
 
 def test_gaps_show_the_blind_spot():
     """The gap of the object that is not seen (but for a column of pixels beside its cell) is small, and of no other."""
-    found = np.array(list(gaps(Blind(), pairs(ChemistryWorld(numbering="causal"))).values()))
+    found = np.array(list(sensitivities(Blind(), pairs(ChemistryWorld(numbering="causal"))).values()))
     assert found[2] < SMALL and (np.delete(found, 2) > 0.1).all()
 
 

@@ -9,7 +9,7 @@ from torch import nn
 from losses.contrastive import Contrastive, contrastive, energy
 from losses.infonce import InfoNCE, squared_distances
 from losses.nll import JointNLL, LatentPrediction, Reconstruction, squared_error
-from losses.objective import encode_windows, encode_dist_steps_apart
+from losses.objective import encode_dist_steps_apart, encode_windows
 from models.decoders import FlatDecoder
 from models.encoders import BoardMaps, FlatEncoder, VariationalEncoder
 from models.interfaces import Batch, Latent

@@ -10,9 +10,10 @@ from omegaconf import OmegaConf
 
 from envs.chemistry import ChemistryWorld
 from envs.problem import Problem
-from eval.checkpoints import save_weights
-from eval.noisy import add_noise, draw_noisy, measure, noisy_run, tells_color, undisturbed
+from eval.noisy import noisy_run
+from eval.probes.noisy_nodes import add_noise, draw_noisy, measure, predicts_color, undisturbed
 from eval.runs import freeze
+from eval.runs.checkpoints import save_weights
 
 WORLD = ChemistryWorld(5, 3, graph="chain5", observation="state")
 
@@ -103,8 +104,8 @@ def test_a_model_that_says_one_point_tells_nothing():
             return torch.zeros(len(latent), 5, 3)
 
     after = WORLD.reset(7, np.random.default_rng(0))
-    assert not tells_color(Collapsed(), WORLD, torch.ones(2, 7, 1, 4), after).any()
-    assert not tells_color(Grey(), WORLD, torch.ones(2, 7, 5, 3), after).any()
+    assert not predicts_color(Collapsed(), WORLD, torch.ones(2, 7, 1, 4), after).any()
+    assert not predicts_color(Grey(), WORLD, torch.ones(2, 7, 5, 3), after).any()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from envs.collect import collect, header
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
-from eval.rollouts import encode_frames, counterfactual_ranks
+from eval.rollouts import counterfactual_ranks, encode_frames
 from models.decoders import FlatDecoder, SlotDecoder
 from models.encoders import Entities, FlatEncoder, SlotEncoder, VariationalEncoder
 from models.layers.pixels import as_obs

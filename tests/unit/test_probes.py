@@ -18,11 +18,11 @@ from eval.pages.overview import overview_section, runs_section
 from eval.probes import every_probe, every_row
 from eval.probes.data import Data
 from eval.probes.probe import Row
+from eval.probes.score_table import caption, table_rows
 from eval.probes.sensitivity import pairs
 from eval.rollouts import branch, counterfactual_outcomes, counterfactual_ranks
 from eval.runs import Run
 from eval.score import measure, probes_of
-from eval.score_table import caption, table_rows
 from eval.terminal import Steps
 from train.callbacks import Gaps
 

@@ -18,6 +18,7 @@ from envs.trifinger import make  # noqa: E402
 from envs.trifinger.interventions import curriculum  # noqa: E402
 from envs.trifinger.tasks import TASKS  # noqa: E402
 from eval import protocols  # noqa: E402
+from eval.manipulation import episodes  # noqa: E402
 from eval.manipulation.controllers import load_controller  # noqa: E402
 from eval.manipulation.protocols import PROTOCOLS, ROLES, actor, keeps_length, protocols_of  # noqa: E402
 
@@ -67,17 +68,17 @@ def test_random_actions_survive_every_protocol(task, tmp_path):
     """Few steps here; twenty whole episodes of every task and protocol are in the benchmark."""
     cfg = settings(tmp_path, task=task)
     for name in protocols_of(task):
-        for row in protocols.play(cfg, name, [0, 1]):
+        for row in episodes.play(cfg, name, [0, 1]):
             assert row["accepted"] and 0 <= row["last"] <= 1 and row["steps"] == 10
 
 
 def test_neither_order_nor_processes_matter(tmp_path):
     """In CausalWorld what P3 sets stays, so P4 after it is another protocol."""
     cfg = settings(tmp_path)
-    alone = {name: protocols.play(cfg, name, [1])[0] for name in ("P3", "P4", "P10")}
+    alone = {name: episodes.play(cfg, name, [1])[0] for name in ("P3", "P4", "P10")}
     for names in (("P10", "P4", "P3"), ("P3", "P4", "P10")):
         for name in names:
-            assert protocols.play(cfg, name, [0, 1])[1] == alone[name]
+            assert episodes.play(cfg, name, [0, 1])[1] == alone[name]
     protocols.run(OmegaConf.create(settings(tmp_path, name="one", protocols=["P4"], episodes=7)))
     protocols.run(OmegaConf.create(settings(tmp_path, name="two", protocols=["P4"], episodes=7, jobs=2)))
     assert (tmp_path / "one/episodes.csv").read_text() == (tmp_path / "two/episodes.csv").read_text()
@@ -90,7 +91,7 @@ def test_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
     whole = (folder / "episodes.csv").read_text()
     (folder / "episodes.csv").write_text("\n".join(whole.splitlines()[:3]) + "\n")
     protocols.run(OmegaConf.create(cfg))
-    assert (folder / "episodes.csv").read_text() == whole and "4 episodes to play, 2 are there" in capsys.readouterr().out
+    assert (folder / "episodes.csv").read_text() == whole and "4 episodes to play, 2 exist already" in capsys.readouterr().out
     scores = json.loads((folder / "scores.json").read_text())
     assert scores["P4"]["episodes"] == 3 and 0 < scores["P4"]["acceptance"] <= 1
     assert {"bars.png", "radar.png", "table.md"} <= {path.name for path in folder.iterdir()}
@@ -101,14 +102,14 @@ def test_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
 def test_an_episode_without_a_start_is_left_out(tmp_path, monkeypatch):
     """CausalWorld runs it on the default scene and says nothing."""
     monkeypatch.setattr(curriculum, "intervene", lambda *_: {"accepted": False, "tries": 5})
-    rows = protocols.play(settings(tmp_path), "P4", [0, 1]) + protocols.play(settings(tmp_path), "P0", [0])
-    found = protocols.summary(rows)
+    rows = episodes.play(settings(tmp_path), "P4", [0, 1]) + episodes.play(settings(tmp_path), "P0", [0])
+    found = episodes.summary(rows)
     assert found["P4"] == {"episodes": 0, "left_out": 2, "acceptance": 0.0} and found["P0"]["episodes"] == 1
 
 
 def test_summary_of_known_numbers():
     row = {"protocol": "P1", "accepted": True, "tries": 2, "integrated": 0.5, "last20": 0.5}
-    found = protocols.summary([{**row, "last": value} for value in (0.0, 1.0, 1.0, 1.0)])["P1"]
+    found = episodes.summary([{**row, "last": value} for value in (0.0, 1.0, 1.0, 1.0)])["P1"]
     mean, low, high = found["last"]
     assert mean == 0.75 and 0 < low < 0.75 < high <= 1 and found["acceptance"] == 0.5
     assert found["integrated"] == [0.5, 0.5, 0.5]
@@ -199,8 +200,8 @@ def test_episodes_that_were_not_written_whole_are_played_anew(tmp_path):
     row = {"protocol": "P0", "accepted": True, "tries": 1, "last": 0.5, "integrated": 0.25, "last20": 0.5, "steps": 10}
     refused = {"protocol": "P1", "episode": 2, "accepted": False, "tries": 5}
     kept = [{**row, "episode": 0}, refused]
-    protocols._write(path, kept)
+    episodes._write(path, kept)
     for line in ("P0,one,True,1,.5,.5,.5,10", "P0,1,perhaps,1,.5,.5,.5,10", "P99,1,True,1,.5,.5,.5,10", "P0,1,True,1,nan,.5,.5,10",
                  "P0,1,True,1,,.5,.5,10", "P0,1,True,1,.5", "P0,1,True,1,.5,.5,.5,1"):  # fmt: skip
         path.write_text(path.read_text().rstrip("\n") + "\n" + line + "\n" * (not line.endswith(",1")))
-    assert protocols._read(path) == kept
+    assert episodes._read(path) == kept

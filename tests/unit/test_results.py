@@ -8,12 +8,12 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem
 from eval.pages.site import write_site
-from eval.paper.panels import read
+from eval.paper.table_specs import read
 from eval.planning.kept import _plans_of_before
+from eval.probes.score_table import caption, table_rows
 from eval.report import _facts, _scores, _settings
 from eval.runs import read_results
 from eval.score import _before
-from eval.score_table import caption, table_rows
 
 GRAPH = {"why": "frames", "true": [[0, 0], [1, 0]], "edges": {"score": [[0, 0.1], [0.9, 0]], "threshold": 0.5}}
 WHOLE = {

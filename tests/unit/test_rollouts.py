@@ -6,7 +6,7 @@ import torch
 
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
-from eval.rollouts import actions_of, branch, encode_frames, rollout, counterfactual_outcomes, counterfactual_ranks
+from eval.rollouts import actions_of, branch, counterfactual_outcomes, counterfactual_ranks, encode_frames, rollout
 
 WORLD = PhysicsWorld(3, object_order="shuffled")
 

@@ -9,8 +9,9 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
 
 from envs.problem import Problem
-from eval.run_files.trusted import MOVED
-from eval.runs import AGENT, CONFIGS, _splits_of_today, config_hash, differences, freeze, load_config, load_run
+from eval.runs import AGENT, CONFIGS, config_hash, differences, freeze, load_config, load_run
+from eval.runs.run import _splits_of_today
+from eval.runs.trusted import MOVED
 from train.run_folder import check_world, choose_folder
 
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-import eval.ceilings
+import eval.planning.ceilings
 from envs.chemistry import ChemistryWorld
-from eval.ceilings import ceilings
+from eval.planning.ceilings import ceilings
 
 CHAIN = ChemistryWorld()
 
@@ -20,7 +20,7 @@ def counted(monkeypatch):
         calls.append((tuple(horizons), episodes, counterfactuals))
         return {f"ceiling/hits@1/h{h}": 100 / 3 + len(calls) for h in horizons}
 
-    monkeypatch.setattr(eval.ceilings, "measure", fake)
+    monkeypatch.setattr(eval.planning.ceilings, "measure", fake)
     return calls
 
 

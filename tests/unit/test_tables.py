@@ -14,13 +14,13 @@ from omegaconf import OmegaConf
 import eval.paper.sweep
 import eval.tables
 from envs.problem import Problem
-from eval.paper.panels import Cell, book, fill, is_agent_row, panels, run_name
 from eval.paper.sweep import Job, missing, run_jobs
+from eval.paper.table_specs import Cell, fill, is_agent_row, paper_tables, run_name, table_specs
 from eval.paper.table_text import caption, latex, lines, long_csv
 from eval.planning.kept import asked_of, file_name
 from eval.tables import _workers, expected_minutes, jobs_of
 
-PAGES = book()
+PAGES = paper_tables()
 HANG = 600  # seconds
 
 
@@ -62,7 +62,7 @@ def scripts(tmp_path, monkeypatch):
 
 def test_every_declared_run_composes(compose, root):
     """Every row of every table is a command that train/fit.py understands; every row has its epochs in every budget."""
-    every = panels(PAGES, "all", "all", None) + panels(PAGES, ["few-shot", "beam", "causes-first", "ablation"], None, None)
+    every = table_specs(PAGES, "all", "all", None) + table_specs(PAGES, ["few-shot", "beam", "causes-first", "ablation"], None, None)
     assert {p.key for p in every} >= {*(f"table{n}" for n in range(3, 15)), "table16-part3", "figure20-part1", "figure21-part2", "figure25-part3"}
     for panel in every:
         assert (root / "configs" / "env" / f"{panel.env}.yaml").exists()
@@ -96,12 +96,12 @@ def test_names_are_apart():
 )  # fmt: skip
 def test_unknown_names_are_refused(asked, said):
     with pytest.raises(Problem, match=said):
-        panels(PAGES, *asked)
+        table_specs(PAGES, *asked)
 
 
 def test_one_run_serves_ranking_and_success(cfg):
     """A run that two tables ask for is one job; it plans if one of them wants success; time is told beforehand."""
-    jobs = jobs_of(panels(PAGES, [4, 10], None, ["GNN + NLL"]), cfg)
+    jobs = jobs_of(table_specs(PAGES, [4, 10], None, ["GNN + NLL"]), cfg)
     assert len(jobs) == 2 and all([s[0] for s in job.left()] == ["train/fit.py", "eval/plan.py"] for job in jobs)
     assert expected_minutes(jobs, 2, workers=1) == pytest.approx(2 * (120 + 75 + 90) / 60)
     assert expected_minutes(jobs, 2, workers=8) == pytest.approx((120 + 75 + 90) / 60)
@@ -119,7 +119,7 @@ def test_as_many_runs_as_fit(monkeypatch):
 
 def test_what_is_done_is_skipped(cfg, scripts, tmp_path):
     """Trains once, plans when success is asked for later, and never starts a finished job again."""
-    ranking, success = (panels(PAGES, n, None, ["GNN + NLL"]) for n in (4, 10))
+    ranking, success = (table_specs(PAGES, n, None, ["GNN + NLL"]) for n in (4, 10))
     folder = tmp_path / "runs" / run_name("GNN + NLL", "physics5", "2min", 1)
     for asked, starts in ((ranking, ["/fit.py"]), (ranking, ["/fit.py"]), (success, ["/fit.py", "plan.py"]), (success, ["/fit.py", "plan.py"])):
         todo = missing(jobs_of(asked, cfg))
@@ -132,7 +132,7 @@ def test_what_is_done_is_skipped(cfg, scripts, tmp_path):
 
 def test_other_splits_are_scored_and_planned_on(cfg, scripts, tmp_path):
     """Zero-shot: one training, one scoring of all splits, one planning in all modes, each number in its own column."""
-    asked = panels(PAGES, 16, None, ["GNN + NLL"])
+    asked = table_specs(PAGES, 16, None, ["GNN + NLL"])
     cfg["seeds"] = 1
     assert not run_jobs(missing(jobs_of(asked, cfg)), 1, tmp_path / "logs", lambda _: None)
     assert not missing(jobs_of(asked, cfg))
@@ -147,32 +147,32 @@ def test_other_splits_are_scored_and_planned_on(cfg, scripts, tmp_path):
 def test_files_are_those_that_score_and_plan_write(compose):
     """The file a column reads is the one the commands write."""
     usual = asked_of(OmegaConf.to_container(compose("plan")))
-    column = panels(PAGES, 16, None, None)[2].columns[1]
+    column = table_specs(PAGES, 16, None, None)[2].columns[1]
     assert column.split == "zero-shot" and column.file == file_name({**usual, "mode": "zero-shot"})
-    assert panels(PAGES, 16, None, None)[0].columns[4].file == "results-zero-shot.json"
+    assert table_specs(PAGES, 16, None, None)[0].columns[4].file == "results-zero-shot.json"
 
 
 def test_agents_have_the_closed_loop_alone(cfg):
     """Trained and measured by one command; in success tables only; what they lack is a dash."""
     row = "PPO (model-free)"
-    (job, other) = jobs_of(panels(PAGES, 9, None, [row]), cfg)
+    (job, other) = jobs_of(table_specs(PAGES, 9, None, [row]), cfg)
     ((script, *arguments),) = job.left()
     assert script == "train/agent.py" and {"algo=ppo", "env=physics3", "seed=0"} <= set(arguments)
     folder = Path(cfg["runs_dir"]) / job.name
     folder.mkdir(parents=True)
     (folder / "results.json").write_text('{"metrics": {"plan/success/h5": 41.5}}')
     assert not job.left() and other.left()
-    (panel,) = panels(PAGES, 9, None, [row])
+    (panel,) = table_specs(PAGES, 9, None, [row])
     cells = fill(panel, cfg)
     assert str(cells[row, "closed loop", 5]) == "41.5 (1 of 2)"
     assert str(cells[row, "open loop", 5]) == str(cells[row, "simulator", 5]) == "-"
     with pytest.raises(Problem, match="no table asked for has the rows"):
-        panels(PAGES, 3, None, [row])
+        table_specs(PAGES, 3, None, [row])
 
 
 def test_two_sweeps_share_the_work(cfg, scripts, tmp_path):
     """Started at once for the same table, every run is trained once."""
-    asked = panels(PAGES, 4, None, ["GNN + NLL", "AE + NLL"])
+    asked = table_specs(PAGES, 4, None, ["GNN + NLL", "AE + NLL"])
     todo = jobs_of(asked, cfg)
     both = [threading.Thread(target=run_jobs, args=(todo, 2, tmp_path / "logs", lambda _: None)) for _ in range(2)]
     for thread in both:
@@ -235,18 +235,18 @@ def test_a_killed_sweep(ending, tmp_path, request):
 
 def test_what_is_written(cfg):
     """Published cells stand beside ours or say that they are not; LaTeX is escaped; the csv has one line for each number."""
-    panel = panels(PAGES, 4, None, ["GNN + NLL"])[0]
+    panel = table_specs(PAGES, 4, None, ["GNN + NLL"])[0]
     pages = {**PAGES, "published": {"table4": {"AE + NLL": {"H@1": [1, 2, 3]}}}}
     cells = fill(panel, cfg)
     header, rows = lines(panel, pages, cells)
     assert header[0] == "" and header[-1] == "published" and rows == [["GNN + NLL", "-", "-", "-", "not published"]]
-    both = panels(PAGES, 4, None, ["AE + NLL"])[0]
+    both = table_specs(PAGES, 4, None, ["AE + NLL"])[0]
     assert lines(both, pages, fill(both, cfg))[1] == [["AE + NLL", "-", "-", "-", "H@1 1 / 2 / 3"]]
     assert header[1:3] == ["H@1 1 / 5 / 10", "MRR 1 / 5 / 10"]
     assert str(Cell({0: 50.0, 2: 52.0}, asked=3)) == "51.0 ± 1.4 (2 of 3)"
-    ablation = panels(PAGES, "ablation", None, None)[0]
+    ablation = table_specs(PAGES, "ablation", None, None)[0]
     assert "published" not in lines(ablation, PAGES, fill(ablation, cfg))[0]
-    success = panels(PAGES, 10, None, None)[0]
+    success = table_specs(PAGES, 10, None, None)[0]
     assert "PPO 150,000 steps" in caption(success, PAGES, cfg)
     text = caption(panel, pages, cfg)
     assert "PPO" not in text

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 pytest.importorskip("pybullet")
 from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
-from envs.protocols import Blocks, CausalGraph, Goals, Interventions, Simulator, Source  # noqa: E402
+from envs.protocols import Blocks, CausalGraph, DrawsTables, Goals, Interventions, Simulator, Source  # noqa: E402
 from envs.trifinger import Verdict  # noqa: E402
 from envs.trifinger.source import TriFingerSource, parallel  # noqa: E402
 from envs.trifinger.source.arena import MODES, Arena  # noqa: E402
@@ -39,7 +39,7 @@ def inner(columns, length):
     return np.arange(len(columns["action"])).reshape(-1, length + 1)[:, :-1].ravel()
 
 
-@pytest.mark.parametrize("ability", [Source, Simulator, Goals, Interventions, Blocks])
+@pytest.mark.parametrize("ability", [Source, Simulator, Goals, Interventions, Blocks, DrawsTables])
 def test_it_can_all_but_tell_its_graph(world, ability):
     assert isinstance(world, ability) and not isinstance(world, CausalGraph)
 
@@ -279,3 +279,27 @@ def test_states_and_modes_of_others_are_told(world):
         world.unpack(np.zeros((2, 5)))
     with pytest.raises(Problem, match="no mode 'trian': did you mean 'train'"):
         world.record({"mode": "trian", "length": 1}, RNG(0), 1)
+
+
+def test_a_table_is_put_back_and_drawn(world, recorded):
+    """Joints and blocks of one row under the table of another are those of the other; a picture shows where the block lies."""
+    table, rows = recorded[0]["objects"], recorded[0]["state"]
+    some, other = np.array([0, 13, 26]), np.array([12, 25, 38])
+    after = world.observe(world.unpack(world._layout.with_table(rows[some], table[other])), "objects")
+    for name in ("position", "joint_positions", "axes", "size"):
+        assert np.allclose(after[..., COLUMNS[name]], table[other][..., COLUMNS[name]], atol=1e-5), name
+    states = world.unpack(rows[some])
+    own, beside = world.draw(states, table[some]), table[some].copy()
+    beside[:, FINGERS:, COLUMNS["position"]][..., 0] += 0.05
+    assert own.shape == (3, 240, 320, 3) and own.dtype == np.uint8 and np.array_equal(own, world.draw(states, table[some]))
+    assert (world.draw(states, beside) != own).any((1, 2, 3)).all()
+
+
+def test_a_pose_is_three_points_of_a_block(world, recorded):
+    """The centre, and the ways to the centres of two faces, which stand half a side away and upright to one another."""
+    table = recorded[0]["objects"][:5]
+    pose, half = world.poses(table), table[:, FINGERS:, COLUMNS["size"]] / 2
+    assert pose.shape == (5, 1, 9) and np.array_equal(pose[..., :3], world.positions(table))
+    first, second = pose[..., 3:6], pose[..., 6:]
+    assert np.allclose(np.linalg.norm(first, axis=-1), half[..., 0], atol=1e-6)
+    assert np.allclose((first * second).sum(-1), 0, atol=1e-6) and world.tips(table).shape == (5, 3, 3)

@@ -14,14 +14,14 @@ import torch
 from omegaconf import OmegaConf, open_dict
 
 from envs.problem import Problem
-from eval.checkpoints import read_checkpoint
-from eval.run_files.trusted import check_targets, find_class
 from eval.runs import freeze, load_config, load_run
+from eval.runs.checkpoints import read_checkpoint
+from eval.runs.trusted import check_targets, find_class
 from train.fit import _check_plan
 
 REFUSED = [
     "os.system", "posix.system", "builtins.eval", "torch.load", "webbrowser.open", "subprocess.run", "json.dumps",
-    "eval.checkpoints.read_checkpoint", "eval.planning.latent_search.LatentSearch", "train.fit.run", "configs.command.main",
+    "eval.runs.checkpoints.read_checkpoint", "eval.planning.latent_search.LatentSearch", "train.fit.run", "configs.command.main",
     "models.world_model.torch.load",  # what a module of ours has imported is not ours
     "envs.collect.Path", "envs.collect.collect", "models", "models.", ".models.encoders.SlotEncoder", "models.encoders.nn",
     "stable_baselines3.common.save_util.load_from_zip_file", "torch.nn.Linear", 7, ["os.system"], None,
@@ -96,7 +96,7 @@ def test_a_model_that_a_user_adds_is_a_class_like_ours(tmp_path, monkeypatch, co
     monkeypatch.delitem(sys.modules, "models.mine")
 
 
-@pytest.mark.parametrize("target", ["os.mkdir", "eval.checkpoints.read_checkpoint", "models.world_model.torch.load"])
+@pytest.mark.parametrize("target", ["os.mkdir", "eval.runs.checkpoints.read_checkpoint", "models.world_model.torch.load"])
 def test_a_strangers_config_calls_nothing(target, frozen, tmp_path):
     """Seen: `_target_: torch.load` of a pickle ran on load_run, and os.system under an older Hydra."""
     bad = tmp_path / "bad.ckpt"

@@ -7,7 +7,7 @@ import pytest
 
 from envs.problem import Problem
 from eval.pages.overview import overview_section, seeds_section
-from eval.pages.paper_section import panel_sections
+from eval.pages.paper_section import table_sections
 from eval.pages.site import write_site
 from eval.runs import read_results, run_folders
 
@@ -106,7 +106,7 @@ def test_budgets_stay_apart(make, tmp_path):
         "ae-nll-physics5-2min-s0": {"test/hits@1/h10": 11.0}, "ae-nll-physics5-2min-s1": {"seed": 1, "test/hits@1/h10": 13.0},
         "ae-nll-physics5-5min-s0": {"test/hits@1/h10": 77.0, "budget": "longer", "pool": 200},
     }.items()}  # fmt: skip
-    two, five = (panel_sections(runs).split("<section class=panel>")[i] for i in (1, 2))
+    two, five = (table_sections(runs).split("<section class=panel>")[i] for i in (1, 2))
     assert "budget 2min" in two and "12.0 ± 1.4" in two and "77.0" not in two
     assert "budget 5min" in five and "77.0" in five and "12.0" not in five
     best = overview_section(runs)

@@ -21,8 +21,8 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.run_files.metrics_csv import whole_rows
 from eval.runs import AGENT, config_hash
+from eval.runs.metrics_csv import whole_rows
 from eval.score import versions
 from train.malloc import keep_freed_memory
 from train.metrics_csv import add_rows

@@ -8,7 +8,7 @@ from envs.problem import Problem, nearest
 from envs.trifinger.env.env import TriFingerEnv
 from envs.trifinger.interventions.actors import Actor, GoalActor, PhysicalActor, PoseActor, free
 from envs.trifinger.robot.kinematics import Kinematics
-from envs.trifinger.scene.views import VIEWS, Views
+from envs.trifinger.scene.views import FILM, VIEWS, Views
 from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush
 from envs.trifinger.source.saved import Layout
 
@@ -152,6 +152,10 @@ class Arena:
     def variables(self) -> tuple[str, ...]:
         """Variables that have a space."""
         return tuple(free(self.env.variables(), "ab"))
+
+    def film(self, rows: np.ndarray) -> np.ndarray:
+        """What the camera of films sees of rows (B, S), without goals: (B, 240, 320, 3) uint8."""
+        return np.array([self.views.now(self.layout.saved(row), (FILM,))[0] for row in rows])
 
     def pictures(self, rows: np.ndarray, views: int, size: int) -> np.ndarray:
         """Pictures of rows (B, S) by the first `views` cameras: (B, size, size, 3 views) uint8."""

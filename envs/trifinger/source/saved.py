@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from envs.problem import Problem
 from envs.trifinger.robot.kinematics import Kinematics
@@ -90,6 +91,15 @@ class Layout:
                 block[:, COLUMNS[key]] = self.of(rows, f"{name}/{key}")
         return table
 
+    def with_table(self, rows: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """rows (B, S) with the joints and the blocks of a table (B, N, WIDTH): good to be drawn; velocities stay."""
+        rows = rows.copy()
+        rows[:, self.place["joint_positions"]] = table[:, :FINGERS, COLUMNS["joint_positions"]].reshape(len(rows), -1)
+        for entity, name in enumerate(self.blocks, FINGERS):
+            rows[:, self.place[f"{name}/cartesian_position"]] = table[:, entity, COLUMNS["position"]]
+            rows[:, self.place[f"{name}/orientation"]] = of_two_axes(table[:, entity, COLUMNS["axes"]])
+        return rows
+
     def moved(self, before: np.ndarray, after: np.ndarray, distance: float = 1e-3, angle: float = 0.02) -> np.ndarray:
         """Whether any block went further than a distance (metres) or turned by more than an angle (radians), (B,) bool."""
         moved = np.zeros(len(before), bool)
@@ -106,6 +116,15 @@ def two_axes(quaternion: np.ndarray) -> np.ndarray:
     return 2 * np.stack([
         0.5 - y * y - z * z, x * y + z * w, x * z - y * w, x * y - z * w, 0.5 - x * x - z * z, y * z + x * w,
     ], -1)  # fmt: skip
+
+
+def of_two_axes(axes: np.ndarray) -> np.ndarray:
+    """(B, 6)  ->  xyzw (B, 4): the rotation whose first two axes are nearest, the first kept."""
+    first, second = np.asarray(axes, float).reshape(-1, 2, 3).transpose(1, 0, 2)
+    first = first / np.linalg.norm(first, axis=-1, keepdims=True)
+    second = second - (first * second).sum(-1, keepdims=True) * first
+    second = second / np.linalg.norm(second, axis=-1, keepdims=True)
+    return Rotation.from_matrix(np.stack([first, second, np.cross(first, second)], -1)).as_quat()
 
 
 def _leaves(saved: Mapping):

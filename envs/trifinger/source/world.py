@@ -168,6 +168,20 @@ class TriFingerSource:
         """Centres of the blocks."""
         return self.blocks(table)[..., COLUMNS["position"]]
 
+    def poses(self, table: np.ndarray) -> np.ndarray:
+        """Centres of the blocks and the ways from there to the centres of two faces, metres."""
+        blocks = self.blocks(table)
+        axes, half = blocks[..., COLUMNS["axes"]], blocks[..., COLUMNS["size"]][..., :2] / 2
+        return np.concatenate([blocks[..., COLUMNS["position"]], axes * half.repeat(3, -1)], -1)
+
+    def tips(self, table: np.ndarray) -> np.ndarray:
+        """Fingertips."""
+        return table[:, :FINGERS, COLUMNS["position"]]
+
+    def draw(self, state: States, table: np.ndarray) -> np.ndarray:
+        """What the camera of films sees, without goals, (B, 240, 320, 3) uint8."""
+        return self._crew.arena.film(self._layout.with_table(state.rows, table))
+
     def candidates(self, action: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
         """action (B, 9)  ->  (B, count, 9) float32: the one done first, then uniform draws."""
         drawn = rng.uniform(-1, 1, (len(action), count, 9)).astype(np.float32)

@@ -3,29 +3,29 @@
 from statistics import mean
 
 from eval.figures.charts import Point, bar_chart, model_and_loss, scatter_figure
-from eval.paper.panels import HORIZONS, Panel
+from eval.paper.table_specs import HORIZONS, TableSpec
 
 
-def panel_chart(panel: Panel, title: str, cells: dict):
+def table_chart(panel: TableSpec, title: str, cells: dict):
     """matplotlib Figure without empty plots; none where no row has a number, or only one side of a comparison."""
     if panel.chart == "none":
         return None
     if panel.chart == "bars":
-        there = {c for c in panel.columns if any(cells[row, c.label, h].values for row in panel.rows for h in HORIZONS)}
-        if not there or (len({c.split for c in panel.columns}) > 1 and len({c.split for c in there}) == 1):
+        filled = {c for c in panel.columns if any(cells[row, c.label, h].values for row in panel.rows for h in HORIZONS)}
+        if not filled or (len({c.split for c in panel.columns}) > 1 and len({c.split for c in filled}) == 1):
             return None
-        shown = {c.label for c in there}
+        shown = {c.label for c in filled}
         return bar_chart(title, panel.rows, panel.bounds, {key: cell for key, cell in cells.items() if key[1] in shown})
     plots = scatter_points(panel, cells)
     return scatter_figure(plots, *axis_names(panel), title).drawing if plots else None
 
 
-def axis_names(panel: Panel) -> tuple[str, str]:
+def axis_names(panel: TableSpec) -> tuple[str, str]:
     """Of a scatter panel: its first column against its last."""
     return panel.columns[0].label, panel.columns[-1].label
 
 
-def scatter_points(panel: Panel, cells: dict) -> dict[str, list[Point]]:
+def scatter_points(panel: TableSpec, cells: dict) -> dict[str, list[Point]]:
     """Steps -> one point for each row that has both numbers, means over its seeds."""
     x_name, y_name = axis_names(panel)
     plots = {}

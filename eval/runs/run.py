@@ -21,10 +21,10 @@ from envs.episodes import EpisodeFile
 from envs.problem import Problem
 from envs.protocols import Source
 from envs.spec import EnvSpec
-from eval.checkpoints import load_weights
-from eval.run_files.before import as_of_today
-from eval.run_files.results import fault
-from eval.run_files.trusted import check_frozen, check_needed, check_targets, find_class, with_moved_names
+from eval.runs.before import as_of_today
+from eval.runs.checkpoints import load_weights
+from eval.runs.results import fault
+from eval.runs.trusted import check_frozen, check_needed, check_targets, find_class, with_moved_names
 from models.world_model import WorldModel
 
 MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
@@ -38,7 +38,7 @@ _NOT_SCIENCE = (  # `spec` follows from env.world, name_part is a table of befor
 )  # fmt: skip
 
 
-CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
 class Run:
@@ -175,8 +175,8 @@ def differences(before: DictConfig, now: DictConfig) -> str | None:
 
     found = dict(walk(_science(before), _science(now), ()))
     first = sorted(found, key=lambda key: (key != "seed", not re.fullmatch(r"\w+\.name", key)))
-    told = [f"{key}: {found[key]}" for key in first[:3]]
-    return "; ".join([*told, *([f"and {len(found) - 3} more"] if len(found) > 3 else [])]) or None
+    shown = [f"{key}: {found[key]}" for key in first[:3]]
+    return "; ".join([*shown, *([f"and {len(found) - 3} more"] if len(found) > 3 else [])]) or None
 
 
 def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfig:

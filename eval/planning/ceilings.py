@@ -24,7 +24,7 @@ from eval.probes.probe import Row, bounds, probe
 from eval.probes.ranking_pool import H1, MRR
 from eval.probes.same_board import ACCURACY, BOARD, alternatives, has_chance, no_chance, score_alternatives
 from eval.ranking import hits_at_k, mrr, ranks
-from eval.run_files.results import numbers
+from eval.runs.results import numbers
 
 VERSION = 3  # of what is measured
 SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation

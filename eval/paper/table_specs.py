@@ -9,7 +9,7 @@ from statistics import mean, stdev
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
-from eval.run_files.results import numbers
+from eval.runs.results import numbers
 
 HORIZONS = (1, 5, 10)
 
@@ -38,7 +38,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Panel:
+class TableSpec:
     """Rows of runs on one env, under some columns; a table or figure has one or several.
 
     bounds: name -> key, {} for the horizon or for the column's own name.  chart: bars | scatter | none.
@@ -50,7 +50,7 @@ class Panel:
     rows: tuple[str, ...]
     columns: tuple[Column, ...]
     bounds: dict[str, str]
-    told: str  # the protocol of the columns
+    caption: str  # the protocol of the columns
     said: str = ""  # what the paper's text says, where it gives figures
     chart: str = "bars"
 
@@ -67,7 +67,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one row shows of one column at one horizon: the values of the seeds that are there, of so many asked for."""
+    """What one row shows of one column at one horizon: the values of the finished seeds, and how many seeds were asked for."""
 
     values: dict[int, float]
     asked: int = 1
@@ -90,7 +90,7 @@ class Cell:
 
 
 @lru_cache
-def book() -> dict:
+def paper_tables() -> dict:
     """paper_tables.yaml."""
     return OmegaConf.to_container(OmegaConf.load(Path(__file__).parent / "paper_tables.yaml"))
 
@@ -101,33 +101,33 @@ def _column(label: str, place: str) -> Column:
     return Column(label, key, split or None)
 
 
-def _panel(key: str, spec: dict, book: dict, only: list[str] | None) -> Panel:
-    rows = tuple(row for group in spec["rows"] for row in book["groups"].get(group, [group]) if only is None or row in only)
-    metrics = book["metrics"][spec["metrics"]]
+def _table_spec(key: str, spec: dict, pages: dict, only: list[str] | None) -> TableSpec:
+    rows = tuple(row for group in spec["rows"] for row in pages["groups"].get(group, [group]) if only is None or row in only)
+    metrics = pages["metrics"][spec["metrics"]]
     columns = tuple(_column(label, place) for label, place in metrics["columns"].items())
     more = {name: spec[name] for name in ("said", "chart") if name in spec}
-    return Panel(key, spec["title"], spec["env"], rows, columns, metrics["bounds"], metrics["told"], **more)
+    return TableSpec(key, spec["title"], spec["env"], rows, columns, metrics["bounds"], metrics["told"], **more)
 
 
-def panels(book: dict, table, figure, only: list[str] | str | None) -> list[Panel]:
+def table_specs(pages: dict, table, figure, only: list[str] | str | None) -> list[TableSpec]:
     """The panels asked for, those without a row left out; unknown tables, figures and rows are refused."""
     only = [only] if isinstance(only, str) else only
     for row in only or []:
-        if row not in book["rows"]:
-            raise Problem(f"there is no row '{row}': {nearest(row, book['rows'])}")
+        if row not in pages["rows"]:
+            raise Problem(f"there is no row '{row}': {nearest(row, pages['rows'])}")
     found = []
     for kind, asked in (("table", table), ("figure", figure)):
-        known = book[f"{kind}s"]
+        known = pages[f"{kind}s"]
         published = [number for number in known if isinstance(number, int)]
         numbers = published if asked == "all" else [] if asked is None else asked if isinstance(asked, list) else [asked]
         for number in numbers:
             if number not in known:
                 raise Problem(f"there is no {kind} '{number}'; known: {', '.join(map(str, known))}, all")
             specs = known[number] if isinstance(known[number], list) else [known[number]]
-            specs = [part for s in specs for part in _parts(s, book)]
+            specs = [part for s in specs for part in _parts(s, pages)]
             for part, spec in enumerate(specs, 1):
                 name = f"{kind}{number}" if isinstance(number, int) else number
-                found.append(_panel(f"{name}-part{part}" if len(specs) > 1 else name, spec, book, only))
+                found.append(_table_spec(f"{name}-part{part}" if len(specs) > 1 else name, spec, pages, only))
     if not found:
         raise Problem("nothing asked for; name a table or a figure: python eval/tables.py table=4")
     found = [panel for panel in found if panel.rows]
@@ -136,12 +136,12 @@ def panels(book: dict, table, figure, only: list[str] | str | None) -> list[Pane
     return found
 
 
-def _parts(spec, book: dict) -> list[dict]:
+def _parts(spec, pages: dict) -> list[dict]:
     """A spec, or the number of a table whose specs are meant."""
     if isinstance(spec, dict):
         return [spec]
-    told = book["tables"][spec]
-    return told if isinstance(told, list) else [told]
+    found = pages["tables"][spec]
+    return found if isinstance(found, list) else [found]
 
 
 def run_name(row: str, env: str, budget: str, seed: int) -> str:
@@ -151,7 +151,7 @@ def run_name(row: str, env: str, budget: str, seed: int) -> str:
 
 
 def _results(folder: Path, file: str) -> dict | None:
-    """What a results file holds; none where it is not there or damaged: then it is made again."""
+    """What a results file holds; none where it is missing or damaged: then it is made again."""
     try:
         found = json.loads((folder / file).read_text())
     except (OSError, ValueError, RecursionError):
@@ -168,16 +168,16 @@ def read(folder: Path, file: str = "results.json") -> dict[str, float] | None:
 
 def is_agent_row(row: str) -> bool:
     """Whether train/agent.py makes its runs."""
-    return row in book()["groups"]["agents"]
+    return row in paper_tables()["groups"]["agents"]
 
 
 def overrides_of(row: str, budget: str) -> list[str]:
     """What a row asks of train/fit.py or train/agent.py under a budget."""
-    return [*book()["rows"][row], *book()["budgets"][budget]["rows"][row]]
+    return [*paper_tables()["rows"][row], *paper_tables()["budgets"][budget]["rows"][row]]
 
 
 def metrics_of(row: str, env: str, seed: int, cfg, file: str = "results.json") -> dict[str, float] | None:
-    """What a row's finished run says; none where it is not there, or where its folder holds a run of something else."""
+    """Metrics of a row's finished run; none where it does not exist, or where its folder holds a run of something else."""
     folder = Path(cfg["runs_dir"]) / run_name(row, env, cfg["budget"], seed)
     results = _results(folder, "results.json")
     if results is None or not _is_row(results, row, env, seed, cfg["budget"]) or _of_before(folder):
@@ -206,7 +206,7 @@ def _of_before(folder: Path) -> bool:
     return "    scm_seed:" in text and "    numbering:" not in text
 
 
-def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:
+def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:
     """(row, column, horizon) -> what the finished runs say. A bound is the mean over all of them, its seed is -1."""
     cells = {}
     for column in panel.columns:
@@ -224,3 +224,10 @@ def fill(panel: Panel, cfg) -> dict[tuple[str, str, int], Cell]:
                 values = [m[name] for of_row in found.values() for m in of_row.values() if fits and name in m]
                 cells[bound, column.label, h] = Cell({-1: mean(values)} if values else {})
     return cells
+
+
+def declared_specs(pages: dict) -> list[TableSpec]:
+    """Every table, the paper's and ours, and of the figures those panels that no table shows."""
+    tables = table_specs(pages, list(pages["tables"]), None, None)
+    own = {(p.env, p.columns, p.rows) for p in tables}
+    return tables + [p for p in table_specs(pages, None, "all", None) if (p.env, p.columns, p.rows) not in own]

@@ -1,4 +1,4 @@
-"""Strips of pictures: what a model predicts beside what happened, for rollouts and for one state under many actions."""
+"""Figures of predictions beside what happened, as rows of pictures: rollouts, and one state under many actions."""
 
 from typing import NamedTuple
 
@@ -6,16 +6,17 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
+from envs.protocols import NamedChoices, Simulator
 from envs.streams import Stream
 from eval.pages.html import picture, strip
 from eval.ranking import ranks
-from eval.rollouts import actions_of, decode_frames, encode_frames, rollout, counterfactual_outcomes, counterfactual_ranks
+from eval.rollouts import actions_of, counterfactual_outcomes, counterfactual_ranks, decode_frames, encode_frames, rollout
 
 BETWEEN_POOL = 2000  # episodes whose frames are candidates before the last step, where no number is computed
 
 
-class Strips(NamedTuple):
-    """Ready HTML, and the number of wrong rows among `pool`."""
+class Figures(NamedTuple):
+    """Ready HTML, and the number of wrong predictions among `pool`."""
 
     html: str
     wrong: int
@@ -38,19 +39,19 @@ def nearest(query: torch.Tensor, candidates: torch.Tensor, names: np.ndarray, ow
 
 
 def choose(rank: np.ndarray, cases: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows to show, drawn at random: wrong ones first, up to three quarters of the places, then right ones."""
+    """Rows to show, drawn at random: wrong ones first, up to three quarters of the count, then right ones."""
     wrong, right = rng.permutation(np.flatnonzero(rank > 0)), rng.permutation(np.flatnonzero(rank == 0))
-    places = max(cases - cases // 4, cases - len(right))
-    wrong = wrong[:places]
+    count = max(cases - cases // 4, cases - len(right))
+    wrong = wrong[:count]
     return np.concatenate([wrong, right[: cases - len(wrong)]])
 
 
 def decodes_pictures(model, world) -> bool:
-    """A decoder of states draws nothing: there the frame of the nearest state is shown."""
+    """Whether the decoder gives pictures; that of a table does not, and the frame of the nearest table is shown."""
     return model.decoder is not None and world.observation == "pixels"
 
 
-def rollout_strips(model, world, obs, pixels, action, horizon: int, cases: int = 8) -> Strips:
+def rollout_figures(model, world, obs, pixels, action, horizon: int, cases: int = 8) -> Figures:
     """Open-loop rollouts of held-out episodes.
 
     obs (E, T+1, ...): what the model is shown; pixels (E, T+1, H, W, 3) uint8: what the page shows; action (E, T+1).
@@ -79,7 +80,7 @@ def rollout_strips(model, world, obs, pixels, action, horizon: int, cases: int =
         _rollout_figure(pixels[e, : horizon + 1], predicted[i], right[i], e, rank[e], decoded_pictures)
         for i, e in enumerate(shown)
     ]
-    return Strips("\n".join(figures), int((rank > 0).sum()), len(rank))
+    return Figures("\n".join(figures), int((rank > 0).sum()), len(rank))
 
 
 def _rollout_figure(true, predicted, right, episode: int, rank: int, decoded: bool) -> str:
@@ -96,32 +97,31 @@ def _rollout_figure(true, predicted, right, episode: int, rank: int, decoded: bo
     return f"<figure><figcaption>{label}episode {episode}, {horizon} steps{before}</figcaption>{steps}</figure>"
 
 
-def counterfactual_figure(model, world, pixels, state, action, look: int = 200) -> Strips:
-    """One state, one block, each of its actions: the true outcome beside the nearest of all outcomes, after one step.
+def counterfactual_figure(model, world: Simulator, pixels, state, action, look: int = 100) -> Figures:
+    """One state, one object, each of its actions: the true outcome beside the nearest of all outcomes, after one step.
 
-    pixels (E, H, W, 3), state (E, N, F), action (E, T): starts of episodes. Of the first `look` states, shown is the
-    one with the block that meets most others.
+    pixels (E, H, W, 3), state (E, ...), action (E, T): starts of episodes, in a world whose actions are choices. Of the first
+    `look` states, the one is shown whose picture the actions of one of its objects change most.
     """
-    choices, per_block = world.spec.action.size, world.spec.action.choices
-    count = min(look, len(state))
-    events = world.events(world.unpack(np.repeat(state[:count], choices, 0)), np.tile(np.arange(choices), count))
-    meets = sum(seen.astype(int) for seen in events.values()).reshape(count * world.spec.objects, per_block).sum(1)
-    row, block = divmod(int(meets.argmax()), world.spec.objects)
-    one = (pixels[[row]], state[[row]], action[[row]])
-    sequences, boards, outcome = counterfactual_outcomes(world, one[1], one[2], 1, Stream.COUNTERFACTUAL.rng(1))
-    frames, outcomes = world.render(boards), world.observe(boards)
-    obs = world.observe(world.unpack(one[1]))
-    wrong = counterfactual_ranks(model, world, obs, *one[1:], 1, Stream.COUNTERFACTUAL.rng(1)).model[0] > 0
-    start = encode_frames(model, obs).expand(choices, -1, -1)
+    own, count, objects = world.spec.action.choices, min(look, len(state)), world.spec.objects
+    rng = Stream.COUNTERFACTUAL.rng
+    _, states, outcome = counterfactual_outcomes(world, state[:count], action[:count], 1, rng(1))
+    changed = (world.observe(states, "pixels")[outcome] != pixels[:count, None]).reshape(count, objects, -1).sum(-1)
+    row, block = divmod(int(changed.argmax()), objects)
+    one = (state[[row]], action[[row]])
+    sequences, states, outcome = counterfactual_outcomes(world, *one, 1, rng(1))
+    frames, outcomes = world.observe(states, "pixels"), world.observe(states)
+    obs = world.observe(world.unpack(one[0]))
+    wrong = counterfactual_ranks(model, world, obs, *one, 1, rng(1)).model[0] > 0
+    start = encode_frames(model, obs).expand(len(sequences[0]), -1, -1)
     predicted = rollout(model, start, actions_of(sequences[0], world.spec))
     names = frame_ids(outcomes)
     best = nearest(predicted, encode_frames(model, outcomes), names, names[outcome[0]])
-    mine = range(block * per_block, (block + 1) * per_block)
-    labels = list(world.choice_names)
-    happened = [picture(one[0][0], alt="the state")]
+    labels = list(world.choice_names) if isinstance(world, NamedChoices) else [f"action {i}" for i in range(own)]
+    happened = [picture(pixels[row], alt="the state")]
     guessed = ['<span class="step">given</span>']
-    for label, a in zip(labels, mine):
+    for label, a in zip(labels, range(block * own, (block + 1) * own)):
         happened.append(picture(frames[outcome[0, a]], alt=f"true outcome of {label}"))
         guessed.append(picture(frames[best[a]], not wrong[a], f"nearest outcome to the prediction for {label}"))
     html = strip(["state", *labels], [("happens", happened), ("nearest", guessed)])
-    return Strips(f"<figure>{html}</figure>", int(wrong.sum()), choices)
+    return Figures(f"<figure>{html}</figure>", int(wrong.sum()), len(wrong))

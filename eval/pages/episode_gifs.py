@@ -1,11 +1,9 @@
-"""Films of closed-loop planning as GIFs: the board now, the goal, and what the model expects of the action it chose.
+"""GIFs of closed-loop planning episodes: the board now, the goal, and the outcome that the model expects of its action.
 
 The distance to the goal is that of latents, so that nothing has to be fitted: an illustration, not eval/plan.py's numbers.
 """
 
-import base64
 from html import escape
-from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +14,9 @@ from hydra.utils import instantiate
 from envs.boards import Boards
 from envs.frames import frame_ids
 from envs.problem import Problem
+from eval.pages.html import gif, gif_image
 from eval.pages.overview import family
-from eval.pages.strips import decodes_pictures, nearest
+from eval.pages.rollout_figures import decodes_pictures, nearest
 from eval.planning.latent_search import LatentSearch
 from eval.planning.oracles import after_every_action
 from eval.planning.tasks import draw_tasks, play
@@ -26,21 +25,21 @@ from eval.runs import load_run
 from eval.terminal import Steps
 from models.goal_distance import LatentDistance
 
-EPISODES, STEPS = 100, 10  # goals tried, and random actions that made each
-SCALE, BORDER, GAP, BAR = 3, 6, 12, 6  # of a film, in its pixels
+EPISODES, STEPS = 100, 10  # goals planned for, and random actions that made each
+SCALE, BORDER, GAP, BAR = 3, 6, 12, 6  # of a frame, in its pixels
 PAPER, LINE, SOFT = (np.array(color, np.uint8) for color in ((251, 252, 252), (217, 223, 228), (107, 122, 135)))
 RIGHT, WRONG = (np.array(color, np.uint8) for color in ((74, 155, 127), (214, 96, 63)))
 STEP_MS, END_MS = 700, 2600
 
 
-class Film(NamedTuple):
-    """One episode of T steps.
+class Episode(NamedTuple):
+    """One episode of T steps towards one goal.  number: of its goal.
 
-    Frames: now (T+1, H, W, 3), expected (T, H, W, 3), goal (H, W, 3); whether the goal stands, reached (T+1,); whether the
+    Pictures: now (T+1, H, W, 3), expected (T, H, W, 3), goal (H, W, 3); whether the goal stands, reached (T+1,); whether the
     outcome nearest to the prediction is the one that came, right (T,).
     """
 
-    episode: int
+    number: int
     now: np.ndarray
     expected: np.ndarray
     goal: np.ndarray
@@ -48,8 +47,8 @@ class Film(NamedTuple):
     right: np.ndarray
 
 
-class Trip(NamedTuple):
-    """All episodes of a model in its world: T+1 boards, T actions (E,), chance of every step, goals."""
+class Episodes(NamedTuple):
+    """All E episodes of a model in its world: T+1 batches of boards, T actions (E,), the noise of every step, the goals."""
 
     boards: list[Boards]
     actions: list[np.ndarray]
@@ -57,20 +56,20 @@ class Trip(NamedTuple):
     goal: Boards
 
 
-def travel(model, world, episodes: int = EPISODES, steps: int = STEPS) -> Trip:
-    """Plan greedily towards fresh goals, seeing every true frame."""
+def plan_episodes(model, world, episodes: int = EPISODES, steps: int = STEPS) -> Episodes:
+    """Plans greedily for fresh goals; the model sees every true frame."""
     tasks = draw_tasks(world, episodes, steps, seed=0)
     action, noise, state = zip(*play(world, tasks, LatentSearch(model, world, LatentDistance()), seed=0))
-    return Trip([tasks.start, *state], list(action), list(noise), tasks.goal)
+    return Episodes([tasks.start, *state], list(action), list(noise), tasks.goal)
 
 
 @torch.no_grad()
-def film(model, world, trip: Trip, episode: int) -> Film:
-    """One episode, with what the model expected: its decoded picture, or the nearest of the outcomes of all actions."""
-    one = np.array([episode])
-    boards, goal = [boards.take(one) for boards in trip.boards], trip.goal.take(one)
+def episode(model, world, episodes: Episodes, number: int) -> Episode:
+    """One episode, with the outcome that the model expected: its decoded picture, or the nearest outcome of any action."""
+    one = np.array([number])
+    boards, goal = [boards.take(one) for boards in episodes.boards], episodes.goal.take(one)
     expected, right, memory = [], [], None
-    for board, action, noise in zip(boards, trip.actions, trip.noise):
+    for board, action, noise in zip(boards, episodes.actions, episodes.noise):
         latent = encode_frames(model, world.observe(board)).to(model.device)
         predicted, memory = model.step(latent, actions_of(action[one], world.spec).to(model.device), memory)
         after = after_every_action(world, board, None if noise is None else noise[one])
@@ -85,7 +84,7 @@ def film(model, world, trip: Trip, episode: int) -> Film:
             expected.append(world.render(after.take(best))[0])
     now = np.concatenate([world.render(board) for board in boards])
     reached = np.array([world.solved(board, goal)[0] for board in boards])
-    return Film(episode, now, np.stack(expected), world.render(goal)[0], reached, np.array(right))
+    return Episode(number, now, np.stack(expected), world.render(goal)[0], reached, np.array(right))
 
 
 def _panel(frame: np.ndarray, border: np.ndarray) -> np.ndarray:
@@ -95,15 +94,15 @@ def _panel(frame: np.ndarray, border: np.ndarray) -> np.ndarray:
     return framed
 
 
-def pictures(film: Film) -> list[np.ndarray]:
-    """T+1 pictures: now | goal | expected, and a bar of the steps taken. The last one ends green or red."""
-    steps = len(film.expected)
+def frames(episode: Episode) -> list[np.ndarray]:
+    """T+1 frames: now | goal | expected, and a bar of the steps taken. The border of the last one is green or red."""
+    steps = len(episode.expected)
     found = []
     for t in range(steps + 1):
         i = min(t, steps - 1)
-        state = RIGHT if film.reached[t] else WRONG if t == steps else LINE
-        expected = _panel(film.expected[i], LINE if film.right[i] else WRONG)
-        parts = [_panel(film.now[t], state), _panel(film.goal, LINE), expected]
+        state = RIGHT if episode.reached[t] else WRONG if t == steps else LINE
+        expected = _panel(episode.expected[i], LINE if episode.right[i] else WRONG)
+        parts = [_panel(episode.now[t], state), _panel(episode.goal, LINE), expected]
         gap = np.broadcast_to(PAPER, (len(parts[0]), GAP, 3))
         row = np.concatenate([parts[0], gap, parts[1], gap, parts[2]], 1)
         bar = np.broadcast_to(LINE, (BAR, row.shape[1], 3)).copy()
@@ -112,18 +111,8 @@ def pictures(film: Film) -> list[np.ndarray]:
     return found
 
 
-def gif(film: Film) -> bytes:
-    """The film, looping, its last picture held."""
-    from PIL import Image
-
-    frames = [Image.fromarray(picture).quantize(64, dither=Image.Dither.NONE) for picture in pictures(film)]
-    times, file = [STEP_MS] * (len(frames) - 1) + [END_MS], BytesIO()
-    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, disposal=1)
-    return file.getvalue()
-
-
-def chosen(scored: dict[Path, dict]) -> dict[str, list[Path]]:
-    """World -> its runs that can be filmed, the best planner first, then the best at what-if questions."""
+def best_planners(scored: dict[Path, dict]) -> dict[str, list[Path]]:
+    """World -> its runs with weights, the best planner first, then the best at counterfactual ranking."""
     worlds: dict[str, list[Path]] = {}
     for folder, results in scored.items():
         if (folder / "checkpoints" / "model.ckpt").exists():
@@ -136,14 +125,14 @@ def chosen(scored: dict[Path, dict]) -> dict[str, list[Path]]:
     return {world: sorted(folders, key=worth, reverse=True) for world, folders in worlds.items()}
 
 
-def films_section(scored: dict[Path, dict], per_world: int) -> str:
-    """Films of the best run of every world, reached and missed in equal parts where there are both; empty for 0."""
-    parts, worlds = [], chosen(scored) if per_world else {}
-    with Steps("films", len(worlds), quiet=not worlds) as progress:
+def gifs_section(scored: dict[Path, dict], per_world: int) -> str:
+    """GIFs of the best run of every world, half of them of goals that were missed where there are such; empty for 0."""
+    parts, worlds = [], best_planners(scored) if per_world else {}
+    with Steps("GIFs of episodes", len(worlds), quiet=not worlds) as progress:
         for world, folders in worlds.items():
             for folder in folders[:3]:
                 try:
-                    parts.append(_films_of(folder, scored[folder], per_world))
+                    parts.append(_gifs_of(folder, scored[folder], per_world))
                     break
                 except Problem as problem:  # a run that can no longer be loaded leaves its place to the next
                     parts.append(f'<p class="soft">{escape(str(problem))}</p>')
@@ -151,30 +140,29 @@ def films_section(scored: dict[Path, dict], per_world: int) -> str:
     return "\n".join(parts)
 
 
-def _films_of(folder: Path, results: dict, count: int) -> str:
+def _gifs_of(folder: Path, results: dict, count: int) -> str:
     model, cfg = load_run(folder)
     world = instantiate(cfg.env.world)
     if torch.cuda.is_available():
         model.cuda()
-    trip = travel(model, world)
-    reached = world.solved(trip.boards[-1], trip.goal)
+    planned = plan_episodes(model, world)
+    reached = world.solved(planned.boards[-1], planned.goal)
     hits, misses = np.flatnonzero(reached), np.flatnonzero(~reached)
     right = hits[: max(count - count // 2, count - len(misses))]
-    episodes = [*right, *misses[: count - len(right)]]
-    figures = "".join(_figure(film(model, world, trip, int(e)), bool(reached[e])) for e in episodes)
+    numbers = [*right, *misses[: count - len(right)]]
+    figures = "".join(_figure(episode(model, world, planned, int(n)), bool(reached[n])) for n in numbers)
     return (
         f"<h3>{escape(results['env'])}: {escape(results['model'])} + {escape(results['loss'].replace('_', ' '))}</h3>"
         f"<p>{escape(results['run'])}: {reached.sum()} of {len(reached)} goals stand after exactly {STEPS} actions; "
-        f"greedy, nearest to the goal in the model's latents.</p><div class=films>{figures}</div>"
+        f"greedy, nearest to the goal in the model's latents.</p><div class=gifs>{figures}</div>"
     )
 
 
-def _figure(film: Film, reached: bool) -> str:
-    data = base64.b64encode(gif(film)).decode()
-    tag = f'<span class="tag{"" if reached else " wrong"}">{"reached" if reached else "missed"}</span>'
+def _figure(episode: Episode, reached: bool) -> str:
+    word = "reached" if reached else "missed"
+    alt = f"Goal {episode.number}: the board now, the goal, the outcome that the model expects; {word}"
     return (
-        f"<figure class=film><figcaption>{tag}goal {film.episode}</figcaption>"
-        f'<div class="heads soft"><span>now</span><span>goal</span><span>expected next</span></div>'
-        f'<img alt="Film of goal {film.episode}: the board now, the goal, what the model expects; '
-        f'{"reached" if reached else "missed"}" src="data:image/gif;base64,{data}"></figure>'
+        f'<figure class=gif><figcaption><span class="tag{"" if reached else " wrong"}">{word}</span>goal {episode.number}'
+        f'</figcaption><div class="heads soft"><span>now</span><span>goal</span><span>expected next</span></div>'
+        f"{gif_image(gif(frames(episode), STEP_MS, END_MS), alt)}</figure>"
     )

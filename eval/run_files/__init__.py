@@ -1,1 +1,0 @@
-"""What the files of a run folder may say and must hold."""
