@@ -35,7 +35,7 @@ def list_of(holds: Callable) -> Callable:
     return lambda v: isinstance(v, list) and len(v) > 0 and all(holds(item) for item in v)
 
 
-PARTS = ("encoder", "transition", "decoder")
+PARTS = ("encoder", "transition", "decoder", "heads")
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
 POOL = ("a whole number >= 2", whole(2))
@@ -72,6 +72,7 @@ LIMITS = {
     "loss.stages.*.hard_share": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
     "loss.stages.*.weight_decay": ("a number >= 0", number(at_least=0)),
     "loss.stages.*.schedule": ("constant or cosine", one_of("constant", "cosine")),
+    "loss.stages.*.optimizer": ("adam or sgd", one_of("adam", "sgd")),
     "loss.stages.*.trains": (f"parts of the model: {', '.join(PARTS)}", list_of(one_of(*PARTS))),
     "loss.own_window": ("true or false", lambda v: isinstance(v, bool)),
     "loss.open_loop": ("true or false", lambda v: isinstance(v, bool)),
@@ -127,7 +128,7 @@ LIMITS = {
 }  # fmt: skip
 OPTIONAL = ("score.probes", "trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null
 STAGE = ("name", "objective", "trains", "epochs", "batch_size", "window", "learning_rate")  # what a stage must say
-STAGE_MAY = ("schedule", "hard_share", "weight_decay")
+STAGE_MAY = ("schedule", "hard_share", "weight_decay", "optimizer")
 
 
 def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:

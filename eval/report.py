@@ -63,10 +63,10 @@ def _scores(results: dict) -> str:
 
 
 def _pictures(run: Run, results: dict) -> list[str]:
-    """Rollouts and one state under many actions, on the episodes that were scored; none where the data hold no pixels."""
+    """Rollouts and one state under many actions, on the episodes that were scored; none where the data hold no pixels, or the model predicts nothing."""
     model, world = run.model, run.world
     file = run.file(results["protocol"]["split"])
-    if "pixels" not in file.columns:
+    if "pixels" not in file.columns or model.transition is None:
         return []
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
     data = Data(run, file, [horizon], results["protocol"]["pool"], 0)

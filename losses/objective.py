@@ -10,7 +10,7 @@ from models.interfaces import Batch, Latent
 from models.processes import gather
 
 LossTerms = dict[str, Tensor]
-WHO = {"vectors": "modular", "gaussian": "vae", "categorical": "categorical", "whitened": "random"}  # kind of latent -> a model of it
+WHO = {"vectors": "modular", "gaussian": "vae", "categorical": "categorical", "whitened": "random", "clips": "ofpr"}  # kind of latent -> a model of it
 
 
 class Objective(Protocol):

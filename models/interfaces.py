@@ -6,7 +6,7 @@ Letters: B batch, T time, K slots, D slot width, A action width (0: a video; `mo
 A latent is always (B, K, D). Monolithic models are K = 1 with D = per-object width x objects; slots are K = objects.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
@@ -43,6 +43,7 @@ class Batch:
     obs_id (B, T+1) int64, equal exactly where two observations are equal.
     latent (B, T+1, K, D): computed beforehand, when the encoder is frozen.
     weight: of this process's mean in the mean over all processes that share the batch; 1 where all shares are equal.
+    labels: columns that the objective names, (B, ...) each, of the first row of every window.
     """
 
     obs: Tensor | None
@@ -50,17 +51,20 @@ class Batch:
     obs_id: Tensor
     latent: Tensor | None = None
     weight: float = 1.0
+    labels: dict[str, Tensor] = field(default_factory=dict)
 
 
 class Encoder(Protocol):
     """obs (B, C, H, W), float in [0, 1], or a table of N rows (B, N, F), float  ->  Latent of (B, K, D).
 
-    `gives`: the kind of its latents, vectors (where it does not say), gaussian, categorical or whitened; objectives ask for
-    one.
+    `gives`: the kind of its latents, vectors (where it does not say), gaussian, categorical, whitened or clips; objectives
+    ask for one.
     `trained_by`: what to set where an objective asks for another.
 
     A class that says `takes_bytes = True` is given uint8 frames as they are stored, and floats as they come; its first
     layer is one of `models.layers.pixels` or `models.layers.patches`. Subclasses are given floats until they say so themselves.
+
+    A class that says `takes_clips = True` reads whole clips (B, T, C, H, W) and writes one latent for each.
     """
 
     def __call__(self, obs: Tensor) -> Latent: ...

@@ -91,6 +91,11 @@ def probe(needs: tuple[type, ...] = (), rows: tuple[Row, ...] = (), unless: Call
     return made
 
 
+def no_forecast(run) -> str | None:
+    """Why a run is not asked what comes next."""
+    return "asks for predicted frames, and the model judges whole clips" if run.model.transition is None else None
+
+
 def bounds(score: str, *rows: tuple[str, str, str], horizons: tuple[str, ...] = ()) -> tuple[Row, ...]:
     """Rows that bound a score: (key, label, kind) each."""
     return tuple(Row(key, label, kind, score, horizons=horizons) for key, label, kind in rows)
