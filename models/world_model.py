@@ -11,6 +11,7 @@ from models.layers.normalised import Normalised
 from models.layers.pixels import to_float
 
 NORMALISED_BY = 100_000  # observations at most, spread over all episodes
+AT_ONCE = 256  # frames of clips that are encoded or decoded together
 
 
 class WorldModel(LightningModule):
@@ -112,7 +113,7 @@ class WorldModel(LightningModule):
         if context < 1 or horizon < 1 or context + horizon > frames:
             raise ValueError(f"a clip of {frames} frames is too short for context={context} and horizon={horizon}; each is 1 or "
                              f"more, and together they are at most {frames}")  # fmt: skip
-        latent = self.encode(obs.flatten(0, 1)).unflatten(0, (count, frames))
+        latent = torch.cat([self.encode(part) for part in obs.flatten(0, 1).split(AT_ONCE)]).unflatten(0, (count, frames))
         action = latent.new_zeros(count, frames - 1, 0) if action is None else action
         keeps = hasattr(self.transition, "start")
         memory, memories = self.transition.start(latent[:, 0]) if keeps else None, []
@@ -125,9 +126,11 @@ class WorldModel(LightningModule):
         predicted = self.rollout(latent[:, starts].flatten(0, 1), steps, known)[:, -1]
         wrong = latent.new_zeros(count, frames)
         if decoded:
-            true = obs[:, context - 1 + horizon :].flatten(0, 1)
-            true = true.float() / 255 if true.dtype == torch.uint8 else true
-            error = (self.decode(predicted).float() - true).pow(2).flatten(1).mean(1)
+            true, errors = obs[:, context - 1 + horizon :].flatten(0, 1), []
+            for guess, part in zip(predicted.split(AT_ONCE), true.split(AT_ONCE)):
+                numbers, scale = to_float(part)
+                errors.append((self.decode(guess).float() - numbers.float() * scale).pow(2).flatten(1).mean(1))
+            error = torch.cat(errors)
         else:
             error = (predicted - latent[:, context - 1 + horizon :].flatten(0, 1)).float().pow(2).sum((1, 2))
         wrong[:, context - 1 + horizon :] = error.view(count, -1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,9 @@ from models.ofpr import ClipModel
 from models.trees import Rules
 
 SUBTYPES = ("A1", "A2", "B1", "B2", "C1", "C2", "D1", "D2", "D3", "E1", "E2", "E3")
-AT_ONCE = 8  # clips
+TOLD = ("label_trial", "label_features", "label_posterior")
+LABEL = ("label_features", "label_posterior", "label_version")  # columns that heads read
+AT_ONCE = 32  # clips
 FLOOR = 0.1  # of the mean spread: less spread at a frame is counted as this much
 QUANTILE = 0.95  # of validation clips: a clip that surprises more is called surprising
 HIT, AUC, ACCURACY, MOMENT = "voe/hit_rate", "voe/auc", "voe/accuracy", "voe/moment_error"
@@ -154,13 +157,14 @@ def moment_error(clips: Clips) -> np.ndarray:
     return np.abs(clips.curve[there].argmax(1) - clips.violation[there])
 
 
-def ceiling(run, versions: dict[str, str]) -> dict[str, float]:
+def ceiling(run, versions: dict[str, str], data_dir=None) -> dict[str, float]:
     """Hit rate of trees that are handed the true features: what a perfect eye can reach under these rules."""
     rules = Rules()
-    rules.fit(*(torch.from_numpy(part) for part in labels_of(run.file("train"), "label_features", "label_prior", "label_posterior")))
+    true = labels_of(run.file("train", data_dir), "label_features", "label_prior", "label_posterior")
+    rules.fit(*map(torch.from_numpy, true))
     told = {}
     for version in ("expected", "surprising"):
-        trial, features, seen = labels_of(run.file(versions[version]), "label_trial", "label_features", "label_posterior")
+        trial, features, seen = labels_of(run.file(versions[version], data_dir), *TOLD)
         wrong = (rules(torch.from_numpy(features))[1].numpy() != seen).any(1)
         told[version] = dict(zip(trial.tolist(), wrong.astype(float)))
     both = sorted(told["expected"].keys() & told["surprising"].keys())
@@ -185,9 +189,6 @@ def heads_report(run, file) -> dict[str, float]:
     return found
 
 
-LABEL = ("label_features", "label_posterior", "label_version")
-
-
 class Measured(NamedTuple):
     """metrics; the clips of every version, scaled; threshold: above it a clip is called surprising."""
 
@@ -196,25 +197,25 @@ class Measured(NamedTuple):
     threshold: float
 
 
-def measure(run, split: str, asked: Asked, say: Callable[[str], None] = lambda text: None, valid: str = "valid") -> Measured:
-    """Surprise of a run at all versions of a split, scaled by the expected clips of the split `valid`."""
+def measure(run, split: str, asked: Asked, say: Callable[[str], None] = lambda text: None, data_dir=None) -> Measured:
+    """Surprise of a run at all versions of a split, scaled by the clips of the split `valid`."""
     versions = run.world.versions(split)
-    before = clips_of(run, run.file(valid), asked, say)
+    before = clips_of(run, run.file("valid", data_dir), asked, say)
     judges = before.curve is None
     scale, change = None if judges else Scale.of(before.curve), Scale.of(before.change)
     threshold = 0.5 if judges else float(np.quantile(scaled(before, scale, change).score, QUANTILE))
-    found = {name: scaled(clips_of(run, run.file(part), asked, say), scale, change) for name, part in versions.items()}
+    found = {name: scaled(clips_of(run, run.file(part, data_dir), asked, say), scale, change) for name, part in versions.items()}
     metrics = pair_metrics(found, threshold, run.world.subtypes)
     if not judges and "surprising" in found and len(error := moment_error(found["surprising"])):
         metrics[MOMENT] = float(np.median(error))
     return Measured(metrics, found, threshold)
 
 
-def choose(run, asked: list[Asked], say: Callable[[str], None] = lambda text: None) -> Asked:
+def choose(run, asked: list[Asked], say: Callable[[str], None] = lambda text: None, data_dir=None) -> Asked:
     """The way of asking with the largest hit rate on validation pairs; the first of equal ones."""
     if len(asked) == 1:
         return asked[0]
-    rates = [measure(run, "valid", one, say).metrics[HIT] for one in asked]
+    rates = [measure(run, "valid", one, say, data_dir).metrics[HIT] for one in asked]
     return asked[int(np.argmax(rates))]
 
 
@@ -244,10 +245,11 @@ def violation(run, data) -> dict[str, float]:
     versions = run.world.versions(split)
     if "surprising" not in versions:
         return {}
-    asked = Asked()
-    found = measure(run, split, asked, data.say)
+    asked, folder = Asked(), data.file.path.parent
+    data_dir = None if folder == Path(run.config.data_dir) else folder
+    found = measure(run, split, asked, data.say, data_dir)
     data.arrays["violation"] = {**vars(asked), "threshold": found.threshold, "splits": versions,
                                 "pairs": {name: len(clips.trial) for name, clips in found.versions.items()}}  # fmt: skip
     if isinstance(run.model, ClipModel):
         data.arrays["heads"] = heads_report(run, data.file)
-    return found.metrics | ceiling(run, versions)
+    return found.metrics | ceiling(run, versions, data_dir)
