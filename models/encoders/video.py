@@ -59,6 +59,8 @@ class VideoEncoder(nn.Module):
 
     backbone: small, r3d_18 or r3d_34.  weights: a file of weights of the backbone, read when training begins; none: trained
     from scratch.  frozen: never trained, always in eval mode.  A ResNet is shown 112 pixels a side, the nearest ones.
+    frames: of a clip that are looked at, the first ones; none: all. What comes late in a clip tells how it came out, and
+    heads that see it read features off the outcome.
     """
 
     takes_bytes = True
@@ -66,11 +68,14 @@ class VideoEncoder(nn.Module):
     gives = "clips"
     trained_by = "loss=labels"
 
-    def __init__(self, width: int = 700, backbone: str = "small", weights: str | None = None, frozen: bool = False, colors: int = 3, channels: int = 16) -> None:
+    def __init__(
+        self, width: int = 700, backbone: str = "small", weights: str | None = None, frozen: bool = False, colors: int = 3,
+        channels: int = 16, frames: int | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         if backbone not in BACKBONES:
             raise ValueError(f"there is no video backbone '{backbone}', known: {', '.join(BACKBONES)}; set model.backbone=")
-        self.backbone, self.weights, self.frozen = backbone, weights, frozen
+        self.backbone, self.weights, self.frozen, self.frames = backbone, weights, frozen, frames
         self.net = small(width, colors, channels) if backbone == "small" else resnet(backbone, width)
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
@@ -114,7 +119,7 @@ class VideoEncoder(nn.Module):
     def forward(self, obs: Tensor) -> Latent:
         if obs.ndim != 5:
             raise ValueError(f"a video encoder reads clips (B, T, C, H, W), got {tuple(obs.shape)}")
-        x, scale = to_float(obs)
+        x, scale = to_float(obs[:, : self.frames])
         x = x.transpose(1, 2)
         if self.backbone != "small" and x.shape[-2:] != (SIDE, SIDE):
             x = F.interpolate(x, (x.shape[2], SIDE, SIDE))
