@@ -32,6 +32,7 @@ from eval.pages.strips import BETWEEN_POOL, decodes_pictures, rollout_strips, co
 from eval.probes.data import Data
 from eval.runs import Run, folders_of, read_results
 from eval.score_table import caption, table_rows
+from models.ofpr import ClipModel
 
 
 def write_report(folder: str | Path | Run) -> Path:
@@ -66,7 +67,7 @@ def _pictures(run: Run, results: dict) -> list[str]:
     """Rollouts and one state under many actions, on the episodes that were scored; none where the data hold no pixels, or the model predicts nothing."""
     model, world = run.model, run.world
     file = run.file(results["protocol"]["split"])
-    if "pixels" not in file.columns or model.transition is None:
+    if "pixels" not in file.columns or isinstance(model, ClipModel):
         return []
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
     data = Data(run, file, [horizon], results["protocol"]["pool"], 0)

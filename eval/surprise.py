@@ -36,6 +36,7 @@ from eval.probes.violation import Asked, Measured, choose, measure
 from eval.runs import Run, folders_of, read_results
 from eval.terminal import Steps, print_table
 
+NAMED = ("run", "model", "loss", "env", "seed")  # what a file of another split says of the run
 KINDS = {"hit rate": "voe/{}hit_rate", "AUC": "voe/{}auc"}
 PAIRS = {"surprising over expected": "", "surprising over control": "control/", "control over expected": "lawful/"}
 
@@ -54,7 +55,8 @@ def surprise_run(folder, split=None, data_dir=None, context=10, horizons=(1,), d
         raise Problem(f"split '{split}' of env '{cfg.env.name}' has no surprising version; set split= to one of expected clips")
     if decoded and run.model.decoder is None:
         raise Problem(f"decoded=true asks a decoder, and run '{cfg.name}' has none; use a run with loss=nll, or decoded=false")
-    results, own = read_results(run.folder), split == cfg.score.split
+    own = split == cfg.score.split
+    read_results(run.folder)  # one that is not there is told now
     run.use_gpu()
     with Steps(f"surprise on {split}", 1) as progress:
         asked = choose(run, [Asked(context, horizon, decoded) for horizon in horizons], progress.part, data_dir)
@@ -65,7 +67,7 @@ def surprise_run(folder, split=None, data_dir=None, context=10, horizons=(1,), d
     end = "" if own else f"-{split}"
     with FileLock(run.folder / ".results.lock"):
         results = read_results(run.folder)
-        results = results if own else {key: results[key] for key in ("run", "model", "loss", "env", "seed")} | {"metrics": {}}
+        results = results if own else {key: results[key] for key in NAMED} | {"metrics": {}}
         results["metrics"] = results["metrics"] | kept
         results["violation"] = about
         write_whole(run.folder / ("results.json" if own else f"surprise{end}.json"), json.dumps(results, indent=2))

@@ -64,7 +64,7 @@ class Encoder(Protocol):
     A class that says `takes_bytes = True` is given uint8 frames as they are stored, and floats as they come; its first
     layer is one of `models.layers.pixels` or `models.layers.patches`. Subclasses are given floats until they say so themselves.
 
-    A class that says `takes_clips = True` reads whole clips (B, T, C, H, W) and writes one latent for each.
+    One whose latents are clips reads (B, T, C, H, W) and writes one latent for each clip.
     """
 
     def __call__(self, obs: Tensor) -> Latent: ...

@@ -21,6 +21,7 @@ from envs.spec import EnvSpec, Observation
 from models.actions import vector
 from models.interfaces import Batch
 from models.layers.pixels import as_obs
+from models.ofpr import ClipModel
 from models.processes import count, gather, mine
 
 BATCH = 512  # frames that are encoded at a time
@@ -151,9 +152,9 @@ class Windows:
     def encode(self, model) -> Tensor:
         """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, and processes share the work.
 
-        Of an encoder of clips every row of a window has the latent of the window.
+        Of a model of clips every row of a window has the latent of the window.
         """
-        if getattr(model.encoder, "takes_clips", False):
+        if isinstance(model, ClipModel):
             return self._encode_clips(model)
         names, places = self.obs_id.unique(return_inverse=True)
         rows = torch.empty_like(names).scatter_(0, places, torch.arange(len(places)))  # one of each

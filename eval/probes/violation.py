@@ -94,6 +94,9 @@ def clips_of(run, file, asked: Asked, say: Callable[[str], None] = lambda text: 
     frames, judges = frames_of(file), isinstance(run.model, ClipModel)
     if judges and frames != (learned := run.config.loss.stages[-1].window + 1):
         raise Problem(f"clips of {file.path} have {frames} frames, and the run learned on clips of {learned}; score it on such")
+    if not judges and asked.context + asked.horizon > frames:
+        raise Problem(f"context={asked.context} and {asked.horizon} frames ahead leave nothing of clips of {frames} frames to "
+                      f"predict; set context= and horizons= to less")  # fmt: skip
     trial, subtype, violation, posterior = labels_of(file, "label_trial", "label_subtype", "label_violation", "label_posterior")
     stored, parts = OnDisk(file, run.world.shown.column), []
     for some in np.array_split(np.arange(len(file)), -(-len(file) // AT_ONCE)):
@@ -245,7 +248,7 @@ def violation(run, data) -> dict[str, float]:
     versions = run.world.versions(split)
     if "surprising" not in versions:
         return {}
-    asked, folder = Asked(), data.file.path.parent
+    asked, folder = Asked(min(Asked.context, frames_of(data.file) // 2)), data.file.path.parent
     data_dir = None if folder == Path(run.config.data_dir) else folder
     found = measure(run, split, asked, data.say, data_dir)
     data.arrays["violation"] = {**vars(asked), "threshold": found.threshold, "splits": versions,

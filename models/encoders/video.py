@@ -64,7 +64,6 @@ class VideoEncoder(nn.Module):
     """
 
     takes_bytes = True
-    takes_clips = True
     gives = "clips"
     trained_by = "loss=labels"
 
