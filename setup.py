@@ -17,6 +17,7 @@ CORE = [
     "filelock>=3.12",
     "matplotlib>=3.8",
     "scipy>=1.11",
+    "scikit-learn>=1.4",  # decision trees of models/trees.py
     "rich>=13",
     "wandb>=0.17",
 ]

@@ -37,7 +37,17 @@ def _chemistry(graph, dynamic, delay) -> str:
     return f"chemistry_{graph}{'_dynamic' if dynamic else ''}{late}"
 
 
-for name, resolver in (("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry)):
+def _of_env(table, env: str, key: str):
+    """`${of_env:table,env,key}`: what a table of settings says for an env; of one that it does not name, under `other`."""
+    return table[env if env in table else "other"][key]
+
+
+def _learning_parts(frozen: bool) -> list[str]:
+    """`${learning_parts:frozen}`: parts of a model of clips that a stage trains."""
+    return ["heads"] if frozen else ["encoder", "heads"]
+
+
+for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts), ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry)):
     OmegaConf.register_new_resolver(name, resolver, replace=True)
 OmegaConf.register_new_resolver("parents", _parents, replace=True)
 OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)

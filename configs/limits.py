@@ -35,7 +35,7 @@ def list_of(holds: Callable) -> Callable:
     return lambda v: isinstance(v, list) and len(v) > 0 and all(holds(item) for item in v)
 
 
-PARTS = ("encoder", "transition", "decoder")
+PARTS = ("encoder", "transition", "decoder", "heads")
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
 POOL = ("a whole number >= 2", whole(2))
@@ -57,6 +57,9 @@ LIMITS = {
     "episodes": POOL,
     "counterfactuals": STATES,
     "probes": PROBES,
+    "context": ("a whole number >= 1", whole(1)),
+    "decoded": ("true or false", lambda v: isinstance(v, bool)),
+    "curves": ("a whole number >= 0", whole(0)),
     "nodes": ("a list of whole numbers >= 0, for example [0,2,4,6]", list_of(whole(0))),
     "sigma": ("a number >= 0", number(at_least=0)),
     "trainer.accelerator": ("auto, cpu or gpu", one_of("auto", "cpu", "gpu")),
@@ -72,6 +75,7 @@ LIMITS = {
     "loss.stages.*.hard_share": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
     "loss.stages.*.weight_decay": ("a number >= 0", number(at_least=0)),
     "loss.stages.*.schedule": ("constant or cosine", one_of("constant", "cosine")),
+    "loss.stages.*.optimizer": ("adam or sgd", one_of("adam", "sgd")),
     "loss.stages.*.trains": (f"parts of the model: {', '.join(PARTS)}", list_of(one_of(*PARTS))),
     "loss.own_window": ("true or false", lambda v: isinstance(v, bool)),
     "loss.open_loop": ("true or false", lambda v: isinstance(v, bool)),
@@ -121,13 +125,17 @@ LIMITS = {
     "algo.learner.learning_rate": ("a number > 0", number(above=0)),
     "algo.learner.ent_coef": ("a number >= 0", number(at_least=0)),
     "algo.learner.ga*": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
+    "model.frames": ("a whole number >= 1, or null", lambda v: v is None or whole(1)(v)),
+    "model.frozen": ("true or false", lambda v: isinstance(v, bool)),
+    "model.posterior_speeds": ("true or false", lambda v: isinstance(v, bool)),
+    "model.channels": ("a whole number >= 1", whole(1)),
     "model.width": ("a whole number >= 1", whole(1)),
     "model.appearance": ("a whole number >= 0", whole(0)),
     "model.multiplier": ("a whole number >= 1", whole(1)),
 }  # fmt: skip
 OPTIONAL = ("score.probes", "trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null
 STAGE = ("name", "objective", "trains", "epochs", "batch_size", "window", "learning_rate")  # keys that a stage must have
-STAGE_MAY = ("schedule", "hard_share", "weight_decay")  # and may have
+STAGE_MAY = ("schedule", "hard_share", "weight_decay", "optimizer")  # and may have
 
 
 def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:

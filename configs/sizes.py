@@ -67,6 +67,14 @@ def trunk_of(shown: DictConfig, slots: int, size: str, channels: int) -> DictCon
     return OmegaConf.create(node)
 
 
+def colors_of(shown: DictConfig) -> int:
+    """`${colors_of:${spec.shown}}`: colours of a picture, three for each camera."""
+    if len(shown["shape"]) != 3:
+        raise Problem(f"a video encoder reads pictures (H, W, C), and this env.observation shows a table of shape "
+                      f"{tuple(shown['shape'])}; set env.observation=pixels, or another model=")  # fmt: skip
+    return shown["shape"][2]
+
+
 def categorical_width(spec: DictConfig) -> int:
     """`${categorical_width:${spec}}`: choices of one owner, and positions of a map."""
     shape, board = spec["shown"]["shape"], board_of(spec["shown"]["shape"])
@@ -84,6 +92,6 @@ def name_part(observation: str) -> str:
     return "" if observation == "pixels" else f"-{observation}"
 
 
-for resolver in (spec_of, trunk_of, categorical_width, choices, name_part):
+for resolver in (spec_of, trunk_of, colors_of, categorical_width, choices, name_part):
     OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
 OmegaConf.register_new_resolver("board_of", board_of, replace=True)

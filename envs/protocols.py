@@ -188,3 +188,20 @@ class Painting(Protocol):
 
     def paint(self, state: State, action: np.ndarray) -> State:
         """The acted object takes its value; nothing else changes."""
+
+
+@runtime_checkable
+class Violations(Protocol):
+    """Its clips are trials in several versions: as one expects it, with a violated cause, and with a lawful change of the same size.
+
+    A file of it has the columns `label_trial`, `label_subtype` (an index in `subtypes`), `label_violation` (the row where a
+    version first differs from the expected one; -1: never) and `label_posterior`, constant over the rows of a clip.
+    """
+
+    subtypes: tuple[str, ...]
+
+    def versions(self, split: str) -> dict[str, str]:
+        """Version -> the split that holds the trials of `split` in it: expected, surprising, control.
+
+        Empty where the clips of the split are no expected ones.
+        """

@@ -34,6 +34,7 @@ from eval.probes.data import Data
 from eval.probes.score_table import caption, table_rows
 from eval.runs import Run, folders_of, read_results
 from eval.runs.metrics_csv import losses
+from models.ofpr import ClipModel
 
 NOTES = {  # how the label of a bound begins -> what the page says below the table
     "floor": "Floors need no model; copying and painting are done in the model's own latents.",
@@ -76,7 +77,7 @@ def _pictures(run: Run, results: dict) -> list[str]:
     model, world = run.model, run.world
     file = run.file(results["protocol"]["split"])
     tables = can_show(model, world)
-    if not tables and "pixels" not in file.columns:
+    if isinstance(model, ClipModel) or not tables and "pixels" not in file.columns:
         return []
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
     data = Data(run, file, [horizon], results["protocol"]["pool"], 0)

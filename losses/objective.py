@@ -11,7 +11,7 @@ from models.processes import gather
 
 LossTerms = dict[str, Tensor]
 WHO = {  # kind of latent -> a model of it
-    "vectors": "modular", "gaussian": "vae", "categorical": "categorical", "whitened": "random",
+    "vectors": "modular", "gaussian": "vae", "categorical": "categorical", "whitened": "random", "clips": "ofpr",
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ Letters: B batch, T time, K slots, D slot width, A action width (0: a video; `mo
 A latent is always (B, K, D). Monolithic models are K = 1 with D = per-object width x objects; slots are K = objects.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
@@ -43,6 +43,7 @@ class Batch:
     obs_id (B, T+1) int64, equal exactly where two observations are equal.
     latent (B, T+1, K, D): computed beforehand, when the encoder is frozen.
     weight: of this process in the mean over all processes that share the batch; 1 where all shares are equal.
+    labels: columns that the objective names, (B, ...) each, of the first row of every window.
     """
 
     obs: Tensor | None
@@ -50,16 +51,20 @@ class Batch:
     obs_id: Tensor
     latent: Tensor | None = None
     weight: float = 1.0
+    labels: dict[str, Tensor] = field(default_factory=dict)
 
 
 class Encoder(Protocol):
     """obs (B, C, H, W), float in [0, 1], or a table of N rows (B, N, F), float  ->  Latent of (B, K, D).
 
-    `gives`: the kind of its latents, vectors (the default), gaussian, categorical or whitened; objectives need certain kinds.
+    `gives`: the kind of its latents, vectors (the default), gaussian, categorical, whitened or clips; objectives
+    need certain kinds.
     `trained_by`: the override that a refusal names where an objective needs another kind.
 
     A class with `takes_bytes = True` is given frames as uint8; its first layer is one of `models.layers.pixels` or
     `models.layers.patches`. Subclasses are given floats in [0, 1] unless they set it themselves.
+
+    One whose latents are clips reads (B, T, C, H, W) and writes one latent for each clip.
     """
 
     def __call__(self, obs: Tensor) -> Latent: ...

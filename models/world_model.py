@@ -1,4 +1,4 @@
-"""WorldModel: encoder + decoder + transition + objective, spoken in four verbs: encode, transition, decode, rollout."""
+"""WorldModel: encoder + decoder + transition + objective, spoken in verbs: encode, transition, decode, rollout, surprise."""
 
 from collections.abc import Callable
 
@@ -11,6 +11,7 @@ from models.layers.normalised import Normalised
 from models.layers.pixels import to_float
 
 NORMALISED_BY = 100_000  # observations at most, spread over all episodes
+AT_ONCE = 256  # frames of clips that are encoded or decoded together
 
 
 class WorldModel(LightningModule):
@@ -21,12 +22,14 @@ class WorldModel(LightningModule):
     The objective and the optimiser belong to a stage of training and are set by `configure_stage`.
     """
 
+    PARTS = ("encoder", "transition", "decoder")  # what stages train
+
     def __init__(self, encoder: nn.Module, transition: nn.Module, decoder: nn.Module | None = None) -> None:
         super().__init__()
         self.encoder, self.transition, self.decoder = encoder, transition, decoder
         self.objective: Callable | None = None
 
-    # -- the four verbs ---------------------------------------------------------------------------------------------
+    # -- the verbs ---------------------------------------------------------------------------------------------
 
     def encode_dist(self, obs: Tensor) -> Latent:
         """obs  ->  the encoder's distribution of latents, with a variance where the encoder has one."""
@@ -97,6 +100,43 @@ class WorldModel(LightningModule):
         return self.transition(steps.flatten(0, 1), action.flatten(0, 1)).unflatten(0, steps.shape[:2])
 
     @torch.no_grad()
+    def surprise(self, obs: Tensor, action: Tensor | None = None, context: int = 10, horizon: int = 1, decoded: bool = False) -> Tensor:
+        """How wrong the prediction of every frame is that was made `horizon` frames before it.
+
+        obs (B, T, ...) frames of whole clips; action (B, T - 1, A) between them, none: a video.  -> (B, T) >= 0: squared
+        error of the latent, summed over slots and width; zero where nothing was predicted, in the first
+        context + horizon - 1 frames. A prediction knows every frame before it was made: what a memory keeps of them
+        (`filter`), or the last one alone where the transition keeps none.
+        context: frames that are seen before the first prediction.  decoded: the error of what the decoder draws, mean over its numbers.
+        """
+        count, frames = obs.shape[:2]
+        if context < 1 or horizon < 1 or context + horizon > frames:
+            raise ValueError(f"a clip of {frames} frames is too short for context={context} and horizon={horizon}; each is 1 or "
+                             f"more, and together they are at most {frames}")  # fmt: skip
+        latent = torch.cat([self.encode(part) for part in obs.flatten(0, 1).split(AT_ONCE)]).unflatten(0, (count, frames))
+        action = latent.new_zeros(count, frames - 1, 0) if action is None else action
+        keeps = hasattr(self.transition, "start")
+        memory, memories = self.transition.start(latent[:, 0]) if keeps else None, []
+        for t in range(frames - horizon) if keeps else ():
+            memories.append(memory)
+            _, memory = self.step(latent[:, t], action[:, t], memory)
+        starts = torch.arange(context - 1, frames - horizon)
+        steps = action.unfold(1, horizon, 1)[:, starts].movedim(-1, 2).flatten(0, 1)  # (B S, horizon, A)
+        known = torch.stack(memories[context - 1 :], 1).flatten(0, 1) if keeps else None
+        predicted = self.rollout(latent[:, starts].flatten(0, 1), steps, known)[:, -1]
+        wrong = latent.new_zeros(count, frames)
+        if decoded:
+            true, errors = obs[:, context - 1 + horizon :].flatten(0, 1), []
+            for guess, part in zip(predicted.split(AT_ONCE), true.split(AT_ONCE)):
+                numbers, scale = to_float(part)
+                errors.append((self.decode(guess).float() - numbers.float() * scale).pow(2).flatten(1).mean(1))
+            error = torch.cat(errors)
+        else:
+            error = (predicted - latent[:, context - 1 + horizon :].flatten(0, 1)).float().pow(2).sum((1, 2))
+        wrong[:, context - 1 + horizon :] = error.view(count, -1)
+        return wrong
+
+    @torch.no_grad()
     def fit_normalisation(self, windows) -> None:
         """Set every `Normalised` layer, if there is one, to mean and spread of the observations of training windows."""
         layers = [layer for layer in self.modules() if isinstance(layer, Normalised)]
@@ -115,24 +155,31 @@ class WorldModel(LightningModule):
         learning_rate: float,
         schedule: str = "constant",
         weight_decay: float = 0.0,
+        optimizer: str = "adam",
     ) -> None:
         """Set what this stage optimises: parts named in `trains` learn, the others are frozen, in eval mode.
 
         schedule: constant | cosine (warm-up over the first twentieth, then down to zero).
         weight_decay: decoupled (AdamW); 0 is plain Adam.
+        optimizer: adam | sgd, with a momentum of 0.9.
         """
         if schedule not in ("constant", "cosine"):
             raise ValueError(f"schedule is constant or cosine, got '{schedule}'")
-        self.objective, self._trains = objective, list(trains)
+        if optimizer not in ("adam", "sgd"):
+            raise ValueError(f"optimizer is adam or sgd, got '{optimizer}'")
+        if missing := [name for name in trains if name not in self.PARTS]:
+            raise ValueError(f"{type(self).__name__} has no part '{missing[0]}' to train, it has {', '.join(self.PARTS)}; "
+                             f"choose another loss=")  # fmt: skip
+        self.objective, self._trains, self._optimizer = objective, list(trains), optimizer
         self._learning_rate, self._schedule, self._weight_decay = learning_rate, schedule, weight_decay
-        for name in ("encoder", "transition", "decoder"):
+        for name in self.PARTS:
             part = getattr(self, name)
             if part is not None:
                 part.requires_grad_(name in self._trains)
 
     def on_train_epoch_start(self) -> None:
         self.train()  # Lightning keeps the mode it finds, and a stage before may have left eval mode
-        for name in ("encoder", "transition", "decoder"):
+        for name in self.PARTS:
             part = getattr(self, name)
             if part is not None and name not in self._trains:
                 part.train(getattr(self.objective, "frozen_in_train_mode", False))
@@ -170,9 +217,11 @@ class WorldModel(LightningModule):
 
     def configure_optimizers(self):
         fused = self.trainer.gradient_clip_val is None  # Lightning clips no fused optimiser under mixed precision
-        optimizer = torch.optim.AdamW(
-            self._parameter_groups(), self._learning_rate, weight_decay=self._weight_decay, fused=fused
-        )
+        common = {"lr": self._learning_rate, "weight_decay": self._weight_decay, "fused": fused}
+        if self._optimizer == "sgd":
+            optimizer = torch.optim.SGD(self._parameter_groups(), momentum=0.9, **common)
+        else:
+            optimizer = torch.optim.AdamW(self._parameter_groups(), **common)
         if self._schedule == "constant":
             return optimizer
         steps = max(2, int(self.trainer.estimated_stepping_batches))

@@ -90,6 +90,24 @@ def command_here(monkeypatch, capsys):
 
 
 @pytest.fixture
+def square_clips(tmp_path, monkeypatch):
+    """A folder in which commands of this process know env=square_clips, the toy world of tests/toy."""
+    import shutil
+
+    import envs
+    from configs import command
+    from eval import runs
+
+    shutil.copytree(ROOT / "configs", tmp_path / "configs", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "tests/toy/square_clips.yaml", tmp_path / "configs/env/square_clips.yaml")
+    monkeypatch.setattr(command, "HERE", tmp_path / "configs")
+    monkeypatch.setattr(runs, "CONFIGS", tmp_path / "configs")
+    monkeypatch.setattr(envs, "__path__", [*envs.__path__, str(ROOT / "tests/toy")])
+    yield tmp_path
+    sys.modules.pop("envs.square_clips", None)
+
+
+@pytest.fixture
 def train_in(monkeypatch):
     """train_in(cfg, folder, data, stop_at=None) -> weights; stop_at (stage, epoch): break off where it begins, -> None."""
     from hydra.utils import instantiate

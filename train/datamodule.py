@@ -21,6 +21,7 @@ from envs.spec import EnvSpec, Observation
 from models.actions import vector
 from models.interfaces import Batch
 from models.layers.pixels import as_obs
+from models.ofpr import ClipModel
 from models.processes import count, gather, own_rows
 
 BATCH = 512  # frames encoded at a time
@@ -88,6 +89,7 @@ class Windows:
         self.obs_id = torch.from_numpy(np.concatenate([ids for _, ids in parts]))
         self.latent: Tensor | None = None
         self.chances: Tensor | None = None
+        self.labels: dict[str, Tensor] = {}  # columns (rows, ...) that the objective names
         lengths, offsets = torch.from_numpy(file.ep_len).long(), torch.from_numpy(file.ep_offset)
         self.transitions = int((lengths - 1).sum())
         stride = 1 if shuffle else window
@@ -134,15 +136,25 @@ class Windows:
         action = self.actions(rows[:, :-1])
         if self.latent is not None:
             latent = self.latent.index_select(0, rows.flatten()).unflatten(0, rows.shape)
-            return Batch(None, action, self.obs_id[rows], latent)
-        return Batch(self.frames(rows.flatten()).unflatten(0, rows.shape), action, self.obs_id[rows])
+            return Batch(None, action, self.obs_id[rows], latent, labels=self.labels_of(starts))
+        obs = self.frames(rows.flatten()).unflatten(0, rows.shape)
+        return Batch(obs, action, self.obs_id[rows], labels=self.labels_of(starts))
+
+    def labels_of(self, starts: Tensor) -> dict[str, Tensor]:
+        """Labels of the windows that begin at these rows, (B, ...) each."""
+        return {name: column[starts] for name, column in self.labels.items()}
 
     def frames(self, rows: Tensor) -> Tensor:
         """Observations of these rows, (R,) -> (R, 3, H, W) uint8 or (R, N, F) float."""
         return as_obs(self.obs.index_select(0, rows))  # ten times faster than self.obs[rows]
 
     def encode(self, model) -> Tensor:
-        """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, and processes share the work."""
+        """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, and processes share the work.
+
+        Of a model of clips every row of a window has the latent of the window.
+        """
+        if isinstance(model, ClipModel):
+            return self._encode_clips(model)
         names, index = self.obs_id.unique(return_inverse=True)
         rows = torch.empty_like(names).scatter_(0, index, torch.arange(len(index)))  # one of each
         if self.streamed:  # in the order of the file: an episode is unpacked once
@@ -150,6 +162,14 @@ class Windows:
             index = order.argsort()[index]
         parts = [model.encode(self.frames(part).to(model.device)).float() for part in own_rows(rows).split(BATCH)]
         return gather(torch.cat(parts)).cpu().index_select(0, index)
+
+    def _encode_clips(self, model) -> Tensor:
+        starts = own_rows(self.starts)
+        parts = [model.encode(self.gather(part).obs.to(model.device)).float() for part in starts.split(self.windows_per_batch)]
+        clips = gather(torch.cat(parts)).cpu()
+        latent = clips.new_zeros(len(self.obs_id), *clips.shape[1:])
+        latent[self.starts[:, None] + self.steps] = clips[:, None]
+        return latent
 
     def actions(self, rows: Tensor) -> Tensor:
         """Rows of any shape -> (..., A) as the transition reads them."""
@@ -186,6 +206,12 @@ class EpisodeData(LightningDataModule):
                 for file, shuffle in zip(self.files, (True, False))
             )
         self.train.latent = self.valid.latent = None
+
+    def label(self, columns: Sequence[str]) -> None:
+        """Batches of the next stage hold these columns of the files, beside what models are shown."""
+        for file, part in zip(self.files, (self.train, self.valid)):
+            found = file.read(*columns) if columns else {}
+            part.labels = {name: torch.from_numpy(np.ascontiguousarray(v)).view(len(v), -1) for name, v in found.items()}
 
     @torch.inference_mode()
     def keep_latents(self, model) -> None:

@@ -146,6 +146,8 @@ def run(cfg) -> dict:
     start = time.monotonic()
     node = node_of(cfg)
     files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in ("train", "valid", cfg.score.split)}
+    for column in {name for objective in objectives for name in getattr(objective, "columns", ())}:
+        files["train"].source(column)  # a world without labels is told before a folder is opened
     timing = {"data_s": time.monotonic() - start}
     data = EpisodeData.of(cfg, files["train"], files["valid"], world)  # refuses files that lack a column or memory
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():

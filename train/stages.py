@@ -77,9 +77,10 @@ def _save(model: WorldModel, path: Path) -> None:
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     working = checkpoints / f"{number}-{stage.name}"
     objective = instantiate(stage.objective)
-    usual = {key: stage[key] for key in ("schedule", "weight_decay") if key in stage}
+    usual = {key: stage[key] for key in ("schedule", "weight_decay", "optimizer") if key in stage}
     model.configure_stage(objective, stage.trains, stage.learning_rate, **usual)
     data.cut(stage.window, stage.batch_size)
+    data.label(getattr(objective, "columns", ()))
     if number == 0:
         model.fit_normalisation(data.train)
     if hasattr(objective, "prepare"):

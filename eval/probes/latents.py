@@ -2,7 +2,7 @@
 
 import torch
 
-from eval.probes.probe import Row, probe
+from eval.probes.probe import Row, no_forecast, probe
 
 
 def weakest_slot(latent: torch.Tensor) -> float:
@@ -14,7 +14,7 @@ def weakest_slot(latent: torch.Tensor) -> float:
     return float(100 * spread.min() / spread.max().clamp(min=1e-12))
 
 
-@probe(rows=(Row("test/weakest_slot", "weakest slot, % of the widest", "health", digits=0),))
+@probe(unless=no_forecast, rows=(Row("test/weakest_slot", "weakest slot, % of the widest", "health", digits=0),))
 def latents(run, data) -> dict[str, float]:
     """latent_spread, near 0 where the encoder collapsed; weakest_slot, percent, where there are several."""
     metrics = {"test/latent_spread": float(data.start.flatten(1).std(0).mean())}

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from models.ofpr import ClipModel
+
 KINDS = ("score", "ceiling", "comparison", "floor", "health")
 EVENTS = {"contact": "bodies touch", "push": "a block is pushed", "effect": "something follows", "moved": "a block moves"}  # others say their name
 
@@ -89,6 +91,11 @@ def probe(needs: tuple[type, ...] = (), rows: tuple[Row, ...] = (), unless: Call
         return Probe(measure.__name__, measure.__module__, needs, rows, measure, unless)
 
     return made
+
+
+def no_forecast(run) -> str | None:
+    """Why a run is not asked what comes next."""
+    return "asks for predicted frames, and the model judges whole clips" if isinstance(run.model, ClipModel) else None
 
 
 def bounds(score: str, *rows: tuple[str, str, str], horizons: tuple[str, ...] = ()) -> tuple[Row, ...]:

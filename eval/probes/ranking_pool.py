@@ -2,7 +2,7 @@
 
 import torch
 
-from eval.probes.probe import Row, probe
+from eval.probes.probe import Row, no_forecast, probe
 from eval.ranking import hits_at_k, mrr, ranks
 
 H1, MRR = "test/hits@1/", "test/mrr/"
@@ -18,7 +18,7 @@ def scores(name: str, data, guess: torch.Tensor, horizon: int, by_event: bool = 
     return metrics
 
 
-@probe(rows=(
+@probe(unless=no_forecast, rows=(
     Row(H1, "H@1"),
     Row("floor/copy/hits@1/", "copy the start", "floor", H1, short="copy floor", horizons=("first",)),
     Row("floor/constant/hits@1/", "constant", "floor", H1),

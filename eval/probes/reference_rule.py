@@ -1,10 +1,10 @@
 """Ranking by the rule of the authors' code, for parity: predictions are ranked for each target, and ties win."""
 
-from eval.probes.probe import Row, probe
+from eval.probes.probe import Row, no_forecast, probe
 from eval.ranking import hits_at_k, mrr, ranks
 
 
-@probe(rows=(
+@probe(unless=no_forecast, rows=(
     Row("test/reference/hits@1/", "authors' rule H@1 (ties win)", horizons=()),
     Row("test/reference/mrr/", "authors' rule MRR", horizons=()),
 ))  # fmt: skip

@@ -11,6 +11,7 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
 OF_ONE_TABLE = ("fingers",)  # reads a table of known columns; see tests/unit/test_fingers.py
+OF_CLIPS = ("ofpr", "of", "always_expected")  # judge whole clips and predict no frames; see tests/unit/test_ofpr.py
 
 
 def entries(group):
@@ -18,8 +19,8 @@ def entries(group):
 
 
 def models():
-    """Model configs that go with any observation."""
-    return [name for name in entries("model") if name not in OF_ONE_TABLE]
+    """Model configs that go with any observation and speak all verbs."""
+    return [name for name in entries("model") if name not in (*OF_ONE_TABLE, *OF_CLIPS)]
 
 
 def _merged(base, more):

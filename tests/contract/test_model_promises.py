@@ -3,7 +3,7 @@
 import pytest
 import torch
 from hydra.utils import instantiate
-from parts import entries, models, pair, plain
+from parts import OF_CLIPS, entries, models, pair, plain
 from torch.nn import functional as F
 
 from models.interfaces import Batch
@@ -68,7 +68,7 @@ def test_every_budget_composes(compose, loss, trainer):
     """Epochs follow the trainer's budget, for the first model that the loss goes with."""
     from eval.runs import freeze
 
-    model = next(m for m in ["modular", *MODELS] if pair(m, loss))
+    model = next(m for m in ["modular", *MODELS, *OF_CLIPS] if pair(m, loss))
     env = HOME.get(model, "physics5")
     cfg = freeze(compose("fit", f"env={env}", f"loss={loss}", f"trainer={trainer}", f"model={model}"))
     budgets = [cfg.loss[name][cfg.trainer.budget] for name in cfg.loss if name.endswith("epochs")]

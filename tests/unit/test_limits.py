@@ -7,7 +7,7 @@ from envs.problem import Problem
 
 COMMANDS = (
     "fit", "score", "noisy", "adaptation", "collect", "report", "dashboard", "agent", "plan", "protocols",
-    "manipulation", "tables",
+    "manipulation", "tables", "surprise",
 )  # fmt: skip
 REFUSED = {
     "loss.stages.0.window=0": "window must be a whole number >= 1, got 0",
@@ -64,6 +64,6 @@ def test_every_limit_names_a_key_that_exists(compose):
 
     from configs.limits import _values
 
-    commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["score"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"], ["protocols"])
+    commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "model=ofpr", "loss=labels"], ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"], ["protocols"])
     found = {path for c in commands for path, _ in _values(OmegaConf.to_container(compose(*c), resolve=True))}
     assert [p for p in LIMITS if not any(fnmatchcase(path, p) for path in found)] == []

@@ -1,0 +1,258 @@
+"""Violated causes: is a model more surprised by them than by what one expects, and than by lawful changes of the same size?"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from envs.episodes.on_disk import OnDisk
+from envs.problem import Problem
+from envs.protocols import Violations
+from envs.streams import Stream
+from eval.pair_scores import accuracy, auc, hit_rate
+from eval.probes.probe import Row, probe
+from models.layers.pixels import as_obs
+from models.ofpr import ClipModel
+from models.trees import Rules
+
+SUBTYPES = ("A1", "A2", "B1", "B2", "C1", "C2", "D1", "D2", "D3", "E1", "E2", "E3")
+TOLD = ("label_trial", "label_features", "label_posterior")
+LABEL = ("label_features", "label_posterior", "label_version")  # columns that heads read
+AT_ONCE = 32  # clips
+FLOOR = 0.1  # of the mean spread: less spread at a frame is counted as this much
+QUANTILE = 0.95  # of validation clips: a clip that surprises more is called surprising
+HIT, AUC, ACCURACY, MOMENT = "voe/hit_rate", "voe/auc", "voe/accuracy", "voe/moment_error"
+KINDS = {  # of pairs: their name in metrics -> the version that should surprise less, the one that should surprise more
+    "": ("expected", "surprising"), "control/": ("control", "surprising"), "lawful/": ("expected", "control"),
+}  # fmt: skip
+LABELS = {"": "surprising over expected", "control/": "surprising over control", "lawful/": "control over expected"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How world models are asked.  context: frames seen before the first prediction.  horizon: frames that are predicted ahead.
+    decoded: the error is that of what the decoder draws, else of the latent."""
+
+    context: int = 10
+    horizon: int = 1
+    decoded: bool = False
+
+
+class Clips(NamedTuple):
+    """Clips of one version in the order of their trials. trial, subtype, violation (P,): as their columns say; score (P,):
+    surprise of the whole clip; curve (P, T): of every frame, none where a model judges clips as a whole; change (P, T):
+    how much what is shown changes from frame to frame; posterior (P, Q): the observed rules."""
+
+    trial: np.ndarray
+    subtype: np.ndarray
+    violation: np.ndarray
+    posterior: np.ndarray
+    score: np.ndarray
+    curve: np.ndarray | None
+    change: np.ndarray
+
+    def take(self, index: np.ndarray) -> "Clips":
+        return Clips(*(None if part is None else part[index] for part in self))
+
+
+class Scale(NamedTuple):
+    """Mean and spread (T,) of the surprise at every frame of expected validation clips."""
+
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, curve: np.ndarray) -> "Scale":
+        spread = curve.std(0)
+        return cls(curve.mean(0), np.sqrt(spread**2 + (FLOOR * spread.mean()) ** 2 + 1e-24))
+
+    def __call__(self, curve: np.ndarray) -> np.ndarray:
+        """(P, T) in units of the spread."""
+        return (curve - self.mean) / self.spread
+
+
+def labels_of(file, *names: str) -> list[np.ndarray]:
+    """Columns of labels, one row for each clip: (P, ...)."""
+    columns = file.read(*names)
+    return [columns[name][file.ep_offset] for name in names]
+
+
+def frames_of(file) -> int:
+    """How many frames every clip of a file has; clips of several lengths are refused."""
+    frames = np.unique(file.ep_len)
+    if len(frames) > 1:
+        raise Problem(f"clips of {file.path} have {frames[0]} to {frames[-1]} frames, and surprise is compared frame by frame; "
+                      f"expected one length, collect them again")  # fmt: skip
+    return int(frames[0])
+
+
+def clips_of(run, file, asked: Asked, say: Callable[[str], None] = lambda text: None) -> Clips:
+    """Surprise of a run at all clips of a file, AT_ONCE at a time; curves are not scaled yet."""
+    frames, judges = frames_of(file), isinstance(run.model, ClipModel)
+    if judges and frames != (learned := run.config.loss.stages[-1].window + 1):
+        raise Problem(f"clips of {file.path} have {frames} frames, and the run learned on clips of {learned}; score it on such")
+    if not judges and asked.context + asked.horizon > frames:
+        raise Problem(f"context={asked.context} and {asked.horizon} frames ahead leave nothing of clips of {frames} frames to "
+                      f"predict; set context= and horizons= to less")  # fmt: skip
+    trial, subtype, violation, posterior = labels_of(file, "label_trial", "label_subtype", "label_violation", "label_posterior")
+    stored, parts = OnDisk(file, run.world.shown.column), []
+    for some in np.array_split(np.arange(len(file)), -(-len(file) // AT_ONCE)):
+        rows = file.ep_offset[some][:, None] + np.arange(frames)
+        obs = as_obs(torch.from_numpy(np.ascontiguousarray(stored.take(rows.ravel())))).unflatten(0, rows.shape)
+        change = (obs[:, 1:].float() - obs[:, :-1].float()).pow(2).flatten(2).mean(2)
+        shown = obs.to(run.model.device)
+        if judges:
+            found = run.model.judge(shown, torch.from_numpy(posterior[some]).long())
+        else:
+            found = run.model.surprise(shown, None, asked.context, asked.horizon, asked.decoded)
+        parts.append((found.cpu().double().numpy(), np.pad(change.double().numpy(), ((0, 0), (1, 0)))))
+    found, change = (np.concatenate(part) for part in zip(*parts))
+    if not np.isfinite(found).all():
+        raise Problem(f"surprise at clips of {file.path} is not finite; the model diverged, train it again")
+    say(f"surprise at {len(file)} clips of {file.header['split']}")
+    order = np.argsort(trial, kind="stable")
+    score, curve = (found, None) if judges else (found.max(1), found)
+    return Clips(trial, subtype, violation, posterior, score, curve, change).take(order)
+
+
+def scaled(clips: Clips, scale: Scale | None, change: Scale) -> Clips:
+    """Curves in units of the spread of expected validation clips, and the score of a clip their peak."""
+    clips = clips._replace(change=change(clips.change))
+    if scale is None:
+        return clips
+    curve = scale(clips.curve)
+    return clips._replace(curve=curve, score=curve.max(1))
+
+
+def matched(one: Clips, other: Clips) -> tuple[Clips, Clips]:
+    """The clips of trials that both versions have, in one order."""
+    _, mine, theirs = np.intersect1d(one.trial, other.trial, return_indices=True)
+    if not len(mine):
+        raise Problem("no trial is there in both versions; collect the splits again under one seed")
+    return one.take(mine), other.take(theirs)
+
+
+def pair_metrics(versions: dict[str, Clips], threshold: float, names: tuple[str, ...]) -> dict[str, float]:
+    """Scores of every kind of pair that is there, in total and for each sub-type; from 0 to 1.  names: of the sub-types."""
+    metrics = {}
+    for kind, (less, more) in KINDS.items():
+        if not {less, more} <= versions.keys():
+            continue
+        low, high = matched(versions[less], versions[more])
+        key = HIT.replace("voe/", f"voe/{kind}")
+        metrics |= {key: hit_rate(low.score, high.score), AUC.replace("voe/", f"voe/{kind}"): auc(low.score, high.score),
+                    f"floor/change/{key}": hit_rate(low.change.max(1), high.change.max(1))}  # fmt: skip
+        if not kind:
+            chance = Stream.VIOLATIONS.rng().random((2, len(low.trial)))
+            metrics |= {ACCURACY: accuracy(low.score, high.score, threshold), f"floor/random/{HIT}": hit_rate(*chance)}
+        for number in np.unique(high.subtype):
+            of = high.subtype == number
+            metrics[f"{key}/{names[number]}"] = hit_rate(low.score[of], high.score[of])
+    return metrics
+
+
+def moment_error(clips: Clips) -> np.ndarray:
+    """Frames between the violation and the peak of surprise, (P,), of clips that say when they violate."""
+    there = clips.violation >= 0
+    return np.abs(clips.curve[there].argmax(1) - clips.violation[there])
+
+
+def ceiling(run, versions: dict[str, str], data_dir=None) -> dict[str, float]:
+    """Hit rate of trees that are handed the true features: what a perfect eye can reach under these rules."""
+    rules = Rules()
+    true = labels_of(run.file("train", data_dir), "label_features", "label_prior", "label_posterior")
+    rules.fit(*map(torch.from_numpy, true))
+    told = {}
+    for version in ("expected", "surprising"):
+        trial, features, seen = labels_of(run.file(versions[version], data_dir), *TOLD)
+        wrong = (rules(torch.from_numpy(features))[1].numpy() != seen).any(1)
+        told[version] = dict(zip(trial.tolist(), wrong.astype(float)))
+    both = sorted(told["expected"].keys() & told["surprising"].keys())
+    return {f"ceiling/features/{HIT}": hit_rate(*([told[v][t] for t in both] for v in ("expected", "surprising")))}
+
+
+def heads_report(run, file) -> dict[str, float]:
+    """Of every head that the clips ask for: the mean error of a number, or the share of wrong answers."""
+    columns = {name: torch.from_numpy(one) for name, one in zip(LABEL, labels_of(file, *LABEL))}
+    obs, frames = OnDisk(file, run.world.shown.column), frames_of(file)
+    parts = []
+    for some in np.array_split(np.arange(len(file)), -(-len(file) // AT_ONCE)):
+        rows = file.ep_offset[some][:, None] + np.arange(frames)
+        shown = as_obs(torch.from_numpy(obs.take(rows.ravel()))).unflatten(0, rows.shape)
+        parts.append(run.model.answers(shown.to(run.model.device)).cpu())
+    found = {}
+    for head, told in zip(run.model.heads.heads, torch.cat(parts).T):
+        true = columns[head.column].view(len(told), -1)[:, head.index].float()
+        if not head.irrelevant(columns[head.column]):
+            error = (told - true).abs() if head.classes == 0 else (told.round() != true).float()
+            found[head.name] = round(float(error.mean()), 4)
+    return found
+
+
+class Measured(NamedTuple):
+    """metrics; the clips of every version, scaled; threshold: above it a clip is called surprising."""
+
+    metrics: dict[str, float]
+    versions: dict[str, Clips]
+    threshold: float
+
+
+def measure(run, split: str, asked: Asked, say: Callable[[str], None] = lambda text: None, data_dir=None) -> Measured:
+    """Surprise of a run at all versions of a split, scaled by the clips of the split `valid`."""
+    versions = run.world.versions(split)
+    before = clips_of(run, run.file("valid", data_dir), asked, say)
+    judges = before.curve is None
+    scale, change = None if judges else Scale.of(before.curve), Scale.of(before.change)
+    threshold = 0.5 if judges else float(np.quantile(scaled(before, scale, change).score, QUANTILE))
+    found = {name: scaled(clips_of(run, run.file(part, data_dir), asked, say), scale, change) for name, part in versions.items()}
+    metrics = pair_metrics(found, threshold, run.world.subtypes)
+    if not judges and "surprising" in found and len(error := moment_error(found["surprising"])):
+        metrics[MOMENT] = float(np.median(error))
+    return Measured(metrics, found, threshold)
+
+
+def choose(run, asked: list[Asked], say: Callable[[str], None] = lambda text: None, data_dir=None) -> Asked:
+    """The way of asking with the largest hit rate on validation pairs; the first of equal ones."""
+    if len(asked) == 1:
+        return asked[0]
+    rates = [measure(run, "valid", one, say, data_dir).metrics[HIT] for one in asked]
+    return asked[int(np.argmax(rates))]
+
+
+def _rows() -> tuple[Row, ...]:
+    number = {"percent": False, "digits": 3}
+    rows = []
+    for kind, label in LABELS.items():
+        key, shown = f"voe/{kind}hit_rate", None if kind != "lawful/" else ()
+        better = kind != "lawful/"
+        rows.append(Row(key, f"hit rate, {label}", short=f"hit rate {label}", horizons=shown, higher_is_better=better, **number))
+        if not kind:
+            rows.append(Row(f"ceiling/features/{key}", "trees on true features", "ceiling", key, **number))
+            rows.append(Row(f"floor/random/{key}", "random", "floor", key, **number))
+        rows.append(Row(f"floor/change/{key}", "change of what is shown", "floor", key, **number))
+        rows += [Row(f"{key}/{name}", f"hit rate, {label}, {name}", horizons=(), higher_is_better=better, **number) for name in SUBTYPES]
+        rows.append(Row(f"voe/{kind}auc", f"AUC, {label}", horizons=(), higher_is_better=better, **number))
+    rows.append(Row(ACCURACY, "accuracy at a threshold of validation clips", horizons=(), **number))
+    rows.append(Row(MOMENT, "frames from the violation to the peak of surprise, median", higher_is_better=False, horizons=(),
+                    percent=False, digits=1))  # fmt: skip
+    return tuple(rows)
+
+
+@probe(needs=(Violations,), rows=_rows())
+def violation(run, data) -> dict[str, float]:
+    """Hit rates, AUC and accuracy from 0 to 1, and the moment error in frames; none of a split without pairs."""
+    split = data.file.header["split"]
+    versions = run.world.versions(split)
+    if "surprising" not in versions:
+        return {}
+    asked, folder = Asked(min(Asked.context, frames_of(data.file) // 2)), data.file.path.parent
+    data_dir = None if folder == Path(run.config.data_dir) else folder
+    found = measure(run, split, asked, data.say, data_dir)
+    data.arrays["violation"] = {**vars(asked), "threshold": found.threshold, "splits": versions,
+                                "pairs": {name: len(clips.trial) for name, clips in found.versions.items()}}  # fmt: skip
+    if isinstance(run.model, ClipModel):
+        data.arrays["heads"] = heads_report(run, data.file)
+    return found.metrics | ceiling(run, versions, data_dir)

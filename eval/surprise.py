@@ -1,0 +1,122 @@
+"""Surprise of finished runs at violated causes, against what one expects and against lawful changes of the same size.
+
+    python eval/surprise.py run=runs/ofpr-labels-voe_barrier-quick-s0
+    python eval/surprise.py run=runs/<name> horizons=[1,5,10] context=12
+    python eval/surprise.py run=runs/<name> decoded=true curves=4
+
+Scores: hit rate over pairs (ties one half), AUC, accuracy, in total and for each sub-type; for world models also the frames
+between the violation and the peak of surprise. Adds voe/... to results.json, and draws curves of single trials into
+surprise.svg; of another split than the run's own: surprise-<split>.json and surprise-<split>.svg.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("surprise", "eval.surprise:run", __doc__))  # what stands below is imported for the work alone
+
+import json
+
+import numpy as np
+from filelock import FileLock
+from omegaconf import OmegaConf
+
+from envs.problem import Problem
+from envs.protocols import Violations
+from envs.whole_files import write_whole
+from eval.figures.surprise_curves import surprise_curves
+from eval.pair_scores import accuracy as accuracy
+from eval.pair_scores import auc as auc
+from eval.pair_scores import hit_rate as hit_rate
+from eval.probes.violation import Asked, Measured, choose, measure
+from eval.runs import Run, folders_of, read_results
+from eval.terminal import Steps, print_table
+
+NAMED = ("run", "model", "loss", "env", "seed")  # what a file of another split says of the run
+KINDS = {"hit rate": "voe/{}hit_rate", "AUC": "voe/{}auc"}
+PAIRS = {"surprising over expected": "", "surprising over control": "control/", "control over expected": "lawful/"}
+
+
+def surprise_run(folder, split=None, data_dir=None, context=10, horizons=(1,), decoded=False, curves=2) -> dict:
+    """Score the surprise of a run, open or by its folder, and keep it; None takes what the run's config says.
+
+    Raises Problem where the world has no violated causes, or the split no surprising version.
+    """
+    run = Run.open(folder)
+    world, cfg = run.world, run.config
+    split = split or cfg.score.split
+    if not isinstance(world, Violations):
+        raise Problem(f"surprise is asked of worlds with violated causes, and env '{cfg.env.name}' has none; use a run on voe_*")
+    if "surprising" not in world.versions(split):
+        raise Problem(f"split '{split}' of env '{cfg.env.name}' has no surprising version; set split= to one of expected clips")
+    if decoded and run.model.decoder is None:
+        raise Problem(f"decoded=true asks a decoder, and run '{cfg.name}' has none; use a run with loss=nll, or decoded=false")
+    own = split == cfg.score.split
+    read_results(run.folder)  # one that is not there is told now
+    run.use_gpu()
+    with Steps(f"surprise on {split}", 1) as progress:
+        asked = choose(run, [Asked(context, horizon, decoded) for horizon in horizons], progress.part, data_dir)
+        found = measure(run, split, asked, progress.part, data_dir)
+    kept = {name: round(value, 4) for name, value in found.metrics.items()}
+    about = {**vars(asked), "threshold": round(found.threshold, 4), "splits": world.versions(split),
+             "pairs": {name: len(clips.trial) for name, clips in found.versions.items()}}  # fmt: skip
+    end = "" if own else f"-{split}"
+    with FileLock(run.folder / ".results.lock"):
+        results = read_results(run.folder)
+        results = results if own else {key: results[key] for key in NAMED} | {"metrics": {}}
+        results["metrics"] = results["metrics"] | kept
+        results["violation"] = about
+        write_whole(run.folder / ("results.json" if own else f"surprise{end}.json"), json.dumps(results, indent=2))
+    if curves and (panels := panels_of(found, world.subtypes, curves)):
+        write_whole(run.folder / f"surprise{end}.svg", surprise_curves(*panels))
+    return results
+
+
+def panels_of(found: Measured, names: tuple[str, ...], each: int) -> tuple[dict, dict] | None:
+    """Curves and moments of the first `each` trials of every sub-type, by a title; none where clips are judged as a whole."""
+    surprising = found.versions["surprising"]
+    if surprising.curve is None:
+        return None
+    panels, moments = {}, {}
+    for number in np.unique(surprising.subtype):
+        for row in np.flatnonzero(surprising.subtype == number)[:each]:
+            trial = surprising.trial[row]
+            title = f"{names[number]}, trial {trial}"
+            panels[title] = {name: clips.curve[clips.trial == trial][0] for name, clips in found.versions.items() if trial in clips.trial}
+            moments[title] = int(surprising.violation[row])
+    return panels, moments
+
+
+def print_surprise(results: dict) -> None:
+    """The table on the terminal."""
+    m, about = results["metrics"], results["violation"]
+    names = sorted({key.rsplit("/", 1)[1] for key in m if key.startswith("voe/") and "/hit_rate/" in key})
+    rows = []
+    for label, kind in PAIRS.items():
+        for score, key in KINDS.items():
+            key = key.format(kind)
+            if key in m:
+                of = [f"{m[f'{key}/{name}']:.3f}" if f"{key}/{name}" in m else "" for name in names]
+                rows.append([f"{score}, {label}", f"{m[key]:.3f}", *of])
+        key = f"floor/change/voe/{kind}hit_rate"
+        if key in m:
+            rows.append(["  floor: change of what is shown", f"{m[key]:.3f}", *[""] * len(names)])
+    for label, key in (("accuracy", "voe/accuracy"), ("moment error, frames", "voe/moment_error")):
+        if key in m:
+            rows.append([label, f"{m[key]:.3g}", *[""] * len(names)])
+    pairs = ", ".join(f"{count} {name}" for name, count in about["pairs"].items())
+    print_table(["", "all", *names], rows, f"{results['model']} + {results['loss']} on {results['env']}: clips {pairs}; context {about['context']} "
+                f"frames, {about['horizon']} ahead; scores from 0 to 1, ties one half")  # fmt: skip
+
+
+def run(cfg) -> None:
+    """The command."""
+    if OmegaConf.is_missing(cfg, "run"):
+        raise Problem("no run given; name a run folder: python eval/surprise.py run=runs/<name>")
+    asked = {key: cfg[key] for key in ("split", "data_dir", "context", "decoded", "curves")}
+    for folder in folders_of(cfg.run):
+        print_surprise(surprise_run(folder, horizons=list(cfg.horizons), **asked))

@@ -1,0 +1,219 @@
+"""Surprise over the frames of a clip, and what runs are told about violated causes."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from envs.problem import Problem
+from envs.protocols import Violations
+from eval.probes.violation import Asked, Clips, Scale, clips_of, matched, moment_error, pair_metrics
+from eval.surprise import surprise_run
+from models.encoders import Entities, FlatEncoder
+from models.interfaces import Latent
+from models.transitions.lstm import LSTM
+from models.transitions.recurrent import RecurrentTransition
+from models.world_model import WorldModel
+
+
+class Itself(nn.Module):
+    """A table of one row is its own latent."""
+
+    def forward(self, obs):
+        return Latent(obs)
+
+
+class Velocity(nn.Module):
+    """Goes on as it went: the memory holds the frame before."""
+
+    def start(self, latent):
+        return latent.flatten(1)
+
+    def forward(self, latent, action):
+        return latent
+
+    def step(self, latent, action, memory):
+        return 2 * latent - memory.view_as(latent), latent.flatten(1)
+
+
+class Stays(nn.Module):
+    def forward(self, latent, action):
+        return latent
+
+
+def line(*places):
+    """Clips of one number."""
+    return torch.tensor(places, dtype=torch.float32).view(1, -1, 1, 1)
+
+
+def test_surprise_is_the_squared_error_of_every_prediction():
+    """Without memory the last frame is all that is known; frames before the first prediction surprise nobody."""
+    model = WorldModel(Itself(), Stays())
+    assert model.surprise(line(0, 1, 3, 3, 7), context=1).tolist() == [[0, 1, 4, 0, 16]]
+    assert model.surprise(line(0, 1, 3, 3, 7), context=3).tolist() == [[0, 0, 0, 0, 16]]
+    assert model.surprise(line(0, 1, 3, 3, 7), context=1, horizon=3).tolist() == [[0, 0, 0, 9, 36]]
+
+
+def test_memory_of_the_context_tells_the_velocity():
+    """A body that goes on surprises nobody, one that stops does, and then does no more."""
+    model = WorldModel(Itself(), Velocity())
+    assert model.surprise(line(0, 2, 4, 6, 8, 8, 8), context=2).tolist() == [[0, 0, 0, 0, 0, 4, 0]]
+    assert model.surprise(line(0, 2, 4, 6, 8, 8, 8), context=2, horizon=2).tolist() == [[0, 0, 0, 0, 0, 4, 16]]
+    assert model.surprise(line(0, 2, 4, 6), context=1).tolist() == [[0, 4, 0, 0]]  # one frame tells no velocity
+
+
+def test_a_prediction_with_memory_is_that_of_training():
+    """One frame ahead, a transition with memory predicts as `predict_windows` does; later `rollout` goes on from `filter`."""
+    torch.manual_seed(0)
+    model = WorldModel(FlatEncoder(Entities(2, 3, "real"), 4, 16), RecurrentTransition(LSTM(8, 6), 2, 0, 4)).eval()
+    obs, none = torch.randn(3, 7, 2, 3), torch.zeros(3, 6, 0)
+    with torch.no_grad():
+        latent = model.encode(obs.flatten(0, 1)).unflatten(0, (3, 7))
+        windows = (model.predict_windows(latent, none) - latent[:, 1:]).pow(2).sum((2, 3))
+        assert torch.allclose(model.surprise(obs, context=1)[:, 1:], windows, atol=1e-5)
+        memory = model.filter(latent[:, :4], none[:, :3])
+        far = (model.rollout(latent[:, 3], none[:, :2], memory)[:, -1] - latent[:, 5]).pow(2).sum((1, 2))
+        assert torch.allclose(model.surprise(obs, none, context=4, horizon=2)[:, 5], far, atol=1e-5)
+
+
+@pytest.mark.parametrize("how", [{"context": 0}, {"horizon": 0}, {"context": 3, "horizon": 3}])
+def test_a_clip_too_short_is_told(how):
+    with pytest.raises(ValueError, match="a clip of 5 frames is too short for context="):
+        WorldModel(Itself(), Stays()).surprise(line(0, 1, 3, 3, 7), **how)
+
+
+def clips(trial, score, curve=None, violation=None, subtype=None):
+    count = len(trial)
+    return Clips(np.array(trial), np.zeros(count, int) if subtype is None else np.array(subtype),
+                 np.full(count, -1) if violation is None else np.array(violation), np.zeros((count, 9)),
+                 np.array(score, float), None if curve is None else np.array(curve, float), np.zeros((count, 3)))  # fmt: skip
+
+
+def test_a_curve_is_counted_in_its_spread_at_every_frame():
+    """Where validation clips differ much, much is needed to surprise; a frame at which none does is no division by zero."""
+    scale = Scale.of(np.array([[0, 1, 10.0], [0, 3, 30.0]]))
+    found = scale(np.array([[0, 3, 30.0]]))[0]
+    assert found[0] == 0 and found[1] == pytest.approx(1, abs=0.1) and found[2] == pytest.approx(1, abs=0.1)
+    assert np.isfinite(Scale.of(np.zeros((4, 3)))(np.zeros((2, 3)))).all()
+
+
+def test_pairs_are_matched_by_trial_in_total_and_for_each_subtype():
+    versions = {"expected": clips([3, 1, 2], [0, 0, 1]), "surprising": clips([1, 2, 3, 9], [1, 1, 0, 0], subtype=[0, 0, 1, 1])}
+    found = pair_metrics(versions, 0.5, ("A1", "A2"))
+    assert found["voe/hit_rate"] == pytest.approx(2 / 3) and found["voe/hit_rate/A1"] == 0.75 and found["voe/hit_rate/A2"] == 0.5
+    assert found["voe/accuracy"] == pytest.approx(4 / 6) and not [key for key in found if "control" in key or "lawful" in key]
+    with pytest.raises(Problem, match="no trial is there in both versions"):
+        matched(clips([1], [0]), clips([2], [0]))
+
+
+def test_a_detector_of_change_is_told_from_one_of_causes():
+    """The control changes as much: who is surprised by change alone has one half against it, and is surprised by it."""
+    expected, surprising, control = (clips([0, 1], score) for score in ([0, 0], [5, 5], [5, 5]))
+    found = pair_metrics({"expected": expected, "surprising": surprising, "control": control}, 1.0, ("A1",))
+    assert (found["voe/hit_rate"], found["voe/control/hit_rate"], found["voe/lawful/hit_rate"]) == (1, 0.5, 1)
+
+
+def test_the_moment_error_counts_frames_of_clips_that_violate():
+    found = moment_error(clips([0, 1, 2], [0] * 3, [[0, 9, 0, 0], [0, 0, 0, 9], [9, 0, 0, 0]], violation=[1, 1, -1]))
+    assert found.tolist() == [0, 2]
+
+
+# -- the toy world ----------------------------------------------------------------------------------------------------
+
+TOY = ["env=square_clips", "trainer=smoke", "logger=csv", "score.horizons=[1]"]
+OFPR = ["model=ofpr", "loss=labels", "model.width=64", "model.channels=8", "model.frames=16",
+        "loss.epochs.smoke=10", "loss.every_branch=2", "loss.schedule=cosine"]  # fmt: skip
+
+SMALL_LSTM = ["model=lstm", "env.observation=objects", "loss=nll", "loss.window=31", "loss.epochs.smoke=2", "loss.learning_rate=1e-2",
+        "model.width=8", "model.module.encoder.hidden=64", "model.module.decoder.hidden=64", "model.module.transition.core.inputs=64",
+        "model.module.transition.core.units=64"]  # fmt: skip
+
+
+@pytest.fixture
+def fitted(square_clips, command_here):
+    """fitted(*overrides) -> (folder, metrics) of a run on the toy world."""
+
+    def fit(*overrides):
+        done = command_here("train/fit.py", *TOY, *overrides, cwd=square_clips)
+        assert done.returncode == 0, done.stderr[-2000:]
+        (folder,) = (square_clips / "runs").iterdir()
+        return folder, json.loads((folder / "results.json").read_text())
+
+    return fit
+
+
+def test_ofpr_net_learns_the_rule_of_the_toy_world(fitted, command_here):
+    folder, results = fitted(*OFPR)
+    m = results["metrics"]
+    assert m["voe/hit_rate"] > 0.8 and m["voe/control/hit_rate"] > 0.8 and m["voe/accuracy"] > 0.8
+    assert m["ceiling/features/voe/hit_rate"] == 1 and m["voe/lawful/hit_rate"] == 0.5
+    assert results["heads"]["object_height"] < 0.3 and not [key for key in m if key.startswith("test/")]
+    assert "hit rate, surprising over expected" in (folder / "report.html").read_text()
+    before = json.loads((folder / "results.json").read_text())
+    done = command_here("eval/surprise.py", f"run={folder}", cwd=folder.parents[1])
+    assert done.returncode == 0 and "hit rate, surprising over control" in done.stdout
+    after = json.loads((folder / "results.json").read_text())
+    assert after["metrics"] == before["metrics"] and not (folder / "surprise.svg").exists()  # clips are judged as a whole
+    _refuses_other_lengths(folder, command_here)
+
+
+def _refuses_other_lengths(folder, command_here):
+    """Clips of another number of frames than those the run learned from."""
+    config = folder / "config.yaml"
+    config.write_text(config.read_text().replace("length: 31", "length: 25"))
+    done = command_here("eval/surprise.py", f"run={folder}", cwd=folder.parents[1])
+    assert done.returncode == 1 and "have 26 frames, and the run learned on clips of 32" in done.stderr
+
+
+def test_surprise_peaks_where_the_square_stops_that_should_pass(square_clips):
+    """Of a model that knows that bodies go on as they went."""
+    import yaml
+    from envs.square_clips import SquareClips
+
+    from envs.collect import collect
+
+    env, world = yaml.safe_load((square_clips / "configs/env/square_clips.yaml").read_text()), SquareClips("objects")
+    run = SimpleNamespace(model=WorldModel(Itself(), Velocity()), world=world)
+    found = clips_of(run, collect(env, world, "test-surprising", square_clips, quiet=True), Asked(context=11))
+    stops = found.posterior[:, 8] == 0
+    assert stops.sum() > 10 and (moment_error(found.take(stops)) <= 1).all()
+    assert found.curve.shape == (40, 32) and not found.curve[:, :11].any()
+
+
+def test_surprise_of_a_world_model_is_scored_and_drawn(fitted):
+    folder, results = fitted(*SMALL_LSTM)
+    m = results["metrics"]
+    assert {"voe/hit_rate", "voe/hit_rate/E3", "voe/control/auc", "voe/lawful/hit_rate", "voe/moment_error"} <= m.keys()
+    assert m["floor/random/voe/hit_rate"] < 0.7 and m["floor/change/voe/lawful/hit_rate"] > 0.6
+    again = surprise_run(folder, horizons=[1, 2], context=9, decoded=True)
+    assert again["violation"]["horizon"] in (1, 2) and again["violation"]["decoded"] and again["violation"]["context"] == 9
+    assert {"voe/hit_rate", "test/hits@1/h1"} <= again["metrics"].keys()
+    drawing = (folder / "surprise.svg").read_text()
+    assert drawing.count("violation") >= 1 and "E3, trial" in drawing
+    own = surprise_run(folder, split="valid", curves=0)
+    assert set(own["metrics"]) == {key for key in own["metrics"] if "voe/" in key} and (folder / "surprise-valid.json").exists()
+    with pytest.raises(Problem, match="split 'test-control' of env 'square_clips' has no surprising version"):
+        surprise_run(folder, split="test-control")
+
+
+def test_what_surprise_cannot_be_asked_is_told(square_clips, command_here, tmp_path):
+    done = command_here("eval/surprise.py", cwd=tmp_path)
+    assert done.returncode == 1 and "no run given" in done.stderr
+    done = command_here("train/fit.py", "env=physics3", "model=ofpr", "loss=labels", "trainer=smoke", "logger=csv",
+                        "env.splits.train.episodes=4", "env.splits.valid.episodes=4", "env.splits.test.episodes=4", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 1 and "it has no column 'label_" in done.stderr and not (tmp_path / "runs").exists()
+    done = command_here("train/fit.py", "env=square_clips", "model=modular", "loss=labels", cwd=tmp_path)
+    assert done.returncode == 1 and "Labels trains on latents that are clips" in done.stderr and "set model=ofpr" not in done.stdout
+
+
+def test_only_worlds_of_violated_causes_are_asked():
+    from envs.physics import PhysicsWorld
+
+    assert not isinstance(PhysicsWorld(3), Violations)
+    run = SimpleNamespace(world=PhysicsWorld(3))
+    from eval.probes.violation import violation
+
+    assert violation.why_not(run) == "asks a world for Violations, which PhysicsWorld does not answer"
