@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from envs.problem import Problem, nearest
+from envs.rendering.lighting import ARENA, Lighting
 from envs.rendering.opengl import GLRenderer
 from envs.rendering.tiny import BulletRenderer
 
@@ -13,7 +14,9 @@ RENDERERS = ("auto", "moderngl", "bullet")
 _said: set[str] = set()
 
 
-def open_renderer(meshes: Mapping[str, np.ndarray], kind: str = "auto") -> GLRenderer | BulletRenderer:
+def open_renderer(
+    meshes: Mapping[str, np.ndarray], kind: str = "auto", lighting: Lighting = ARENA
+) -> GLRenderer | BulletRenderer:
     """auto: OpenGL, or Bullet with one sentence about it on stderr, once for each process.
 
     meshes: as `triangles` reads them.
@@ -22,7 +25,7 @@ def open_renderer(meshes: Mapping[str, np.ndarray], kind: str = "auto") -> GLRen
         raise Problem(f"there is no renderer '{kind}': {nearest(str(kind), RENDERERS)}")
     if kind != "bullet":
         try:
-            return GLRenderer(meshes)
+            return GLRenderer(meshes, lighting)
         except Exception as error:  # moderngl and the GL loader raise what they like
             why = " ".join(str(error).split()) or type(error).__name__
             if kind == "moderngl":
@@ -30,4 +33,4 @@ def open_renderer(meshes: Mapping[str, np.ndarray], kind: str = "auto") -> GLRen
             if why not in _said:
                 _said.add(why)
                 print(f"OpenGL cannot be had ({why}): drawing with Bullet's renderer, which is slower", file=sys.stderr)
-    return BulletRenderer(meshes)
+    return BulletRenderer(meshes, lighting)
