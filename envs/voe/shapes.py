@@ -6,6 +6,7 @@ is solid.
 """
 
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -144,7 +145,7 @@ def _handle() -> np.ndarray:
     aside = np.outer(np.ones(9), 0.1 * np.sin(around))
     bow = np.stack([0.98 + np.outer(np.cos(along), out), aside, np.outer(np.sin(along), out)], -1)
     a, b, c, d = bow[:-1, :-1], bow[:-1, 1:], bow[1:, 1:], bow[1:, :-1]
-    return _quads(a, d, c, b)
+    return _quads(a, b, c, d)
 
 
 def _open_box() -> np.ndarray:
@@ -153,7 +154,7 @@ def _open_box() -> np.ndarray:
     outer, inner = (np.array([[-s, -s], [s, -s], [s, s], [-s, s]]) for s in (1.0, inside))
     levels = ((outer, -1.0), (outer, 1.0), (inner, 1.0), (inner, FLOOR - 1))
     rings = [np.c_[ring, np.full(4, z)] for ring, z in levels]
-    for low, high in zip(rings, rings[1:]):
+    for low, high in pairwise(rings):
         for i in range(4):
             a, b, c, d = low[i], low[(i + 1) % 4], high[(i + 1) % 4], high[i]
             faces += [(a, b, c), (a, c, d)]
