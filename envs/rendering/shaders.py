@@ -53,28 +53,28 @@ flat in vec4 color;
 flat in uint segment;
 layout(location = 0) out vec4 picture;
 layout(location = 1) out uint found;
-const vec2 taps[16] = vec2[](
-    vec2(-.94, -.40), vec2(.95, -.77), vec2(-.09, -.93), vec2(.34, .29), vec2(-.92, .46), vec2(-.82, -.88), vec2(-.38, .28),
-    vec2(.97, .76), vec2(.44, -.98), vec2(.54, -.47), vec2(-.26, -.42), vec2(.79, .19), vec2(-.24, .99), vec2(-.81, .91),
-    vec2(.20, .79), vec2(.14, -.14));
-const float widest = 0.045;  // of the shadow map
+const float widest = 0.04;  // of the shadow map
+const int taps = 32;
+vec2 tap(int i) {  // evenly over a disk
+    return sqrt((float(i) + 0.5) / float(taps)) * vec2(cos(2.39996 * float(i)), sin(2.39996 * float(i)));
+}
 float lightness(vec3 normal) {
     vec3 at = lit.xyz * 0.5 + 0.5, slope = plane * normal;
     vec2 grade = clamp(-slope.xy / slope.z, -4.0, 4.0);
-    at.z -= 0.0015;
+    at.z -= 0.002;
     float sum = 0.0, count = 0.0;
-    for (int i = 0; i < 16; i++) {
-        vec2 off = taps[i] * widest;
+    for (int i = 0; i < taps; i++) {
+        vec2 off = tap(i) * widest;
         float depth = textureLod(nearest, at.xy + off, 0.0).r;
         if (depth < at.z + dot(grade, off)) { sum += depth; count += 1.0; }
     }
     if (count == 0.0) return 1.0;
     float width = clamp((at.z - sum / count) * spread, 0.002, widest), open = 0.0;
-    for (int i = 0; i < 16; i++) {
-        vec2 off = taps[i] * width;
+    for (int i = 0; i < taps; i++) {
+        vec2 off = tap(i) * width;
         open += textureLod(shadow, vec3(at.xy + off, at.z + dot(grade, off)), 0.0);
     }
-    return open / 16.0;
+    return open / float(taps);
 }
 void main() {
     vec3 flat_ = normalize(cross(dFdx(world), dFdy(world)));  // towards the eye
