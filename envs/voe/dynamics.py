@@ -1,7 +1,7 @@
 """Bullet for one clip: bodies made of convex pieces, free or on a rail along x. Every clip has a simulation of its own."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,18 +13,18 @@ from envs.voe.scenes import GRAVITY, RATE, STEPS
 FRICTION = 0.5
 
 
-@contextmanager
-def bullet(ground: bool = True) -> Iterator[Client]:
-    """A simulation, with a ground or without."""
-    client = new_client()
-    try:
-        client.setGravity(0, 0, -GRAVITY)
-        client.setPhysicsEngineParameter(fixedTimeStep=1 / (RATE * STEPS), deterministicOverlappingPairs=1)
-        if ground:
-            client.createMultiBody(0, client.createCollisionShape(client.GEOM_PLANE))
-        yield client
-    finally:
-        client.disconnect()
+_client = lru_cache(new_client)  # one for each process: opening it takes longer than a clip
+
+
+def bullet(ground: bool = True) -> Client:
+    """An empty simulation, with a ground or without; nothing is left of the one before."""
+    client = _client()
+    client.resetSimulation()
+    client.setGravity(0, 0, -GRAVITY)
+    client.setPhysicsEngineParameter(fixedTimeStep=1 / (RATE * STEPS), deterministicOverlappingPairs=1)
+    if ground:
+        client.createMultiBody(0, client.createCollisionShape(client.GEOM_PLANE))
+    return client
 
 
 def fixed(client: Client, pieces: list[np.ndarray], position, restitution: float = 0.0) -> list[int]:
@@ -50,8 +50,9 @@ class Free:
         made = client.createCollisionShape(client.GEOM_MESH, vertices=points.tolist())
         self.id = client.createMultiBody(1.0, made, basePosition=(np.asarray(position, float) + self.center).tolist())
         client.changeDynamics(
-            self.id, -1, restitution=restitution, lateralFriction=FRICTION, rollingFriction=0.01, spinningFriction=0.01
-        )
+            self.id, -1, restitution=restitution, lateralFriction=FRICTION, rollingFriction=0.01, spinningFriction=0.01,
+            linearDamping=0.0,
+        )  # fmt: skip
 
     def pose(self) -> np.ndarray:
         """(7,): of the shape's origin."""

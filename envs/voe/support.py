@@ -49,10 +49,10 @@ def _run(setting: Setting, version: Version, depth: float = 0.0) -> Simulated:
     scale = np.array([setting.width, 1.0, setting.height])
     half = shapes.half_extents(setting.shape) * scale
     start = np.array([EDGE + (overhang(setting) - 0.5) * 2 * half[0], _MIDDLE[1], TOP + _DROP + half[2]])
-    with dynamics.bullet() as client:
-        support = dynamics.fixed(client, [shapes.pieces("cube")[0] * _HALF], _MIDDLE)
-        world = _Landing(client, support[0], dynamics.Free(client, setting.shape, scale, start), version, depth)
-        found = dynamics.frames(client, world.read, world.after)
+    client = dynamics.bullet()
+    support = dynamics.fixed(client, [shapes.pieces("cube")[0] * _HALF], _MIDDLE)
+    world = _Landing(client, support[0], dynamics.Free(client, setting.shape, scale, start), version, depth)
+    found = dynamics.frames(client, world.read, world.after)
     drops = np.zeros((FRAMES, 3))
     drops[:, 2] = found[:, 10]
     tracks = [
@@ -104,5 +104,5 @@ def moved(clip: Clip) -> float:
     """Scene units by which the center of the object has moved on the support, from its landing to the last frame."""
     place = clip.place("object") - clip.place("support")
     fall = clip.velocities[:, [body.name for body in clip.bodies].index("object"), 2]
-    landed = np.argmax(fall > -GRAVITY / RATE * np.arange(FRAMES) + 0.1)
+    landed = np.argmax(fall > -GRAVITY / RATE * np.arange(FRAMES) + 0.5)
     return float(np.linalg.norm(place[-1] - place[landed]))
