@@ -22,6 +22,7 @@ BEYOND = 0.8  # x from which on an object has passed
 _START, _SPEED = -11.5, 10.0  # x, scene units a second
 _TIGHT = 0.02  # an opening that is as wide as the object stops it
 _BULGE = 0.5  # of a cloth that stops what comes
+_BOUNCE = 0.7  # of its speed has what a wall throws back, at most
 _SCREEN = np.array([4.6, 0.1, 3.2])
 _SCREEN_AT, _ABOVE = np.array([-1.0, -5.5, 3.2]), 12.0
 _ROWS, _COLUMNS = 12, 13  # of the cloth's points
@@ -40,10 +41,10 @@ def simulate(setting: Setting, version: Version) -> Simulated:
     if passes:
         seconds = (FRAMES - 1 - moment) / RATE
         slowest = min((DEPTH + 2 * half_extents(setting)[0] + 0.5) / (_SPEED * seconds), 0.9)
-        strengths, way = (1 - slowest, 0.05), lambda lost: _clip(setting, True, 1 - lost)
+        found = matched(lambda lost: _clip(setting, True, 1 - lost), expected, surprising, 0.0, 1 - slowest)
     else:
-        strengths, way = (0.6, 0.05), lambda back: _clip(setting, False, -back)
-    return Simulated(matched(way, expected, surprising, strengths[1], strengths[0], 5), moment)
+        found = matched(lambda back: _clip(setting, False, -back), expected, surprising, 0.0, _BOUNCE)
+    return Simulated(found, moment)
 
 
 def half_extents(setting: Setting) -> np.ndarray:

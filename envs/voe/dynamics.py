@@ -17,13 +17,15 @@ _client = lru_cache(new_client)  # one for each process: opening it takes longer
 
 
 def bullet(ground: bool = True) -> Client:
-    """An empty simulation, with a ground or without; nothing is left of the one before."""
+    """An empty simulation, with a ground or, for what slides, without; nothing is left of the one before."""
     client = _client()
     client.resetSimulation()
     client.setGravity(0, 0, -GRAVITY)
     client.setPhysicsEngineParameter(fixedTimeStep=1 / (RATE * STEPS), deterministicOverlappingPairs=1)
     if ground:
         client.createMultiBody(0, client.createCollisionShape(client.GEOM_PLANE))
+    else:  # what has gone a little into something is not thrown back: that would be a bounce
+        client.setPhysicsEngineParameter(erp=0.0, contactERP=0.0)
     return client
 
 

@@ -43,11 +43,11 @@ def simulate(setting: Setting, version: Version) -> Simulated:
         return _clip(setting, middle=height * level)
 
     if not seen:
-        return Simulated(matched(lifted, expected, surprising, 0.02, 2.0, 7), moment)
+        return Simulated(matched(lifted, expected, surprising, 0.0, 2.0, 5), moment)
     room = visible_top(setting.shape, setting.height, setting.middle) - _STAYS
     down = HEIGHT * setting.middle - 0.05
     best = max((-down, room), key=abs)
-    return Simulated(matched(lambda part: lifted(part * best), expected, surprising, 0.02, 1.0, 7), moment)
+    return Simulated(matched(lambda part: lifted(part * best), expected, surprising, 0.0, 1.0, 5), moment)
 
 
 def visible_top(shape: str, height: float, middle: float) -> float:

@@ -33,7 +33,7 @@ def simulate(setting: Setting, version: Version) -> Simulated:
     surprising = _run(setting, Version.SURPRISING)
     if version == Version.SURPRISING:
         return surprising
-    lowered = matched(lambda depth: _run(setting, version, depth).clip, expected.clip, surprising.clip, 0.05, _LIFT)
+    lowered = matched(lambda depth: _run(setting, version, depth).clip, expected.clip, surprising.clip, 0.0, _LIFT)
     return Simulated(lowered, expected.moment)
 
 
