@@ -54,24 +54,24 @@ flat in uint segment;
 layout(location = 0) out vec4 picture;
 layout(location = 1) out uint found;
 const float widest = 0.04;  // of the shadow map
-const int taps = 32;
-vec2 tap(int i) {  // evenly over a disk
-    return sqrt((float(i) + 0.5) / float(taps)) * vec2(cos(2.39996 * float(i)), sin(2.39996 * float(i)));
+const int search = 20, taps = 32;
+vec2 tap(int i, int count) {  // evenly over a disk
+    return sqrt((float(i) + 0.5) / float(count)) * vec2(cos(2.39996 * float(i)), sin(2.39996 * float(i)));
 }
 float lightness(vec3 normal) {
     vec3 at = lit.xyz * 0.5 + 0.5, slope = plane * normal;
     vec2 grade = clamp(-slope.xy / slope.z, -4.0, 4.0);
     at.z -= 0.002;
     float sum = 0.0, count = 0.0;
-    for (int i = 0; i < taps; i++) {
-        vec2 off = tap(i) * widest;
+    for (int i = 0; i < search; i++) {
+        vec2 off = tap(i, search) * widest;
         float depth = textureLod(nearest, at.xy + off, 0.0).r;
         if (depth < at.z + dot(grade, off)) { sum += depth; count += 1.0; }
     }
     if (count == 0.0) return 1.0;
     float width = clamp((at.z - sum / count) * spread, 0.002, widest), open = 0.0;
     for (int i = 0; i < taps; i++) {
-        vec2 off = tap(i) * width;
+        vec2 off = tap(i, taps) * width;
         open += textureLod(shadow, vec3(at.xy + off, at.z + dot(grade, off)), 0.0);
     }
     return open / float(taps);

@@ -68,7 +68,10 @@ class Studio:
     def draw(self, clip: Clip, height: int, width: int, frames=range(FRAMES)) -> Film:
         """The frames of these numbers."""
         camera, seen = (CAMERA.sized(_FINER * height, _FINER * width),), []
-        for frame in frames:
+        for number, frame in enumerate(frames):
+            if number and _still(clip, frames[number - 1], frame):
+                seen.append(seen[-1])
+                continue
             pictures = self._renderer.draw(parts(clip, frame), camera)
             fine = pictures.rgb()[0].reshape(height, _FINER, width, _FINER, 3)
             rgb = (fine.sum((1, 3), dtype=np.uint16) // _FINER**2).astype(np.uint8)
@@ -78,6 +81,12 @@ class Studio:
 
     def close(self) -> None:
         self._renderer.close()
+
+
+def _still(clip: Clip, before: int, frame: int) -> bool:
+    """Whether two frames show the same."""
+    moving = [clip.poses, clip.shown, *clip.cloth.values()]
+    return all(np.array_equal(one[before], one[frame]) for one in moving)
 
 
 def parts(clip: Clip, frame: int) -> list[Part]:

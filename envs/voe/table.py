@@ -11,8 +11,8 @@ ENTITIES = {  # of each category, in the order of the rows
     "A": ("object", "support"), "B": ("object", "occluder", "middle"), "C": ("object", "container", "occluder"),
     "D": ("left", "right"), "E": ("object", "wall", "occluder"),
 }  # fmt: skip
-_KINDS = (OBJECT, WALL, OCCLUDER, CONTAINER, SUPPORT, LEFT, RIGHT)
-_SHAPES = (*SHAPES, *shapes.CONTAINERS, "cloth")
+KINDS = (OBJECT, WALL, OCCLUDER, CONTAINER, SUPPORT, LEFT, RIGHT)
+SHAPES_SEEN = (*SHAPES, *shapes.CONTAINERS, "cloth")
 COLUMNS = {  # -> numbers of a row
     "seen": slice(0, 1),  # 1: the camera sees some of it; of two bodies with one segment number, of either
     "position": slice(1, 4),  # scene units
@@ -40,8 +40,8 @@ def table(setting: Setting, clip: Clip, masks: np.ndarray, rows: int) -> np.ndar
         of_row[:, COLUMNS["velocity"]] = clip.velocities[:rows, at]
         of_row[:, COLUMNS["axes"]] = [rotation(pose[3:])[:, :2].T.ravel() for pose in poses]
         of_row[:, COLUMNS["size"]] = _half(body, clip)
-        of_row[:, COLUMNS["kind"]] = np.array(_KINDS) == body.segment
-        of_row[:, COLUMNS["shape"]] = np.array(_SHAPES) == ("cloth" if name in clip.cloth else body.mesh)
+        of_row[:, COLUMNS["kind"]] = np.array(KINDS) == body.segment
+        of_row[:, COLUMNS["shape"]] = np.array(SHAPES_SEEN) == ("cloth" if name in clip.cloth else body.mesh)
         if name == "wall" and setting.barrier == "opening":
             of_row[:, COLUMNS["opening"]] = 2 * setting.opening_width, 2 * setting.opening_height
     return found
