@@ -87,4 +87,4 @@ def _run(setting: Setting, version: Version, strength: float = 0.0) -> Simulated
 def speeds(clip: Clip, name: str) -> tuple[float, float]:
     """Velocity along x in the first and in the last frame, in the paper's unit."""
     along = clip.velocities[:, [body.name for body in clip.bodies].index(name), 0] / SPEED
-    return float(along[0]), float(along[-1])
+    return round(float(along[0]), 6), round(float(along[-1]), 6)

@@ -11,11 +11,11 @@ import numpy as np
 from envs.voe import shapes
 from envs.voe.clip import FRAMES, Clip, Version
 from envs.voe.controls import matched
+from envs.voe.geometry import HEIGHT, PLANE, on_occluder, visible_top
 from envs.voe.scenes import CAMERA, Simulated, clip, occluder, ramp, thing, track
 from envs.voe.settings import Setting
 
-PLANE = -2.0  # y of the occluder
-WIDTH, HEIGHT, MIDDLE, DEPTH = 13.0, 5.0, 3.0, 0.2  # of the occluder and of its middle segment
+WIDTH, MIDDLE, DEPTH = 13.0, 3.0, 0.2  # of the occluder and of its middle segment
 _START, _STEP, _SET_OFF = -12.5, 0.9, 14  # x, scene units a frame, frame
 _ABOVE = 12.0  # where the occluder comes from
 _TOP = 4.9  # as seen on the occluder: a raised object must not show over its sides
@@ -50,16 +50,6 @@ def simulate(setting: Setting, version: Version) -> Simulated:
     return Simulated(matched(lambda part: lifted(part * best), expected, surprising, 0.0, 1.0, 5), moment)
 
 
-def visible_top(shape: str, height: float, middle: float) -> float:
-    """How far the object's highest point shows over the middle segment, measured on the occluder; below 0: it does not.
-
-    Perspective: the camera is higher than the occluder, and looks over its edge at what is behind.
-    """
-    points = shapes.pieces(shape)[0] * height
-    points = points + [0.0, 0.0, (shapes.half_extents(shape) * height)[2]]
-    return float(_on_plane(points)[:, 1].max() - HEIGHT * middle)
-
-
 def seen_in_middle(setting: Setting, clip: Clip) -> int:
     """In how many frames some of the object is seen over the middle segment, between the sides."""
     edges = clip.place("middle")[:, 2] + HEIGHT * setting.middle / 2
@@ -88,13 +78,6 @@ def _raise(setting: Setting) -> float:
     return (show - visible_top(setting.shape, setting.height, setting.middle)) / nearer
 
 
-def _on_plane(points: np.ndarray) -> np.ndarray:
-    """(..., 3) -> (..., 2): x and z where the line from the camera meets the occluder's plane."""
-    camera = np.array(CAMERA)
-    share = (PLANE - camera[1]) / (points[..., 1:2] - camera[1])
-    return (camera + share * (points - camera))[..., [0, 2]]
-
-
 def _in_window(setting: Setting, places: np.ndarray, edges: np.ndarray | None = None) -> np.ndarray:
     """(FRAMES,) bool: whether the object at places (FRAMES, 3) shows over the middle segment.
 
@@ -104,7 +87,7 @@ def _in_window(setting: Setting, places: np.ndarray, edges: np.ndarray | None = 
     points = shapes.pieces(setting.shape)[0] * _scale(setting)
     found = np.zeros(FRAMES, bool)
     for frame in np.flatnonzero(np.abs(places[:, 0] - 0.5) < 2 * MIDDLE + 2):
-        outline = _outline(_on_plane(points + places[frame]))
+        outline = _outline(on_occluder(points + places[frame]))
         for normal, limit in (([0, -1], -edges[frame]), ([1, 0], MIDDLE / 2), ([-1, 0], MIDDLE / 2)):
             outline = _cut(outline, np.array(normal, float), limit)
         found[frame] = len(outline) > 2

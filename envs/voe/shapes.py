@@ -14,9 +14,9 @@ from envs.problem import Problem, nearest
 
 TUBE = 0.25  # of the torus
 BOX_INSIDE = 0.90  # half the width of the opening of an open box, whose walls end at 1
-MUG_INSIDE = 0.90  # radius of the opening of a mug
+MUG_INSIDE = 0.94  # radius of the opening of a mug
 FLOOR = 0.12  # thickness of the bottom of a box or a mug
-_SIDES = 32  # of what is round
+_SIDES, _STAVES = 32, 16  # of what is round to the eye; pieces of a mug's wall
 
 CONTAINERS = ("open_box", "mug")  # both at scale 1 from -1 to 1, open above
 COMMON = ("cube", "sphere", "torus", "cylinder", "side_cylinder", "cone", "inverted_cone", *CONTAINERS)
@@ -99,11 +99,11 @@ def pieces(name: str) -> list[np.ndarray]:
         side = [_corners((-1, -1, -1), (-inside, 1, 1)), _corners((-inside, -1, -1), (inside, -inside, 1))]
         return [*side, *(piece * [-1, -1, 1] for piece in side), _corners((-inside, -inside, -1), (inside, inside, floor))]
     if name == "mug":
-        angles = np.linspace(0, 2 * np.pi, _SIDES + 1)
+        angles = np.linspace(0, 2 * np.pi, _STAVES + 1)
         rim = np.stack([np.cos(angles), np.sin(angles)], 1)
-        arcs = [np.concatenate([radius * rim[i : i + 2] for radius in (MUG_INSIDE, 1.0)]) for i in range(_SIDES)]
+        arcs = [np.concatenate([radius * rim[i : i + 2] for radius in (MUG_INSIDE, 1.0)]) for i in range(_STAVES)]
         wall = [np.concatenate([np.c_[arc, np.full(4, z)] for z in (-1.0, 1.0)]) for arc in arcs]
-        return [*wall, np.concatenate([np.c_[rim[:-1], np.full(_SIDES, z)] for z in (-1.0, FLOOR - 1)])]
+        return [*wall, np.concatenate([np.c_[rim[:-1], np.full(_STAVES, z)] for z in (-1.0, FLOOR - 1)])]
     return [np.unique(mesh(name).reshape(-1, 3).round(9), axis=0)]
 
 
