@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from envs.voe.clip import FRAMES, SUBTYPES, Clip, Version
-from envs.voe.labels import label
+from envs.voe.labels import label, subtype
 from envs.voe.render import Film, Studio
 from envs.voe.scenes import first_difference
 from envs.voe.settings import Setting
@@ -39,9 +39,7 @@ def record_trial(setting: Setting, version: str, look: Look, rows: int) -> dict[
     artist, version = studio(look.renderer, os.getpid()), Version(version)
     clip = simulate(setting, version).clip
     film = artist.draw(clip, look.size, look.size, range(rows))
-    violation = -1
-    if version != Version.EXPECTED:
-        violation = first_seen(artist, simulate(setting, Version.EXPECTED).clip, clip, film)
+    expected = clip if version == Version.EXPECTED else simulate(setting, Version.EXPECTED).clip
     labels = label(setting, clip)
     columns = {"pixels": film.rgb, "objects": table(setting, clip, film.masks, rows)}
     if look.depth:
@@ -51,11 +49,11 @@ def record_trial(setting: Setting, version: str, look: Look, rows: int) -> dict[
     alike = {
         "trial": np.int32(setting.trial),
         "version": np.uint8(list(Version).index(version)),
-        "subtype": np.uint8(SUBTYPES.index(labels.subtype)),
-        "violation": np.int16(violation),
-        "features": np.asarray(labels.features, np.float32),
-        "prior": np.asarray(labels.prior, np.int8),
-        "posterior": np.asarray(labels.posterior, np.int8),
+        "subtype": np.uint8(SUBTYPES.index(subtype(setting, expected))),
+        "violation": np.int16(first_seen(artist, expected, clip, film)),
+        "features": labels["features"].astype(np.float32),
+        "prior": labels["prior"].astype(np.int8),
+        "posterior": labels["posterior"].astype(np.int8),
     }
     return columns | {f"label_{name}": np.repeat(value[None], rows, 0) for name, value in alike.items()}
 

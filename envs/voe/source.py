@@ -20,8 +20,7 @@ from envs.rendering.open import RENDERERS
 from envs.spec import Action, EnvSpec, Observation
 from envs.voe.clip import CATEGORIES, FRAMES, SUBTYPES, Version
 from envs.voe.recording import Look, record_trial, studio
-from envs.voe.settings import COLORS, PRESETS, SEGMENTS, Setting, trials
-from envs.voe.simulate import COUNTS, settings_of
+from envs.voe.settings import COLORS, PRESETS, SEGMENTS, Setting, published, sample, trials
 from envs.voe.table import ENTITIES, WIDTH
 from envs.workers import die_with_parent
 
@@ -35,9 +34,8 @@ class VoeSource(Source):
 
     category: support, occlusion, containment, collision or barrier.  observation: pixels (size, size, 3), or objects, a table of
     entities (`envs/voe/table.py`).  depth, mask: whether these columns are recorded.  preset: supplement | released, the ranges of
-    settings; published: the 5,000 settings of the published set.  counts: natural, or exact, the numbers of each sub-type in the
-    supplement.  colors: by_shape | random.  seed: of the settings.  renderer: auto | moderngl | bullet.  workers: processes; none:
-    one a core. They change no byte.
+    settings; published: the 5,000 settings of the published set.  colors: by_shape | random.  seed: of the settings.  renderer:
+    auto | moderngl | bullet.  workers: processes; none: one a core. They change no byte.
     A split is {segment: train | valid | test, version: expected | surprising | control}; the i-th episode is the i-th trial of
     the segment in every version.  Raises Problem on other names.
     """
@@ -46,19 +44,18 @@ class VoeSource(Source):
 
     def __init__(
         self, category: str, observation: str = "pixels", size: int = 112, depth: bool = True, mask: bool = True,
-        preset: str = "supplement", counts: str = "natural", colors: str = "by_shape", seed: int = 0, renderer: str = "auto",
-        workers: int | None = None,
+        preset: str = "supplement", colors: str = "by_shape", seed: int = 0, renderer: str = "auto", workers: int | None = None,
     ) -> None:  # fmt: skip
         for value, known, key in ((category, LETTERS, "category"), (observation, ("pixels", "objects"), "observation"),
-                                  (preset, (*PRESETS, "published"), "preset"), (counts, COUNTS, "counts"),
-                                  (colors, COLORS, "colors"), (renderer, RENDERERS, "renderer")):  # fmt: skip
+                                  (preset, (*PRESETS, "published"), "preset"), (colors, COLORS, "colors"),
+                                  (renderer, RENDERERS, "renderer")):  # fmt: skip
             if value not in known:
                 raise Problem(f"VoE has no {key} '{value}': {nearest(str(value), known)}; set env.world.{key}=")
         for value, key, least in ((size, "size", 8), (workers, "workers", 1), (seed, "seed", 0)):
             if not (key == "workers" and value is None) and (not isinstance(value, int) or value < least):
                 raise Problem(f"{key} of VoE is a whole number >= {least}, got {value!r}; set env.world.{key}=")
         self._letter, self.observation, self._look = LETTERS[category], observation, Look(size, depth, mask, renderer)
-        self._asked = {"preset": preset, "counts": counts, "colors": colors, "seed": seed}
+        self._asked = {"preset": preset, "colors": colors, "seed": seed}
         self._workers, self._pool = workers or len(os.sched_getaffinity(0)), None
         objects = len(ENTITIES[self._letter])
         self.spec = EnvSpec({
@@ -137,6 +134,6 @@ class VoeSource(Source):
 
 
 @lru_cache(8)
-def _settings(category: str, preset: str, counts: str, colors: str, seed: int) -> tuple[Setting, ...]:
+def _settings(category: str, preset: str, colors: str, seed: int) -> tuple[Setting, ...]:
     """5,000, in the order of their trials."""
-    return tuple(settings_of(category, preset=preset, counts=counts, colors=colors, seed=seed))
+    return tuple(published(category, colors) if preset == "published" else sample(category, preset, seed, colors))
