@@ -32,7 +32,7 @@ _SAME = 1e-4  # scene units and radians
 class PublishedVoe(Source):
     """Clips of one category from a folder tree, squeezed to squares by taking the nearest pixel, as the paper does.
 
-    category, observation, size, depth, mask: as of VoeSource.  root: the folder that holds A_support and its like.  labels:
+    category, observation, size, record_depth, record_mask: as of VoeSource.  root: the folder that holds A_support and its like.  labels:
     released, what the files say, or ours, with their known faults mended.  skip_broken: a trial that cannot be read is named on
     stderr and left out; else it is a Problem.
     A split is {segment: train | valid | test, version: expected | surprising}; its episodes are the trials by their numbers.
@@ -41,7 +41,7 @@ class PublishedVoe(Source):
     subtypes = SUBTYPES
 
     def __init__(
-        self, category: str, root: str | None, observation: str = "pixels", size: int = 112, depth: bool = True, mask: bool = True,
+        self, category: str, root: str | None, observation: str = "pixels", size: int = 112, record_depth: bool = True, record_mask: bool = True,
         labels: str = "released", skip_broken: bool = False,
     ) -> None:  # fmt: skip
         for value, known, key in ((category, _LETTERS, "category"), (observation, ("pixels", "objects"), "observation"),
@@ -51,7 +51,7 @@ class PublishedVoe(Source):
         if not isinstance(size, int) or size < 8:
             raise Problem(f"size of published VoE is a whole number >= 8, got {size!r}; set env.world.size=")
         self._letter, self.observation, self._size, self._kind, self._skips = _LETTERS[category], observation, size, labels, skip_broken
-        self._depth, self._mask = depth, mask
+        self._depth, self._mask = record_depth, record_mask
         self._home = Path(root or "") / files.FOLDERS[self._letter]
         if not root or not self._home.is_dir():
             raise Problem(f"there is no folder {self._home} of published trials; set env.world.root= to the folder that holds it")

@@ -33,7 +33,7 @@ class VoeSource(Source):
     """Clips of one category of the violation-of-expectation benchmark.
 
     category: support, occlusion, containment, collision or barrier.  observation: pixels (size, size, 3), or objects, a table of
-    entities (`envs/voe/table.py`).  depth, mask: whether these columns are recorded.  preset: supplement | released, the ranges of
+    entities (`envs/voe/table.py`).  record_depth, record_mask: whether these columns are there.  preset: supplement | released, the ranges of
     settings; published: the 5,000 settings of the published set.  colors: by_shape | random.  seed: of the settings.  renderer:
     auto | moderngl | bullet.  workers: processes; none: one a core. They change no byte.
     A split is {segment: train | valid | test, version: expected | surprising | control}; the i-th episode is the i-th trial of
@@ -43,7 +43,7 @@ class VoeSource(Source):
     subtypes = SUBTYPES
 
     def __init__(
-        self, category: str, observation: str = "pixels", size: int = 112, depth: bool = True, mask: bool = True,
+        self, category: str, observation: str = "pixels", size: int = 112, record_depth: bool = True, record_mask: bool = True,
         preset: str = "supplement", colors: str = "by_shape", seed: int = 0, renderer: str = "auto", workers: int | None = None,
     ) -> None:  # fmt: skip
         for value, known, key in ((category, LETTERS, "category"), (observation, ("pixels", "objects"), "observation"),
@@ -54,7 +54,7 @@ class VoeSource(Source):
         for value, key, least in ((size, "size", 8), (workers, "workers", 1), (seed, "seed", 0)):
             if not (key == "workers" and value is None) and (not isinstance(value, int) or value < least):
                 raise Problem(f"{key} of VoE is a whole number >= {least}, got {value!r}; set env.world.{key}=")
-        self._letter, self.observation, self._look = LETTERS[category], observation, Look(size, depth, mask, renderer)
+        self._letter, self.observation, self._look = LETTERS[category], observation, Look(size, record_depth, record_mask, renderer)
         self._asked = {"preset": preset, "colors": colors, "seed": seed}
         self._workers, self._pool = workers or len(os.sched_getaffinity(0)), None
         objects = len(ENTITIES[self._letter])
