@@ -44,7 +44,8 @@ _HELD = 0.25  # scene units that something held may roll or settle
 _STILL = 0.044  # speed below which an object stands: .01 scene units a frame
 _FASTER = 1.01  # times its speed has an object that sped up
 _SIGNS = {  # feature that only one category has -> the category, and what says that it is not there
-    "contact_point": ("A", -1), "middle_segment_height": ("B", -1), "container_shape": ("C", 2), "left_size": ("D", -1), "wall_opening": ("E", 2),
+    "contact_point": ("A", -1), "middle_segment_height": ("B", -1), "container_shape": ("C", 2), "left_size": ("D", -1),
+    "wall_opening": ("E", 2),
 }  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def category_of(features: dict) -> str:
     """The category whose own features are there."""
     found = [category for name, (category, none) in _SIGNS.items() if features.get(name, none) != none]
     if len(found) != 1:
-        raise Problem(f"features must be those of one category, by one of {', '.join(_SIGNS)}; these are of {len(found)} categories")
+        raise Problem(f"features must have one of {', '.join(_SIGNS)}, which says their category; these have {len(found)}")
     return found[0]
 
 

@@ -64,7 +64,8 @@ class Setting:
         for name in FIELDS[self.category]:
             value = getattr(self, name)
             if value is None:
-                raise Problem(f"a setting of category {self.category} needs '{name}'; it needs: {', '.join(FIELDS[self.category])}")
+                needs = ", ".join(FIELDS[self.category])
+                raise Problem(f"a setting of category {self.category} lacks '{name}'; it needs: {needs}")
             if name in _CHOICES:
                 _known(value, _CHOICES[name], name)
             elif not np.isfinite(value) or value < 0 or (value == 0 and not name.startswith("opening")):
@@ -211,7 +212,8 @@ _WORDS = {"Normal": "solid", "Soft": "soft", "Open": "opening", "no_protude": "n
 def _published(category: str) -> tuple[Setting, ...]:
     raw = files("envs.voe").joinpath(f"released/{category}.csv.gz").read_bytes()
     rows = csv.DictReader(gzip.decompress(raw).decode().splitlines())
-    return tuple(Setting(category, i + 1, **{_COLUMNS.get(k, k): _value(k, v) for k, v in row.items()}) for i, row in enumerate(rows))
+    values = ({_COLUMNS.get(name, name): _value(name, text) for name, text in row.items()} for row in rows)
+    return tuple(Setting(category, trial, **value) for trial, value in enumerate(values, 1))
 
 
 def _value(column: str, text: str) -> float | str:

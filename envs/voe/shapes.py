@@ -101,7 +101,8 @@ def pieces(name: str) -> list[np.ndarray]:
     if name == "mug":
         angles = np.linspace(0, 2 * np.pi, _STAVES + 1)
         rim = np.stack([np.cos(angles), np.sin(angles)], 1)
-        arcs = [np.concatenate([radius * rim[i : i + 2] for radius in (MUG_INSIDE, 1.0)]) for i in range(_STAVES)]
+        inside = MUG_INSIDE / np.cos(np.pi / _STAVES)  # staves are flat: their middles are as far away as the round wall is
+        arcs = [np.concatenate([radius * rim[i : i + 2] for radius in (inside, 1.0)]) for i in range(_STAVES)]
         wall = [np.concatenate([np.c_[arc, np.full(4, z)] for z in (-1.0, 1.0)]) for arc in arcs]
         return [*wall, np.concatenate([np.c_[rim[:-1], np.full(_STAVES, z)] for z in (-1.0, FLOOR - 1)])]
     return [np.unique(mesh(name).reshape(-1, 3).round(9), axis=0)]
