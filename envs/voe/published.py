@@ -17,6 +17,7 @@ from envs.spec import Action, EnvSpec, Observation
 from envs.voe import published_files as files
 from envs.voe import shapes
 from envs.voe.clip import CATEGORIES, CONTAINER, FRAMES, LEFT, OBJECT, OCCLUDER, RIGHT, SHAPES, SUBTYPES, SUPPORT, WALL, Version
+from envs.voe.features import FEATURES
 from envs.voe.recording import DEPTH_STEP
 from envs.voe.scenes import RATE
 from envs.voe.table import COLUMNS, ENTITIES, KINDS, SHAPES_SEEN, WIDTH
@@ -25,7 +26,9 @@ LABELS = ("released", "ours")
 SEGMENT_FOLDERS = {"train": "train", "valid": "validation", "test": "test"}
 _VERSIONS = (Version.EXPECTED, Version.SURPRISING)
 _LETTERS = {name: letter for letter, name in CATEGORIES.items()}
-_SEGMENTS = {"object": OBJECT, "wall": WALL, "occluder": OCCLUDER, "container": CONTAINER, "support": SUPPORT, "left": LEFT, "right": RIGHT}
+_SEGMENTS = {
+    "object": OBJECT, "wall": WALL, "occluder": OCCLUDER, "container": CONTAINER, "support": SUPPORT, "left": LEFT, "right": RIGHT,
+}  # fmt: skip
 _SAME = 1e-4  # scene units and radians
 
 
@@ -120,7 +123,7 @@ class PublishedVoe(Source):
             return None
 
     def _trial(self, folder: Path, rows: int) -> dict[str, np.ndarray]:
-        trial = int(folder.name.removeprefix("trial_"))
+        trial = _number(folder)
         data = files.scene(folder / "scene_data.json")
         features, prior, posterior = files.labels(folder / "physical_data.json", self._letter, trial, self._kind)
         masks = self._squeezed(files.instances(files.volume(folder / "inst_raw.npz"), data, self._letter), rows)
@@ -137,7 +140,7 @@ class PublishedVoe(Source):
         version = Version(folder.parent.name)
         alike = {
             "trial": np.int32(trial), "version": np.uint8(_VERSIONS.index(version)), "features": features,
-            "subtype": np.uint8(SUBTYPES.index(self._subtype(features, posterior, version))), "prior": prior, "posterior": posterior,
+            "subtype": np.uint8(SUBTYPES.index(self._subtype(folder, version, features, posterior))), "prior": prior, "posterior": posterior,
             "violation": np.int16(self._violation(folder, version, poses)),
         }  # fmt: skip
         return columns | {f"label_{name}": np.repeat(value[None], rows, 0) for name, value in alike.items()}
@@ -157,21 +160,30 @@ class PublishedVoe(Source):
             differ |= (np.abs(poses[name] - expected[name]) > _SAME).any(1)
         return int(np.argmax(differ)) if differ.any() else -1
 
-    def _subtype(self, features: np.ndarray, posterior: np.ndarray, version: Version) -> str:
-        """Where an outcome decides, the surprising one is the opposite of what the sub-type is named for."""
-        said, surprising = dict(zip(files.FEATURES, features.tolist())), version == Version.SURPRISING
-        rules = dict(zip(files.POSTERIOR, posterior.tolist()))
-        if self._letter == "A":
-            holds = (rules["does_support_hold_object"] == 1) != (self._kind == "released")  # inverted there
-            return "A2" if holds != surprising else "A1"
-        if self._letter == "B":
-            return "B2" if (rules["see_object_in_middle"] == 1) != surprising else "B1"
-        if self._letter == "C":
-            inside = rules["did_the_object_fit"] == 1 and rules["did_the_object_protrude"] != 1
-            return "C1" if inside != surprising else "C2"
+    def _subtype(self, folder: Path, version: Version, features: np.ndarray, posterior: np.ndarray) -> str:
+        """By the outcome of the expected version in A, B and C; where that one is not there, by the opposite of the other's."""
+        said = dict(zip(FEATURES, features.tolist()))
         if self._letter == "D":
-            return "D1" if said["left_size"] != said["right_size"] else "D2" if said["left_prior_speed"] == said["right_prior_speed"] else "D3"
-        return "E3" if said["wall_opening"] == 1 else "E1" if said["wall_soft"] == 1 else "E2"
+            same = said["left_size"] == said["right_size"], said["left_prior_speed"] == said["right_prior_speed"]
+            return "D1" if not same[0] else "D2" if same[1] else "D3"
+        if self._letter == "E":
+            return "E3" if said["wall_opening"] == 1 else "E1" if said["wall_soft"] == 1 else "E2"
+        other, flipped = folder.parent.parent / Version.EXPECTED / folder.name / "physical_data.json", False
+        if version == Version.SURPRISING:
+            flipped = not other.is_file()
+            if not flipped:
+                posterior = files.labels(other, self._letter, _number(folder), self._kind)[2]
+        rules = dict(zip(files.POSTERIOR, posterior.tolist()))
+        second = {
+            "A": (rules["does_support_hold_object"] == 1) != (self._kind == "released"),  # the files have it inverted
+            "B": rules["see_object_in_middle"] == 1,
+            "C": rules["did_the_object_fit"] != 1 or rules["did_the_object_protrude"] == 1,
+        }[self._letter]
+        return self._letter + ("2" if second != flipped else "1")
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name.removeprefix("trial_"))
 
 
 def _poses(data: Mapping, category: str) -> dict[str, np.ndarray]:
@@ -189,7 +201,7 @@ def _poses(data: Mapping, category: str) -> dict[str, np.ndarray]:
 
 def _table(category: str, poses: dict[str, np.ndarray], features: np.ndarray, masks: np.ndarray) -> np.ndarray:
     """(rows, N, WIDTH) float32; sizes are known of objects and containers alone."""
-    said = dict(zip(files.FEATURES, features.tolist()))
+    said = dict(zip(FEATURES, features.tolist()))
     found = np.zeros((len(masks), len(ENTITIES[category]), WIDTH), np.float32)
     for row, name in enumerate(ENTITIES[category]):
         if name not in poses:
@@ -205,7 +217,7 @@ def _table(category: str, poses: dict[str, np.ndarray], features: np.ndarray, ma
         of_row[:, COLUMNS["kind"]] = np.array(KINDS) == _SEGMENTS[name]
         shape = said.get(f"{name}_shape")
         if shape is not None:
-            names = (*shapes.CONTAINERS, "") if name == "container" else (*SHAPES, "")
+            names = (*(shapes.CONTAINERS if name == "container" else SHAPES), "")
             of_row[:, COLUMNS["shape"]] = np.array(SHAPES_SEEN) == names[int(shape)]
         if name == "wall" and said["wall_opening"] == 1:
             of_row[:, COLUMNS["opening"]] = 2 * said["opening_width"], 2 * said["opening_height"]

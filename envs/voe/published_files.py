@@ -8,18 +8,14 @@ import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.voe.clip import FRAMES, OBJECT, SHAPES
+from envs.voe.features import FEATURES
+from envs.voe.rules import prior_rules
 from envs.voe.settings import CONTAINER_SHAPES, published
 
 FOLDERS = {
     "A": "A_support", "B": "B_occlusion", "C": "C_container", "D": "D_collision", "E": "E_barrier",
 }  # fmt: skip
-FEATURES = (
-    "object_height", "object_width", "left_size", "right_size", "left_prior_speed", "right_prior_speed", "left_posterior_speed",
-    "right_posterior_speed", "left_prior_direction", "right_prior_direction", "left_posterior_direction",
-    "right_posterior_direction", "container_height", "container_width", "wall_opening", "wall_soft", "opening_width",
-    "opening_height", "contact_point", "middle_segment_height", "object_shape", "left_shape", "right_shape", "container_shape",
-)  # fmt: skip
-PRIOR = (
+PRIOR = (  # as the files spell them
     "does_object_have_majority_contact_proportion", "does_object_have_majority_volume_proportion", "is_object_taller_than_middle",
     "is_object_taller_than_container", "is_object_thinner_than_container", "is_right_object_larger", "are_both_objects_same_size",
     "is_right_object_faster", "are_both_objects_same_speed", "is_there_an_opening", "is_the_blocker_soft",
@@ -37,7 +33,6 @@ _CLASSES = {  # feature -> its classes, in the order of their numbers; the numbe
     **dict.fromkeys(("wall_opening", "wall_soft"), (False, True)),
     **dict.fromkeys([name for name in FEATURES if name.endswith("direction")], ("left", "right")),
 }  # fmt: skip
-_TALLER = 1.25  # a torus is than its size says
 
 
 def video(path: Path) -> np.ndarray:
@@ -102,17 +97,18 @@ def labels(path: Path, category: str, trial: int, kind: str) -> tuple[np.ndarray
     for name in (*groups, *data):
         if not isinstance(groups.get(name), dict):
             raise Problem(f"{path} has the keys {', '.join(data)}, expected {', '.join(groups)} and a mapping in each of them")
-    said = _features(groups["features"], path)
-    prior, posterior = (_rules(groups[name], known, path) for name, known in (("prior_rules", PRIOR), ("posterior_rules", POSTERIOR)))
-    if kind == "ours":
-        _mended(category, trial, said, prior, posterior)
-    none = {name: len(_CLASSES[name]) if name in _CLASSES else -1 for name in FEATURES}
-    features = np.array([said.get(name, none[name]) for name in FEATURES], np.float32)
-    return features, *(np.array([found.get(name, 2) for name in known], np.int8) for found, known in ((prior, PRIOR), (posterior, POSTERIOR)))
+    said = {**FEATURES, **_features(groups["features"], path)}
+    prior, posterior = _rules(groups["prior_rules"], PRIOR, path), _rules(groups["posterior_rules"], POSTERIOR, path)
+    try:
+        if kind == "ours":
+            prior, posterior = _mended(category, trial, said, posterior)
+    except (Problem, IndexError) as error:
+        raise Problem(f"{path} lacks features of category {category} ({error})") from error
+    return np.array([said[name] for name in FEATURES], np.float32), prior, posterior
 
 
 def _features(given: Mapping, path: Path) -> dict[str, float]:
-    """Feature -> number; signed velocities as speeds and directions."""
+    """Feature of the file -> number; signed velocities as speeds and directions."""
     found = {}
     for name, value in given.items():
         if name in _VELOCITIES:
@@ -130,8 +126,9 @@ def _features(given: Mapping, path: Path) -> dict[str, float]:
     return found
 
 
-def _rules(given: Mapping, known: tuple[str, ...], path: Path) -> dict[str, bool]:
-    found = {}
+def _rules(given: Mapping, known: tuple[str, ...], path: Path) -> np.ndarray:
+    """(n,) int8: 0 no, 1 yes, 2 irrelevant."""
+    found = np.full(len(known), 2, np.int8)
     for key, value in given.items():
         name = key.removesuffix("?")
         name = _SPELT.get(name, name)
@@ -139,7 +136,7 @@ def _rules(given: Mapping, known: tuple[str, ...], path: Path) -> dict[str, bool
             raise Problem(f"{path} has an unknown rule '{key}': {nearest(name, known)}")
         if not isinstance(value, bool):
             raise Problem(f"{path} answers '{key}' with {value!r}, expected true or false")
-        found[name] = value
+        found[known.index(name)] = value
     return found
 
 
@@ -149,24 +146,18 @@ def _number(value, name: str, path: Path) -> float:
     return float(value)
 
 
-def _mended(category: str, trial: int, said: dict, prior: dict, posterior: dict) -> None:
-    """What the released files have wrong, from what they have right and from the settings.
+def _mended(category: str, trial: int, said: dict, posterior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Prior and posterior rules without the known faults of the files; mends `said` in place.
 
-    A: whether the support holds is the opposite; rules of contact and volume are those before the release, for shapes that are
-    alike on both sides.  C: the width of the container is its height; taller and thinner are compared as sizes.  E: thinner than
-    the opening is compared in one unit.
+    Prior rules are those of our own definitions, from the features alone.  A: the files say whether the object fell where they ask
+    whether it is held.  C: the files give the container's height for its width, which the settings know.
     """
-    tall = _TALLER if said.get("object_shape") == SHAPES.index("torus") else 1.0
-    if category == "A":
-        posterior["does_support_hold_object"] = not posterior["does_support_hold_object"]
-        prior["does_object_have_majority_contact_proportion"] = said["contact_point"] < 0.5
-        prior["does_object_have_majority_volume_proportion"] = said["contact_point"] < 0.5
     if category == "C":
         said["container_width"] = published("C")[trial - 1].container_width
-        prior["is_object_taller_than_container"] = said["object_height"] * tall > said["container_height"]
-        prior["is_object_thinner_than_container"] = said["object_width"] * tall < said["container_width"]
-    if category == "E" and said.get("wall_opening") == 1:
-        prior["is_the_object_thinner_than_the_opening"] = said["object_width"] < said["opening_width"]
+    if category == "A":
+        posterior = posterior.copy()
+        posterior[0] = 1 - posterior[0] if posterior[0] < 2 else 2
+    return prior_rules(said).astype(np.int8), posterior
 
 
 def _json(path: Path) -> dict:

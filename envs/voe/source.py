@@ -19,6 +19,7 @@ from envs.protocols import Source
 from envs.rendering.open import RENDERERS
 from envs.spec import Action, EnvSpec, Observation
 from envs.voe.clip import CATEGORIES, FRAMES, SUBTYPES, Version
+from envs.voe.counts import exact
 from envs.voe.recording import Look, record_trial, studio
 from envs.voe.settings import COLORS, PRESETS, SEGMENTS, Setting, published, sample, trials
 from envs.voe.table import ENTITIES, WIDTH
@@ -26,6 +27,7 @@ from envs.workers import die_with_parent
 
 LETTERS = {name: letter for letter, name in CATEGORIES.items()}
 RESOLUTION = 1e-2  # scene units; nearer ones are one outcome
+COUNTS = ("natural", "exact")
 _WORTH = 8  # clips below which processes cost more than they save
 
 
@@ -34,8 +36,9 @@ class VoeSource(Source):
 
     category: support, occlusion, containment, collision or barrier.  observation: pixels (size, size, 3), or objects, a table of
     entities (`envs/voe/table.py`).  record_depth, record_mask: whether these columns are there.  preset: supplement | released, the ranges of
-    settings; published: the 5,000 settings of the published set.  colors: by_shape | random.  seed: of the settings.  renderer:
-    auto | moderngl | bullet.  workers: processes; none: one a core. They change no byte.
+    settings; published: the 5,000 settings of the published set.  counts: natural, or exact, the numbers of each sub-type in the
+    supplement.  colors: by_shape | random.  seed: of the settings.  renderer: auto | moderngl | bullet.  workers: processes; none:
+    one a core. They change no byte.
     A split is {segment: train | valid | test, version: expected | surprising | control}; the i-th episode is the i-th trial of
     the segment in every version.  Raises Problem on other names.
     """
@@ -44,18 +47,21 @@ class VoeSource(Source):
 
     def __init__(
         self, category: str, observation: str = "pixels", size: int = 112, record_depth: bool = True, record_mask: bool = True,
-        preset: str = "supplement", colors: str = "by_shape", seed: int = 0, renderer: str = "auto", workers: int | None = None,
+        preset: str = "supplement", counts: str = "natural", colors: str = "by_shape", seed: int = 0, renderer: str = "auto",
+        workers: int | None = None,
     ) -> None:  # fmt: skip
         for value, known, key in ((category, LETTERS, "category"), (observation, ("pixels", "objects"), "observation"),
-                                  (preset, (*PRESETS, "published"), "preset"), (colors, COLORS, "colors"),
-                                  (renderer, RENDERERS, "renderer")):  # fmt: skip
+                                  (preset, (*PRESETS, "published"), "preset"), (counts, COUNTS, "counts"),
+                                  (colors, COLORS, "colors"), (renderer, RENDERERS, "renderer")):  # fmt: skip
             if value not in known:
                 raise Problem(f"VoE has no {key} '{value}': {nearest(str(value), known)}; set env.world.{key}=")
         for value, key, least in ((size, "size", 8), (workers, "workers", 1), (seed, "seed", 0)):
             if not (key == "workers" and value is None) and (not isinstance(value, int) or value < least):
                 raise Problem(f"{key} of VoE is a whole number >= {least}, got {value!r}; set env.world.{key}=")
+        if (preset, counts) == ("published", "exact"):
+            raise Problem("the published settings have the counts that they have, got counts=exact; set env.world.counts=natural")
         self._letter, self.observation, self._look = LETTERS[category], observation, Look(size, record_depth, record_mask, renderer)
-        self._asked = {"preset": preset, "colors": colors, "seed": seed}
+        self._asked = {"preset": preset, "counts": counts, "colors": colors, "seed": seed}
         self._workers, self._pool = workers or len(os.sched_getaffinity(0)), None
         objects = len(ENTITIES[self._letter])
         self.spec = EnvSpec({
@@ -134,6 +140,8 @@ class VoeSource(Source):
 
 
 @lru_cache(8)
-def _settings(category: str, preset: str, colors: str, seed: int) -> tuple[Setting, ...]:
+def _settings(category: str, preset: str, counts: str, colors: str, seed: int) -> tuple[Setting, ...]:
     """5,000, in the order of their trials."""
-    return tuple(published(category, colors) if preset == "published" else sample(category, preset, seed, colors))
+    if preset == "published":
+        return tuple(published(category, colors))
+    return tuple((exact if counts == "exact" else sample)(category, preset, seed, colors))
