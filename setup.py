@@ -24,6 +24,7 @@ CORE = [
 AGENTS = ["stable-baselines3>=2.9"]  # train/agent.py
 DASHBOARDS = ["wandb-workspaces>=0.4"]  # eval/dashboard.py
 TRIFINGER = ["pybullet>=3.2.5", "pin>=3", "moderngl>=5.10", "fast-simplification>=0.1.9", "robot_properties_fingers>=2.0.2"]  # envs/trifinger
+VOE = ["pybullet>=3.2.5", "moderngl>=5.10", "fast-simplification>=0.1.9", "opencv-python-headless>=4.8"]  # envs/voe; OpenCV reads videos
 CLUSTER = [  # sweeps over the cores of a machine, or over machines
     "hydra-joblib-launcher>=1.2",
     "hydra-submitit-launcher>=1.2",
@@ -33,14 +34,14 @@ DEV = [
     *CLUSTER,
     *DASHBOARDS,
     *TRIFINGER,
+    *VOE,
     "minari[hdf5]>=0.5",  # envs/trifinger/env/record.py, if asked
     "pytest>=8",
     "pytest-xdist>=3.5",
     "hypothesis>=6.100",
     "scikit-image>=0.22",
     "psutil>=5.9",
-    "stable-worldmodel[format]>=0.1.1",  # opens our episode files in a test
-    "opencv-python-headless>=4.8",  # stable-worldmodel imports it and does not ask for it
+    "stable-worldmodel[format]>=0.1.1",  # opens our episode files in a test; it needs OpenCV and does not ask for it
 ]
 
 setup(
@@ -50,7 +51,7 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
-    package_data={"configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"]},
+    package_data={"configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"], "envs.voe": ["released/*"]},
     install_requires=CORE,
-    extras_require={"dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS, "trifinger": TRIFINGER},
+    extras_require={"dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS, "trifinger": TRIFINGER, "voe": VOE},
 )

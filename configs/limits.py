@@ -82,6 +82,7 @@ LIMITS = {
     "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
     "env.splits.*.length": ("a whole number >= 1", whole(1)),
     "env.splits.*.seed": ("a whole number from 0 to 6999", whole(0, 6999)),  # envs/streams.py begins at 7001
+    "env.block_rows": ("a whole number >= 1", whole(1)),
     "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
     "model.graph": ("learned, given, full or none", one_of("learned", "given", "full", "none")),
     "model.sparsity": ("a number >= 0", number(at_least=0)),

@@ -30,7 +30,7 @@ from envs.problem import Problem, nearest
 from envs.protocols import OlderFiles, Source
 
 BLOCK_ROWS = 10_000
-EVERY_SPLIT = ("drop_invalid",)  # keys of an env that are asked of all its splits
+EVERY_SPLIT = ("drop_invalid", "block_rows")  # keys of an env that are asked of all its splits
 
 
 def header(world: Source, plan: dict, name: str) -> dict:
@@ -60,9 +60,14 @@ def plan_of(env: dict, split: str) -> dict:
     return plan
 
 
-def _block(world: Source, plan: dict, rng: np.random.Generator, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Some episodes as a world records them: columns (rows, ...) and lengths in rows, checked against each other."""
-    columns, lengths = world.record(plan, rng, episodes)
+def _block(
+    world: Source, plan: dict, rng: np.random.Generator, start: int, episodes: int
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Some episodes as a world records them: columns (rows, ...) and lengths in rows, checked against each other.
+
+    start: number of the first episode in the split, for worlds whose trials are numbered.
+    """
+    columns, lengths = world.record({**plan, "start": start}, rng, episodes)
     lengths = np.asarray(lengths)
     for name, values in columns.items():
         if len(values) != lengths.sum():
@@ -91,7 +96,7 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
     if path.exists():
         return EpisodeFile(path, about, remedy, allowed)
 
-    per_block = max(1, BLOCK_ROWS // (plan["length"] + 1))
+    per_block = max(1, plan.get("block_rows", BLOCK_ROWS) // (plan["length"] + 1))
     _check_space(path, plan["episodes"] * (plan["length"] + 1), about["row_bytes"])
     starts = range(0, plan["episodes"], per_block)
     with EpisodeWriter(path, about) as writer:
@@ -103,7 +108,7 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
         for number, start in track(todo, f"collecting {env['name']} {split}", disable=quiet):
             episodes = min(per_block, plan["episodes"] - start)
             rng = np.random.default_rng([plan["seed"], number])  # per block, so that a resumed file has the same bytes
-            writer.append(*_block(world, plan, rng, episodes))
+            writer.append(*_block(world, plan, rng, start, episodes))
         writer.finish()
     return EpisodeFile(path, about, remedy, allowed)
 
@@ -125,7 +130,7 @@ def _remedy(path: Path) -> str:
 
 def _columns(world: Source, plan: dict) -> dict[str, Column]:
     """What columns may hold: the shapes and types of a short episode, and actions below their size."""
-    sample, _ = world.record({**plan, "length": 1}, np.random.default_rng(0), 1)
+    sample, _ = world.record({**plan, "length": 1, "start": 0}, np.random.default_rng(0), 1)
     action = world.spec.action
     limits = {"action": action.size} if action.discrete else {}
     return {name: Column(v.shape[1:], v.dtype.kind, limits.get(name)) for name, v in sample.items()}

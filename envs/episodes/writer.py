@@ -16,6 +16,7 @@ from envs.problem import Problem
 
 CHUNK = 100_000  # bytes that are unpacked at once, so that a window of large frames is read without the rest of its episode
 _CODEC = dict(hdf5plugin.Blosc(cname="zstd", clevel=1, shuffle=hdf5plugin.Blosc.NOSHUFFLE))
+_LARGE, _CODEC_OF_LARGE = 10_000, dict(hdf5plugin.Zstd(clevel=1))  # bytes of a row; it finds again what the frame before shows
 
 
 class EpisodeWriter:
@@ -92,9 +93,10 @@ class EpisodeWriter:
                 if name not in self._file:
                     fit = max(8, CHUNK // max(1, values[:1].nbytes))
                     chunk = 256 if name in INDEX else min(fit, int(lengths.max()))
+                    codec = _CODEC_OF_LARGE if values[:1].nbytes > _LARGE else _CODEC
                     self._file.create_dataset(
                         name, (0, *values.shape[1:]), values.dtype, maxshape=(None, *values.shape[1:]),
-                        chunks=(chunk, *values.shape[1:]), **_CODEC,
+                        chunks=(chunk, *values.shape[1:]), **codec,
                     )  # fmt: skip
                 column = self._file[name]
                 start = len(column)

@@ -142,7 +142,7 @@ def test_render_and_views():
 
 
 def test_without_opengl_it_says_so_once(monkeypatch, capsys):
-    def fails(meshes):
+    def fails(meshes, lighting):
         raise RuntimeError("no EGL display")
 
     monkeypatch.setattr(opening, "GLRenderer", fails)

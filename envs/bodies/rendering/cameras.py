@@ -9,6 +9,7 @@ import numpy as np
 class Camera:
     """eye, target (3,) metres in the world; fov: vertical, degrees; size in pixels.
 
+    aspect: width over height of what is seen, where that is not the pixels' own: the picture is squeezed.
     roll: degrees that the camera is turned about its axis, its right side upwards.
     mirrored: rows read from right to left, as CausalWorld's pictures are.
     """
@@ -22,6 +23,7 @@ class Camera:
     far: float = 4.0
     mirrored: bool = False
     roll: float = 0.0
+    aspect: float | None = None
 
     def sized(self, height: int, width: int) -> "Camera":
         return replace(self, height=height, width=width)
@@ -41,8 +43,9 @@ class Camera:
     def projection(self) -> np.ndarray:
         """Camera -> clip space of OpenGL, (4, 4)."""
         scale, n, f = 1 / np.tan(np.radians(self.fov) / 2), self.near, self.far
+        across = scale * self.height / self.width if self.aspect is None else scale / self.aspect
         return np.array([
-            [scale * self.height / self.width, 0, 0, 0], [0, scale, 0, 0],
+            [across, 0, 0, 0], [0, scale, 0, 0],
             [0, 0, (f + n) / (n - f), 2 * f * n / (n - f)], [0, 0, -1, 0],
         ])  # fmt: skip
 

@@ -16,18 +16,22 @@ _TRIANGLES = 200  # of a mesh as drawn: at the 5 mm of a pixel more are not to b
 
 @dataclass(frozen=True)
 class Part:
-    """shape: a name of `triangles`; pose (4, 4) carries its size; color (3,) in [0, 1]; alpha < 1 is drawn last."""
+    """shape: a name of `triangles`, or triangles (n, 3, 3) of its own, which may change from one picture to the next; pose (4, 4)
+    carries its size; color (3,) in [0, 1]; alpha < 1 is drawn last; casts: a shadow."""
 
-    shape: str
+    shape: str | np.ndarray
     pose: np.ndarray
     color: np.ndarray
     segment: int
     alpha: float = 1.0
+    casts: bool = True
 
 
-def triangles(shape: str, meshes: Mapping[str, np.ndarray]) -> np.ndarray:
+def triangles(shape: str | np.ndarray, meshes: Mapping[str, np.ndarray]) -> np.ndarray:
     """Corners of a shape's triangles, (n, 3, 3), counter-clockwise seen from outside: box and sphere of size 1, the path of
     an STL file, or a name of `meshes`, which a world hands to its renderer."""
+    if isinstance(shape, np.ndarray):
+        return shape
     return meshes[shape] if shape in meshes else _known(shape)
 
 

@@ -1,4 +1,4 @@
-"""Bullet's own renderer (TinyRenderer, on the CPU): slow, runs wherever the simulation does. Interface as `opengl`."""
+"""Bullet's own renderer (TinyRenderer, on the CPU): slow, and there wherever the simulation runs. As `opengl`."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from envs.bodies.bullet import new_client
 from envs.bodies.rendering.cameras import Camera
-from envs.bodies.rendering.opengl import LIGHT
+from envs.bodies.rendering.lighting import ARENA, Lighting
 from envs.bodies.rendering.parts import Part, triangles
 
 
@@ -16,12 +16,12 @@ class BulletRenderer:
 
     name = "bullet"
 
-    def __init__(self, meshes: Mapping[str, np.ndarray]) -> None:
-        self._bullet, self._meshes = new_client(), meshes
+    def __init__(self, meshes: Mapping[str, np.ndarray], lighting: Lighting = ARENA) -> None:
+        self._bullet, self._meshes, self._lighting = new_client(), meshes, lighting
         self._bodies: list[int] = []
         self._built: list[tuple] = []
 
-    def _body(self, shape: str, size: np.ndarray) -> int:
+    def _body(self, shape: str | np.ndarray, size: np.ndarray) -> int:
         faces = triangles(shape, self._meshes) * size
         normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
         normals = np.repeat(normals / np.linalg.norm(normals, axis=1, keepdims=True), 3, axis=0)
@@ -33,7 +33,8 @@ class BulletRenderer:
 
     def draw(self, parts: list[Part], cameras: tuple[Camera, ...]) -> "Pictures":
         sizes = [np.linalg.norm(part.pose[:3, :3], axis=0) for part in parts]
-        wanted = [(part.shape, *size.round(6)) for part, size in zip(parts, sizes)]
+        shapes = [part.shape if isinstance(part.shape, str) else part.shape.tobytes() for part in parts]
+        wanted = [(shape, *size.round(6)) for shape, size in zip(shapes, sizes)]
         if wanted != self._built:
             for body in self._bodies:
                 self._bullet.removeBody(body)
@@ -50,7 +51,8 @@ class BulletRenderer:
     def _picture(self, camera: Camera):
         return self._bullet.getCameraImage(
             camera.width, camera.height, camera.view().T.ravel().tolist(), camera.projection().T.ravel().tolist(),
-            lightDirection=LIGHT.tolist(), lightDistance=1.0, lightAmbientCoeff=0.4, lightDiffuseCoeff=0.6, shadow=1,
+            lightDirection=list(self._lighting.direction), lightDistance=self._lighting.depth, lightAmbientCoeff=0.4, lightDiffuseCoeff=0.6,
+            shadow=int(self._lighting.softness == 0),  # its map is made for a table
             renderer=self._bullet.ER_TINY_RENDERER,
         )  # fmt: skip
 

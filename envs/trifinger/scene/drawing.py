@@ -79,8 +79,8 @@ class Drawing:
     def _arena(self, state: State) -> list[Part]:
         ground = np.eye(4)
         ground[2, 3] = FLOOR
-        floor = Part("floor", ground, state["floor_color"], FLOOR_SEGMENT)
-        return [floor, Part("wall", ground, state["stage_color"], WALL_SEGMENT)]
+        floor = Part("floor", ground, state["floor_color"], FLOOR_SEGMENT, casts=False)
+        return [floor, Part("wall", ground, state["stage_color"], WALL_SEGMENT, casts=False)]
 
     def _robot(self, state: State, joints: np.ndarray) -> list[Part]:
         poses = self._kinematics.link_poses(joints)

@@ -1,0 +1,122 @@
+"""What violation of expectation can be told by: counts of sub-types, rules in every trial, trees on true features, controls in pixels.
+
+python benchmarks/voe_ceilings.py [out=results/voe_ceilings.json] [categories=ABCDE] [control=50] [counts=1]
+Replays the published settings: all 5000 of a category for the counts, the 10 % set for all else. `control`: of how many trials the
+controls are simulated too (the first ones of the 10 % test set). Needs scikit-learn.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from envs.voe.clip import CATEGORIES, Version
+from envs.voe.counts import compare, table
+from envs.voe.features import RELEVANT
+from envs.voe.labels import label, subtype
+from envs.voe.settings import SEGMENTS, published, trials
+from envs.voe.silhouettes import silhouettes, size
+from envs.voe.simulate import simulate
+
+
+def tenth(category: str) -> dict[str, list[dict]]:
+    """Segment -> what each of its trials is labeled with, in the expected and in the surprising version."""
+    settings, found = published(category), {}
+    for segment in SEGMENTS:
+        found[segment] = []
+        for trial in trials(segment):
+            clips = {version: simulate(settings[trial - 1], version).clip for version in list(Version)[:2]}
+            row = {version.value: label(settings[trial - 1], clip) for version, clip in clips.items()}
+            found[segment].append(row | {"subtype": subtype(settings[trial - 1], clips[Version.EXPECTED])})
+    return found
+
+
+def rules_hold(rows: dict[str, list[dict]]) -> dict:
+    """Trials whose prior rules differ between versions, and trials whose posterior rules do not, apart from D2."""
+    every = [row for segment in rows.values() for row in segment]
+    prior = sum((row["expected"]["prior"] != row["surprising"]["prior"]).any() for row in every)
+    same = [row for row in every if (row["expected"]["posterior"] == row["surprising"]["posterior"]).all()]
+    return {
+        "trials": len(every),
+        "prior_differs": int(prior),
+        "posterior_equal": sum(row["subtype"] != "D2" for row in same),
+        "posterior_equal_D2": sum(row["subtype"] == "D2" for row in same),
+        "D2": sum(row["subtype"] == "D2" for row in every),
+    }
+
+
+def hit_rate(rows: dict[str, list[dict]], category: str, without: tuple[int, ...] = ()) -> float:
+    """Of decision trees on true features: features -> prior, features and prior -> posterior, fitted to expected training trials."""
+    from sklearn.multioutput import MultiOutputClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    kept = [i for i in RELEVANT[category] if i not in without]
+
+    def features(which: str, version: str) -> np.ndarray:
+        return np.stack([row[version]["features"][kept] for row in rows[which]])
+
+    def rules(which: str, version: str, name: str) -> np.ndarray:
+        return np.stack([row[version][name] for row in rows[which]])
+
+    train = features("train", "expected")
+    prior = MultiOutputClassifier(DecisionTreeClassifier(random_state=0)).fit(train, rules("train", "expected", "prior"))
+    both = np.concatenate([train, rules("train", "expected", "prior")], 1)
+    posterior = MultiOutputClassifier(DecisionTreeClassifier(random_state=0)).fit(both, rules("train", "expected", "posterior"))
+    surprise = {}
+    for version in ("expected", "surprising"):
+        seen = features("test", version)
+        predicted = posterior.predict(np.concatenate([seen, prior.predict(seen)], 1))
+        surprise[version] = (predicted != rules("test", version, "posterior")).any(1)
+    more, less = surprise["surprising"].astype(float), surprise["expected"].astype(float)
+    return float(((more > less) + 0.5 * (more == less)).mean())
+
+
+def controls(category: str, count: int) -> dict:
+    """Sizes of changes as shares of the picture, and whether controls keep the rules of the expected version."""
+    sizes, kept = [], []
+    for setting in (published(category)[trial - 1] for trial in list(trials("test"))[:count]):
+        clips = [simulate(setting, version).clip for version in Version]
+        plain, surprising, control = map(silhouettes, clips)
+        moving = [float((one[1:] != one[:-1]).mean()) for one in (surprising, control)]
+        sizes.append((size(plain, surprising), size(plain, control), *moving))
+        labels = [label(setting, clip) for clip in (clips[0], clips[2])]
+        kept.append(all((labels[0][name] == labels[1][name]).all() for name in ("prior", "posterior")))
+    sizes = np.array(sizes)
+    return {
+        "trials": len(sizes),
+        "surprising": float(sizes[:, 0].mean()),
+        "control": float(sizes[:, 1].mean()),
+        "ratio_quartiles": np.quantile(sizes[:, 1] / np.maximum(sizes[:, 0], 1e-6), [0.25, 0.5, 0.75]).tolist(),
+        "surprising_is_larger": float((sizes[:, 0] > sizes[:, 1]).mean() + 0.5 * (sizes[:, 0] == sizes[:, 1]).mean()),
+        "surprising_moves_more": float((sizes[:, 2] > sizes[:, 3]).mean() + 0.5 * (sizes[:, 2] == sizes[:, 3]).mean()),
+        "rules_of_the_expected": float(np.mean(kept)),
+    }
+
+
+def measured(category: str, count: int, counting: bool) -> dict:
+    started = time.perf_counter()
+    rows = tenth(category)
+    found = {"seconds_a_clip": (time.perf_counter() - started) / (2 * sum(map(len, rows.values())))}
+    found |= {"rules": rules_hold(rows), "hit_rate": hit_rate(rows, category)}
+    if category == "D":
+        found["hit_rate_without_posterior_speeds"] = hit_rate(rows, category, without=(6, 7, 10, 11))
+    if counting:
+        found["counts"] = compare(category, [subtype(setting) for setting in published(category)])
+        print(table(found["counts"]), flush=True)
+    found["control"] = controls(category, count)
+    return found
+
+
+def main(out: str = "results/voe_ceilings.json", categories: str = "ABCDE", control: str = "50", counts: str = "1") -> None:
+    path = Path(out)
+    found = json.loads(path.read_text()) if path.exists() else {}
+    for category in categories:
+        found[CATEGORIES[category]] = measured(category, int(control), bool(int(counts)))
+        print(category, {key: value for key, value in found[CATEGORIES[category]].items() if key != "counts"}, flush=True)
+        path.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(**dict(argument.split("=", 1) for argument in sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Violation of expectation: videos that are expected, surprising, or surprising to the eye alone."""

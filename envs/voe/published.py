@@ -1,0 +1,224 @@
+"""PublishedVoe: the published videos, or others in their folders, as episodes that `envs/collect.py` records.
+
+    <root>/A_support/test/surprising/trial_4501/: rgb.avi, depth_raw.npz, inst_raw.npz, physical_data.json, scene_data.json
+"""
+
+import hashlib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from envs.problem import Problem, nearest
+from envs.protocols import Source
+from envs.spec import Action, EnvSpec, Observation
+from envs.voe import published_files as files
+from envs.voe import shapes
+from envs.voe.clip import CATEGORIES, CONTAINER, FRAMES, LEFT, OBJECT, OCCLUDER, RIGHT, SHAPES, SUBTYPES, SUPPORT, WALL, Version
+from envs.voe.features import FEATURES
+from envs.voe.recording import DEPTH_STEP
+from envs.voe.scenes import RATE
+from envs.voe.table import COLUMNS, ENTITIES, KINDS, SHAPES_SEEN, WIDTH
+
+LABELS = ("released", "ours")
+SEGMENT_FOLDERS = {"train": "train", "valid": "validation", "test": "test"}
+_VERSIONS = (Version.EXPECTED, Version.SURPRISING)
+_LETTERS = {name: letter for letter, name in CATEGORIES.items()}
+_SEGMENTS = {
+    "object": OBJECT, "wall": WALL, "occluder": OCCLUDER, "container": CONTAINER, "support": SUPPORT, "left": LEFT, "right": RIGHT,
+}  # fmt: skip
+_SAME = 1e-4  # scene units and radians
+
+
+class PublishedVoe(Source):
+    """Clips of one category from a folder tree, squeezed to squares by taking the nearest pixel, as the paper does.
+
+    category, observation, size, record_depth, record_mask: as of VoeSource.  root: the folder that holds A_support and its like.  labels:
+    released, what the files say, or ours, with their known faults mended.  skip_broken: a trial that cannot be read is named on
+    stderr and left out; else it is a Problem.
+    A split is {segment: train | valid | test, version: expected | surprising}; its episodes are the trials by their numbers.
+    """
+
+    subtypes = SUBTYPES
+
+    def __init__(
+        self, category: str, root: str | None, observation: str = "pixels", size: int = 112, record_depth: bool = True, record_mask: bool = True,
+        labels: str = "released", skip_broken: bool = False,
+    ) -> None:  # fmt: skip
+        for value, known, key in ((category, _LETTERS, "category"), (observation, ("pixels", "objects"), "observation"),
+                                  (labels, LABELS, "labels")):  # fmt: skip
+            if value not in known:
+                raise Problem(f"published VoE has no {key} '{value}': {nearest(str(value), known)}; set env.world.{key}=")
+        if not isinstance(size, int) or size < 8:
+            raise Problem(f"size of published VoE is a whole number >= 8, got {size!r}; set env.world.size=")
+        self._letter, self.observation, self._size, self._kind, self._skips = _LETTERS[category], observation, size, labels, skip_broken
+        self._depth, self._mask = record_depth, record_mask
+        self._home = Path(root or "") / files.FOLDERS[self._letter]
+        if not root or not self._home.is_dir():
+            raise Problem(f"there is no folder {self._home} of published trials; set env.world.root= to the folder that holds it")
+        objects = len(ENTITIES[self._letter])
+        self.spec = EnvSpec({
+            "pixels": Observation("pixels", (size, size, 3)),
+            "objects": Observation("objects", (objects, WIDTH), values="real", resolution=1e-2),
+        }, Action(0), objects)  # fmt: skip
+
+    @property
+    def row_bytes(self) -> int:
+        """Videos are noisier than what is drawn."""
+        return 400 + self._size**2 * (3 + 2 * self._depth + self._mask) // 3
+
+    def header(self) -> dict:
+        """All that decides a byte; of the files their names and sizes."""
+        named = sorted(f"{path.relative_to(self._home)} {path.stat().st_size}" for path in self._home.rglob("*") if path.is_file())
+        return {"world": type(self).__name__, "category": self._letter, "labels": self._kind, "size": self._size, "depth": self._depth,
+                "mask": self._mask, "skip_broken": self._skips, "files": hashlib.sha256("\n".join(named).encode()).hexdigest()[:16]}  # fmt: skip
+
+    def save_beside(self, path) -> None:
+        """The files stay where they are."""
+
+    def versions(self, split: str) -> dict[str, str]:
+        """Version -> the split that holds the trials of an expected split in it; {} of a split that holds another version."""
+        if split.endswith(f"-{Version.SURPRISING}"):
+            return {}
+        return {version.value: split if version is Version.EXPECTED else f"{split}-{version}" for version in _VERSIONS}
+
+    def record(self, split: Mapping, rng, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Columns (rows, ...) of `episodes` trials from number `start` of the folder on, as those of VoeSource.
+
+        depth: of whole scene units.  label_violation: the first row whose poses differ from the expected version's; -1 where that
+        one is not there.
+        """
+        for key, known in (("segment", list(SEGMENT_FOLDERS)), ("version", [version.value for version in _VERSIONS])):
+            if split.get(key) not in known:
+                raise Problem(f"a split of published VoE has {key}= one of {', '.join(known)}, got {split.get(key)!r}")
+        rows = split["length"] + 1
+        if rows > FRAMES:
+            raise Problem(f"clips have {FRAMES} frames, got length={split['length']}; set length={FRAMES - 1} of the split")
+        folder = self._home / SEGMENT_FOLDERS[split["segment"]] / split["version"]
+        trials = self._trials(folder)
+        start = split.get("start", 0)
+        if start + episodes > len(trials):
+            raise Problem(f"{folder} holds {len(trials)} trials, got {start + episodes} episodes; set episodes={len(trials)} of the split")
+        clips = [clip for trial in trials[start : start + episodes] if (clip := self._read(folder / f"trial_{trial}", rows)) is not None]
+        if not clips:
+            raise Problem(f"none of {episodes} trials of {folder} from trial_{trials[start]} on can be read; restore them")
+        return {name: np.concatenate([clip[name] for clip in clips]) for name in clips[0]}, np.full(len(clips), rows)
+
+    @staticmethod
+    def _trials(folder: Path) -> list[int]:
+        if not folder.is_dir():
+            raise Problem(f"there is no folder {folder}; the published set has no surprising trials for training, other splits have both")
+        numbers = (path.name.removeprefix("trial_") for path in folder.iterdir() if path.name.startswith("trial_"))
+        return sorted(int(number) for number in numbers if number.isdigit())
+
+    def _read(self, folder: Path, rows: int) -> dict[str, np.ndarray] | None:
+        try:
+            return self._trial(folder, rows)
+        except Problem as problem:
+            if not self._skips:
+                raise Problem(f"{problem}; restore it, or leave such trials out with env.world.skip_broken=true") from problem
+            print(f"left out {folder}: {problem}", file=sys.stderr)
+            return None
+
+    def _trial(self, folder: Path, rows: int) -> dict[str, np.ndarray]:
+        trial = _number(folder)
+        data = files.scene(folder / "scene_data.json")
+        features, prior, posterior = files.labels(folder / "physical_data.json", self._letter, trial, self._kind)
+        masks = self._squeezed(files.instances(files.volume(folder / "inst_raw.npz"), data, self._letter), rows)
+        poses = _poses(data, self._letter)
+        columns = {
+            "pixels": self._squeezed(files.video(folder / "rgb.avi"), rows),
+            "objects": _table(self._letter, poses, features, masks),
+        }
+        if self._depth:
+            units = self._squeezed(files.volume(folder / "depth_raw.npz"), rows).astype(float)
+            columns["depth"] = np.minimum(units / DEPTH_STEP, 65535).astype(np.uint16)
+        if self._mask:
+            columns["mask"] = masks
+        version = Version(folder.parent.name)
+        alike = {
+            "trial": np.int32(trial), "version": np.uint8(_VERSIONS.index(version)), "features": features,
+            "subtype": np.uint8(SUBTYPES.index(self._subtype(folder, version, features, posterior))), "prior": prior, "posterior": posterior,
+            "violation": np.int16(self._violation(folder, version, poses)),
+        }  # fmt: skip
+        return columns | {f"label_{name}": np.repeat(value[None], rows, 0) for name, value in alike.items()}
+
+    def _squeezed(self, frames: np.ndarray, rows: int) -> np.ndarray:
+        """(FRAMES, H, W, ...)  ->  (rows, size, size, ...)"""
+        down, across = (((np.arange(self._size) + 0.5) / self._size * full).astype(int) for full in frames.shape[1:3])
+        return np.ascontiguousarray(frames[:rows, down[:, None], across])
+
+    def _violation(self, folder: Path, version: Version, poses: dict[str, np.ndarray]) -> int:
+        other = folder.parent.parent / Version.EXPECTED / folder.name / "scene_data.json"
+        if version == Version.EXPECTED or not other.is_file():
+            return -1
+        expected = _poses(files.scene(other), self._letter)
+        differ = np.zeros(FRAMES, bool)
+        for name in poses.keys() & expected.keys():
+            differ |= (np.abs(poses[name] - expected[name]) > _SAME).any(1)
+        return int(np.argmax(differ)) if differ.any() else -1
+
+    def _subtype(self, folder: Path, version: Version, features: np.ndarray, posterior: np.ndarray) -> str:
+        """By the outcome of the expected version in A, B and C; where that one is not there, by the opposite of the other's."""
+        said = dict(zip(FEATURES, features.tolist()))
+        if self._letter == "D":
+            same = said["left_size"] == said["right_size"], said["left_prior_speed"] == said["right_prior_speed"]
+            return "D1" if not same[0] else "D2" if same[1] else "D3"
+        if self._letter == "E":
+            return "E3" if said["wall_opening"] == 1 else "E1" if said["wall_soft"] == 1 else "E2"
+        other, flipped = folder.parent.parent / Version.EXPECTED / folder.name / "physical_data.json", False
+        if version == Version.SURPRISING:
+            flipped = not other.is_file()
+            if not flipped:
+                posterior = files.labels(other, self._letter, _number(folder), self._kind)[2]
+        rules = dict(zip(files.POSTERIOR, posterior.tolist()))
+        second = {
+            "A": (rules["does_support_hold_object"] == 1) != (self._kind == "released"),  # the files have it inverted
+            "B": rules["see_object_in_middle"] == 1,
+            "C": rules["did_the_object_fit"] != 1 or rules["did_the_object_protrude"] == 1,
+        }[self._letter]
+        return self._letter + ("2" if second != flipped else "1")
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name.removeprefix("trial_"))
+
+
+def _poses(data: Mapping, category: str) -> dict[str, np.ndarray]:
+    """Entity -> (FRAMES, 6): position, Euler angles. Names are those of `envs/voe/table.py`."""
+    found: dict[str, list] = {}
+    for frame in range(1, FRAMES + 1):
+        for entity, place in data["frame"][str(frame)].items():
+            name = next((name for name in ENTITIES[category] if name in entity.lower()), None)
+            if name is None and entity.lower() in SHAPES and "object" in ENTITIES[category]:
+                name = "object"  # named by its shape
+            if name is not None:
+                found.setdefault(name, []).append([place[kind][axis] for kind in ("Pose", "Orientation") for axis in "xyz"])
+    return {name: np.array(rows, float) for name, rows in found.items() if len(rows) == FRAMES}
+
+
+def _table(category: str, poses: dict[str, np.ndarray], features: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    """(rows, N, WIDTH) float32; sizes are known of objects and containers alone."""
+    said = dict(zip(FEATURES, features.tolist()))
+    found = np.zeros((len(masks), len(ENTITIES[category]), WIDTH), np.float32)
+    for row, name in enumerate(ENTITIES[category]):
+        if name not in poses:
+            continue
+        of_row, place = found[:, row], poses[name][: len(masks)]
+        of_row[:, COLUMNS["seen"]] = (masks == _SEGMENTS[name]).any((1, 2))[:, None]
+        of_row[:, COLUMNS["position"]] = place[:, :3]
+        of_row[:, COLUMNS["velocity"]] = np.diff(place[:, :3], axis=0, prepend=place[:1, :3]) * RATE
+        of_row[:, COLUMNS["axes"]] = Rotation.from_euler("xyz", place[:, 3:]).as_matrix()[..., :2].transpose(0, 2, 1).reshape(-1, 6)
+        height = said.get(f"{name}_size", said.get(f"{name}_height", -1))
+        width = said.get(f"{name}_width", height)
+        of_row[:, COLUMNS["size"]] = np.maximum([width, width, height], 0)
+        of_row[:, COLUMNS["kind"]] = np.array(KINDS) == _SEGMENTS[name]
+        shape = said.get(f"{name}_shape")
+        if shape is not None:
+            names = (*(shapes.CONTAINERS if name == "container" else SHAPES), "")
+            of_row[:, COLUMNS["shape"]] = np.array(SHAPES_SEEN) == names[int(shape)]
+        if name == "wall" and said["wall_opening"] == 1:
+            of_row[:, COLUMNS["opening"]] = 2 * said["opening_width"], 2 * said["opening_height"]
+    return found
