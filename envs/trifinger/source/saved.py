@@ -94,10 +94,10 @@ class Layout:
     def with_table(self, rows: np.ndarray, table: np.ndarray) -> np.ndarray:
         """rows (B, S) with the joints and the blocks of a table (B, N, WIDTH): good to be drawn; velocities stay."""
         rows = rows.copy()
-        rows[:, self.place["joint_positions"]] = table[:, :FINGERS, COLUMNS["joint_positions"]].reshape(len(rows), -1)
+        rows[:, self.slices["joint_positions"]] = table[:, :FINGERS, COLUMNS["joint_positions"]].reshape(len(rows), -1)
         for entity, name in enumerate(self.blocks, FINGERS):
-            rows[:, self.place[f"{name}/cartesian_position"]] = table[:, entity, COLUMNS["position"]]
-            rows[:, self.place[f"{name}/orientation"]] = of_two_axes(table[:, entity, COLUMNS["axes"]])
+            rows[:, self.slices[f"{name}/cartesian_position"]] = table[:, entity, COLUMNS["position"]]
+            rows[:, self.slices[f"{name}/orientation"]] = of_two_axes(table[:, entity, COLUMNS["axes"]])
         return rows
 
     def moved(self, before: np.ndarray, after: np.ndarray, distance: float = 1e-3, angle: float = 0.02) -> np.ndarray:
