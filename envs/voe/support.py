@@ -6,6 +6,8 @@ Control: from the moment it lands the support goes down like a lift, less fast t
 it, what tips still tips; forces and the cause of the outcome are those of the expected version.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from envs.voe import dynamics, shapes
@@ -46,6 +48,7 @@ def overhang(setting: Setting) -> float:
     return 0.5 + (_HAIR if low < setting.height < high else -_HAIR)
 
 
+@lru_cache(maxsize=2)  # the control is measured against the two others
 def _run(setting: Setting, version: Version, depth: float = 0.0) -> Simulated:
     """depth: how far the support of a control goes down."""
     scale = np.array([setting.width, 1.0, setting.height])
