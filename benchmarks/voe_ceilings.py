@@ -1,12 +1,12 @@
 """What violation of expectation can be told by: counts of sub-types, rules in every trial, trees on true features, controls in pixels.
 
-python benchmarks/voe_ceilings.py [out=results/voe_ceilings.json] [categories=ABCDE] [control=50] [counts=1]
-Replays the published settings: all 5000 of a category for the counts, the 10 % set for all else. `control`: of how many trials the
-controls are simulated too (the first ones of the 10 % test set). Needs scikit-learn.
+python benchmarks/voe_ceilings.py [--categories ABCDE] [--controls 50] [--out results/voe_ceilings.json]
+Replays the published settings: all 5000 of a category for the counts, the 10 % set for all else, the first trials of its test set for
+controls. Needs scikit-learn.
 """
 
+import argparse
 import json
-import sys
 import time
 from pathlib import Path
 
@@ -95,28 +95,30 @@ def controls(category: str, count: int) -> dict:
     }
 
 
-def measured(category: str, count: int, counting: bool) -> dict:
+def measured(category: str, count: int) -> dict:
     started = time.perf_counter()
     rows = tenth(category)
     found = {"seconds_a_clip": (time.perf_counter() - started) / (2 * sum(map(len, rows.values())))}
     found |= {"rules": rules_hold(rows), "hit_rate": hit_rate(rows, category)}
     if category == "D":
         found["hit_rate_without_posterior_speeds"] = hit_rate(rows, category, without=(6, 7, 10, 11))
-    if counting:
-        found["counts"] = compare(category, [subtype(setting) for setting in published(category)])
-        print(table(found["counts"]), flush=True)
+    found["counts"] = compare(category, [subtype(setting) for setting in published(category)])
     found["control"] = controls(category, count)
     return found
 
 
-def main(out: str = "results/voe_ceilings.json", categories: str = "ABCDE", control: str = "50", counts: str = "1") -> None:
-    path = Path(out)
-    found = json.loads(path.read_text()) if path.exists() else {}
-    for category in categories:
-        found[CATEGORIES[category]] = measured(category, int(control), bool(int(counts)))
-        print(category, {key: value for key, value in found[CATEGORIES[category]].items() if key != "counts"}, flush=True)
-        path.write_text(json.dumps(found, indent=1) + "\n")
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--out", type=Path, default=Path("results/voe_ceilings.json"))
+    asked.add_argument("--categories", default="ABCDE")
+    asked.add_argument("--controls", type=int, default=50, help="how many trials have their controls simulated too")
+    given = asked.parse_args()
+    for category in given.categories:
+        row = measured(category, given.controls)
+        found = json.loads(given.out.read_text()) if given.out.exists() else {}
+        given.out.write_text(json.dumps(found | {CATEGORIES[category]: row}, indent=1) + "\n")
+        print(table(row.pop("counts")), json.dumps(row, indent=1), sep="\n", flush=True)
 
 
 if __name__ == "__main__":
-    main(**dict(argument.split("=", 1) for argument in sys.argv[1:]))
+    main()

@@ -9,6 +9,8 @@ The cloth is no cloth of Bullet's: it is a curtain that hangs from two corners; 
 swings to rest. It does not act on the object.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from envs.voe import dynamics, shapes
@@ -70,6 +72,7 @@ def _contact(setting: Setting) -> int:
     return int(np.ceil((front - half_extents(setting)[0] - _START) / _SPEED * RATE))
 
 
+@lru_cache(maxsize=2)  # the control is measured against the two others
 def _clip(setting: Setting, passes: bool, change: float = 1.0) -> Clip:
     """change: what the velocity is multiplied with at the barrier."""
     half = half_extents(setting)

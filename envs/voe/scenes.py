@@ -51,14 +51,13 @@ def track(body: Body, positions: np.ndarray, turns: np.ndarray | None = None, ve
 
 
 def clip(tracks: list[Track], meshes: dict | None = None, cloth: dict | None = None) -> Clip:
-    return Clip(
-        tuple(one.body for one in tracks),
-        np.stack([one.poses for one in tracks], 1),
-        np.stack([one.velocities for one in tracks], 1),
-        np.stack([one.shown for one in tracks], 1),
-        meshes or {},
-        cloth or {},
+    """The arrays cannot be written to: a clip may be handed out twice."""
+    poses, velocities, shown = (
+        np.stack([getattr(one, name) for one in tracks], 1) for name in ("poses", "velocities", "shown")
     )
+    for array in (poses, velocities, shown, *(meshes or {}).values(), *(cloth or {}).values()):
+        array.setflags(write=False)
+    return Clip(tuple(one.body for one in tracks), poses, velocities, shown, meshes or {}, cloth or {})
 
 
 def color(setting: Setting, shape: str, stream: int = 0) -> tuple[float, float, float]:

@@ -56,7 +56,7 @@ def box(low, high) -> np.ndarray:
     low, high = np.asarray(low, float), np.asarray(high, float)
     square = np.array([[-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, -1, 1], [1, 1, 1], [-1, 1, 1]], float)
     half = [np.roll(np.eye(3), k, 0) for k in range(3)]
-    turns = [turn @ np.diag(sign) for turn in half for sign in ((1, 1, 1), (1, -1, -1))]
+    turns = [np.diag(sign) @ turn for turn in half for sign in ((1, 1, 1), (1, -1, -1))]
     return (np.concatenate([square @ turn for turn in turns]) * (high - low) / 2 + (high + low) / 2).reshape(-1, 3, 3)
 
 

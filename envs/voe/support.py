@@ -6,6 +6,8 @@ Control: from the moment it lands the support goes down like a lift, less fast t
 it, what tips still tips; forces and the cause of the outcome are those of the expected version.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from envs.voe import dynamics, shapes
@@ -21,9 +23,10 @@ _BEYOND = 0.25  # half widths beyond the edge is the center of mass of a surpris
 _LIFT = 1.5  # at most; what has fallen then still lies lower than the support
 _HAIR = 0.05  # of the width
 
-# Half of the width over the edge is undecided, in the world and in the published set, where 43 % of these trials fall. A hair
-# decides here, to which side follows from shape and width; the table is fitted to the counts of the supplement.
-_TIPS = {"side_cylinder": 9.0, "torus": 9.0, "cube": 0.8, "sphere": 0.8}  # shape -> widths up to which it leans out
+# Half of the width over the edge is undecided, in the world and in the published set, where about 43 % of these trials fall. A hair
+# decides here, and its side follows from shape and height. The table is fitted: to the counts of the supplement, and to what is
+# known of the published labels, that trees learn them from the features. It says nothing about the world.
+_TIPS = {"torus": (0.0, 9.0), "sphere": (0.0, 1.15), "side_cylinder": (0.0, 1.15), "cube": (1.15, 9.0)}  # heights that lean out
 
 
 def simulate(setting: Setting, version: Version) -> Simulated:
@@ -41,9 +44,11 @@ def overhang(setting: Setting) -> float:
     """Share of the width beyond the edge as it is released: `contact`, and a hair aside where that is a half."""
     if abs(setting.contact - 0.5) > 1e-6:
         return setting.contact
-    return 0.5 + (_HAIR if setting.width <= _TIPS.get(setting.shape, 0.0) + 1e-6 else -_HAIR)
+    low, high = _TIPS.get(setting.shape, (0.0, 0.0))
+    return 0.5 + (_HAIR if low < setting.height < high else -_HAIR)
 
 
+@lru_cache(maxsize=2)  # the control is measured against the two others
 def _run(setting: Setting, version: Version, depth: float = 0.0) -> Simulated:
     """depth: how far the support of a control goes down."""
     scale = np.array([setting.width, 1.0, setting.height])
