@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from envs.rotations import rotation
+from envs.bodies.rotations import rotation
 from envs.voe import dynamics, geometry, shapes
 from envs.voe.clip import CONTAINER, FRAMES, Body, Clip, Version
 from envs.voe.controls import matched
