@@ -88,7 +88,7 @@ def test_a_file_that_is_not_what_the_run_wants(fault, refused, tmp_path, compose
 def test_a_simulator_that_dies_while_it_is_recorded(refused, tmp_path, monkeypatch):
     """No file takes the name."""
     pytest.importorskip("pybullet")
-    from envs.trifinger import parallel
+    from envs.trifinger.source import parallel
     from envs.trifinger.source.arena import Arena
 
     this, episode = os.getpid(), Arena.episode

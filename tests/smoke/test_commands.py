@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from omegaconf import OmegaConf
 
-import eval.runs
 from envs.problem import Problem
 from eval.runs import load_config, load_run
 
@@ -198,7 +198,7 @@ def test_another_option_is_another_run(copy, command_here, small, tmp_path):
     """The name of a finished run with an option it does not know is refused, not scored as if it had it."""
     config = load_config(copy)
     del config.loss.stages[0].hard_share
-    (copy / "config.yaml").write_text(eval.runs.OmegaConf.to_yaml(config))
+    (copy / "config.yaml").write_text(OmegaConf.to_yaml(config))
     done = command_here("train/fit.py", *small, "name=run", "runs_dir=.", "data_dir=d", cwd=tmp_path)
     assert done.returncode == 1 and "hard_share: nothing there, 0.75 here" in " ".join(done.stderr.split())
 
@@ -276,7 +276,7 @@ def test_load_run_refuses_another_architecture(copy):
     """The first weight that differs is named with both shapes."""
     config = load_config(copy)
     config.model.module.transition.hidden = 100
-    (copy / "config.yaml").write_text(eval.runs.OmegaConf.to_yaml(config))
+    (copy / "config.yaml").write_text(OmegaConf.to_yaml(config))
     with pytest.raises(Problem, match="another architecture: .* first transition.*config expects .* checkpoint has"):
         load_run(copy)
 
