@@ -51,3 +51,4 @@ for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts),
     OmegaConf.register_new_resolver(name, resolver, replace=True)
 OmegaConf.register_new_resolver("parents", _parents, replace=True)
 OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)
+OmegaConf.register_new_resolver("either", lambda asked, yes, no: yes if asked else no, replace=True)

@@ -139,7 +139,7 @@ def unread(text, group, everything):
         if not group:  # a command that looks its keys up by name
             ways.append(r"\b(cfg|asked)" + "".join(rf"\[\"{re.escape(part)}\"\]" for part in path))
         if len(path) > 1 or group == "env":  # a part that is handed on under a name of its own
-            ways += [rf"\b(stage|plan|env|own)(\.|\.get\(\"|\[\"){last}\b"]
+            ways += [rf"\b(stage|plan|split|env|own)(\.|\.get\(\"|\[\"){last}\b"]
         if path[0].endswith("epochs"):
             ways = [rf"\$\{{loss\.{path[0]}\.\$\{{trainer\.budget\}}\}}"]
         arguments = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
