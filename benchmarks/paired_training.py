@@ -124,14 +124,15 @@ def pair(recipe: str, other: Path) -> dict:
         for process in workers:
             process.kill()
             process.communicate()
-    there, here = (rounds[WARM_UP:] for rounds in times)
+    names = list(times[1][0])  # stages stand in one order; their names may have changed
+    there, here = ([list(one.values()) for one in rounds[WARM_UP:]] for rounds in times)
     return {
-        stage: {
-            "there_us": 1e6 * statistics.median(t[stage] for t in there),
-            "here_us": 1e6 * statistics.median(t[stage] for t in here),
+        name: {
+            "there_us": 1e6 * statistics.median(one[stage] for one in there),
+            "here_us": 1e6 * statistics.median(one[stage] for one in here),
             "ratio": statistics.median(h[stage] / t[stage] for t, h in zip(there, here)),
         }
-        for stage in there[0]
+        for stage, name in enumerate(names)
     }
 
 

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from walked_boards import RNG, same, walked
 
 from envs.boards import draw_goal
 from envs.chemistry import PALETTE, SHAPES, STATIC_CELLS, ChemistryWorld
@@ -12,7 +13,6 @@ from envs.grid import sprite
 from envs.problem import Problem
 from eval.rollouts import counterfactual_outcomes
 
-RNG = np.random.default_rng
 KINDS = {
     "static": {},
     "dynamic": {"movement": "dynamic"},
@@ -25,18 +25,6 @@ KINDS = {
 }
 
 
-def walked(world, count=20, steps=6, seed=0):
-    """Boards after some random actions, with effects on their way where the world has delays."""
-    rng = RNG(seed)
-    boards = world.reset(count, rng)
-    for _ in range(steps):
-        boards, _ = world.step(boards, rng.integers(0, world.spec.action.size, count), world.noise(count, rng))
-    return boards
-
-
-def same(one, other):
-    """Whether two batches of boards are equal in every field."""
-    return all(np.array_equal(getattr(one, f), getattr(other, f)) for f in ("positions", "colors", "waiting"))
 
 
 # -- boards -----------------------------------------------------------------------------------------------------------

@@ -6,28 +6,16 @@ import pickle
 import numpy as np
 import pytest
 from omegaconf import ListConfig, OmegaConf
+from walked_boards import RNG, same, walked
 
 from envs.chemistry import ChemistryWorld
 from envs.collect import collect
 from envs.graphs.scm import StructuralCausalModel, reached
 from envs.problem import Problem
 
-RNG = np.random.default_rng
 SAVED = {"static": {}, "poisson": {"delay": "poisson", "graph": "full5"}, "changed": {"redraw": "changed", "graph": "jungle5"}}
 
 
-def walked(world, count=20, steps=6, seed=0):
-    """Boards after some random actions, with effects on their way where the world has delays."""
-    rng = RNG(seed)
-    boards = world.reset(count, rng)
-    for _ in range(steps):
-        boards, _ = world.step(boards, rng.integers(0, world.spec.action.size, count), world.noise(count, rng))
-    return boards
-
-
-def same(one, other):
-    """Whether two batches of boards are equal in every field."""
-    return all(np.array_equal(getattr(one, f), getattr(other, f)) for f in ("positions", "colors", "waiting"))
 
 
 # -- parameters -------------------------------------------------------------------------------------------------------

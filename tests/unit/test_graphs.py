@@ -2,26 +2,10 @@
 
 import numpy as np
 import pytest
+from graph_text import FAMILIES, edges, matrix
 
 from envs.graphs import ancestors, from_adjacency, order, preset, random_dag, resolve
 from envs.problem import Problem
-
-FAMILIES = ["empty", "chain", "fork", "collider", "confounder", "bidiag", "full", "tree", "jungle"]
-
-
-def edges(parents):
-    """'01 12' is 0->1 and 1->2; numbers of one digit."""
-    assert parents.dtype == bool and parents.ndim == 2 and parents.shape[0] == parents.shape[1]
-    return " ".join(sorted(f"{p}{c}" for c, p in np.argwhere(parents)))
-
-
-def matrix(text, num_nodes):
-    """The inverse of `edges`."""
-    parents = np.zeros((num_nodes, num_nodes), bool)
-    for pair in text.split():
-        parents[int(pair[1]), int(pair[0])] = True
-    return parents
-
 
 # name: edges
 PRESETS = {
