@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from envs.rotations import rotation
 from envs.voe import dynamics, geometry, shapes
 from envs.voe.clip import CONTAINER, FRAMES, Body, Clip, Version
 from envs.voe.controls import matched
@@ -56,8 +57,7 @@ def scale(setting: Setting) -> np.ndarray:
 def rests(setting: Setting, clip: Clip) -> tuple[float, float, float]:
     """Last frame, scene units: object's center above the rim, its top above the rim, its center beside the container's."""
     place = clip.poses[-1, 0]
-    turn = _matrix(place[3:])
-    points = (shapes.pieces(setting.shape)[0] * _object_scale(setting)) @ turn.T + place[:3]
+    points = (shapes.pieces(setting.shape)[0] * _object_scale(setting)) @ rotation(place[3:]).T + place[:3]
     rim = 2 * scale(setting)[2]
     return float(place[2] - rim), float(points[:, 2].max() - rim), float(np.abs(place[:2] - PLACE).max())
 
@@ -115,12 +115,3 @@ def _clip(setting: Setting, found: np.ndarray | Clip, raised: np.ndarray | float
         track(occluder(_SCREEN), front + screen),
     ]
     return clip(tracks)
-
-
-def _matrix(turn: np.ndarray) -> np.ndarray:
-    x, y, z, w = turn
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip

@@ -40,6 +40,7 @@ POSTERIOR = (
 PRIOR_OF = {"A": (0, 1), "B": (2,), "C": (3, 4), "D": (5, 6, 7, 8), "E": (9, 10, 11, 12)}
 POSTERIOR_OF = {"A": (0,), "B": (1,), "C": (2, 3), "D": (4, 5, 6, 7), "E": (8,)}
 
+# What a support holds does not move on it. Where its center is says too little: that of a surprising A1 hovers beyond the edge.
 _HELD = 0.25  # scene units that something held may roll or settle
 _STILL = 0.044  # speed below which an object stands: .01 scene units a frame
 _FASTER = 1.01  # times its speed has an object that sped up

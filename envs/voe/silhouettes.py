@@ -6,6 +6,7 @@ Controls are sized with it. It knows neither light nor shadow.
 from functools import lru_cache
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from envs.voe import shapes
 from envs.voe.clip import FRAMES, Clip
@@ -25,7 +26,7 @@ def silhouettes(clip: Clip) -> np.ndarray:
         if body.name in clip.cloth:
             parts = [clip.cloth[body.name].reshape(FRAMES, -1, 3)]
         else:
-            rotation = _matrices(clip.poses[:, i, 3:])
+            rotation = Rotation.from_quat(clip.poses[:, i, 3:]).as_matrix()
             parts = [
                 (part * body.scale) @ rotation.transpose(0, 2, 1) + clip.poses[:, i, None, :3] for part in _parts(body, clip)
             ]
@@ -75,14 +76,3 @@ def _parts(body, clip: Clip) -> list[np.ndarray]:
 @lru_cache
 def _hull(mesh: str) -> np.ndarray:
     return np.unique(shapes.mesh(mesh).reshape(-1, 3).round(6), axis=0)
-
-
-def _matrices(turns: np.ndarray) -> np.ndarray:
-    """Quaternions x y z w (n, 4) -> (n, 3, 3)."""
-    x, y, z, w = turns.T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, -1) for row in rows], -2)
