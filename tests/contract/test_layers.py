@@ -145,6 +145,8 @@ def unread(text, group, everything):
             ways.append(r"\b(cfg|asked)" + "".join(rf"\[\"{re.escape(part)}\"\]" for part in path))
         if len(path) > 1 or group == "env":  # a part that is handed on under a name of its own
             ways += [rf"\b(stage|plan|env|own)(\.|\.get\(\"|\[\"){last}\b"]
+        if len(path) == 3:  # of several parts one is picked by another key
+            ways.append(rf"\$\{{{group}\.{path[0]}\.\$\{{[\w.]+\}}\.{last}\}}")
         if path[0].endswith("epochs"):
             ways = [rf"\$\{{loss\.{path[0]}\.\$\{{trainer\.budget\}}\}}"]
         arguments = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
