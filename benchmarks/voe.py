@@ -4,9 +4,9 @@
     python benchmarks/voe.py drawing          only some of: drawing, recording
 
 drawing: frames for each second of one core, with color, depth and masks, over the first test trials of all categories.
-recording: `envs/collect.py` in one process: simulation, drawing, labels and packing of each category in each version, from which
-follow the 10 % set (2,500 trials in three versions of 50 frames) in minutes on two cores, and its size. Seconds are those of the
-processor, a software OpenGL's threads with them: other work on a shared machine adds none.
+recording: `envs/collect.py` in one process: simulation, drawing, labels and packing of each category in each version, from
+which follow the 10 % set (2,500 trials in three versions of 50 frames) in minutes on two cores, and its size. Seconds are those
+of the processor, a software OpenGL's threads with them: other work on a shared machine adds none.
 """
 
 import sys
@@ -38,7 +38,9 @@ _SET = 2500 * len(Version)
 def drawing() -> dict:
     """Frames for each second of one core: 112 x 112 and 960 x 540."""
     studio = Studio()
-    clips = [simulate(setting, Version.EXPECTED).clip for category in CATEGORIES for setting in sample(category)[4500:][:_CLIPS]]
+    clips = [
+        simulate(setting, Version.EXPECTED).clip for category in CATEGORIES for setting in sample(category)[4500:][:_CLIPS]
+    ]
     studio.draw(clips[0], 112, 112, range(2))
     start = time.process_time()
     for clip in clips:
@@ -58,7 +60,9 @@ def recording() -> dict:
     with tempfile.TemporaryDirectory() as folder:
         for category in CATEGORIES.values():
             world = VoeSource(category, workers=1)
-            world.record({"segment": "test", "version": "expected", "length": 1}, None, 1)  # settings are drawn, OpenGL is opened
+            world.record(
+                {"segment": "test", "version": "expected", "length": 1}, None, 1
+            )  # settings are drawn, OpenGL is opened
             for version in Version:
                 split = {"episodes": _CLIPS, "length": FRAMES - 1, "seed": 1, "segment": "test", "version": version.value}
                 start = time.process_time()
@@ -69,8 +73,8 @@ def recording() -> dict:
                 file.path.unlink()
     mean, each = sum(seconds) / len(seconds), sum(size) / len(size)
     return {
-        **found, "clip_s": mean, "clip_kb": each / 1e3, "set_minutes_on_two_cores": mean * _SET / 2 / 60, "set_gb": each * _SET / 1e9,
-        "memory_mb": psutil.Process().memory_info().rss / 2**20,
+        **found, "clip_s": mean, "clip_kb": each / 1e3, "set_minutes_on_two_cores": mean * _SET / 2 / 60,
+        "set_gb": each * _SET / 1e9, "memory_mb": psutil.Process().memory_info().rss / 2**20,
     }  # fmt: skip
 
 

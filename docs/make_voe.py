@@ -37,7 +37,8 @@ _TITLES = {
     "E1": "a soft wall", "E2": "a solid wall", "E3": "a wall with an opening",
 }  # fmt: skip
 _COLORS = np.array([  # of the segment numbers
-    (235, 235, 235), (214, 96, 63), (52, 84, 160), (90, 190, 210), (225, 130, 160), (120, 120, 120), (214, 96, 63), (74, 155, 127),
+    (235, 235, 235), (214, 96, 63), (52, 84, 160), (90, 190, 210), (225, 130, 160), (120, 120, 120), (214, 96, 63),
+    (74, 155, 127),
 ], np.uint8)  # fmt: skip
 _NEAR, _FAR = 18.0, 60.0  # scene units that are drawn white and black
 _RED = (214, 60, 40)
@@ -59,7 +60,7 @@ def chosen(studio: Studio) -> dict[str, Setting]:
 
 
 def seen(film: Film, moment: int) -> list[Image.Image]:
-    """Frames of a film: the picture, under it masks and depth; a red bar from the frame in which the violation is first seen."""
+    """Frames of a film: the picture, under it masks and depth; a red bar from the frame in which the violation is seen."""
     half = slice(None, None, 2)
     depth = np.clip(255 * (_FAR - film.depth) / (_FAR - _NEAR), 0, 255).astype(np.uint8)[:, half, half, None].repeat(3, 3)
     frames = np.concatenate([film.rgb, np.concatenate([_COLORS[film.masks[:, half, half]], depth], 2)], 1)
@@ -113,15 +114,20 @@ def gallery(studio: Studio, height: int = 180, width: int = 320) -> tuple[str, n
         shown = sorted({8, min(strip[1][1] + 2, FRAMES - 8), (strip[1][1] + FRAMES) // 2, FRAMES - 1})
         rows.append(row(name, strip, shown))
         category = CATEGORIES[name[0]]
-        sections.append(f'<h2>{name}, {category}: {_TITLES[name]}</h2><p class="soft">{escape(described(setting, first[1]))}</p>'
-                        f'<div class="three">{"".join(cells)}</div>')  # fmt: skip
+        title, about = f"{name}, {category}: {_TITLES[name]}", escape(described(setting, first[1]))
+        sections.append(f'<h2>{title}</h2><p class="soft">{about}</p><div class="three">{"".join(cells)}</div>')
         print(f"{name} drawn", flush=True)
     wide = max(one.shape[1] for one in rows)
-    sheet = np.concatenate([np.pad(one, ((0, 0), (0, wide - one.shape[1]), (0, 0)), constant_values=255) for one in rows])
-    text = ("<h1>Violation of expectation: twelve sub-types, three versions</h1><p>Under each picture: its segments, and its depth. "
-            "A red bar marks the frames from the first on that is seen to differ from the expected version. Bold answers differ from "
-            "the expected version's.</p>")  # fmt: skip
+    sheet = np.concatenate([_as_wide(one, wide) for one in rows])
+    text = ("<h1>Violation of expectation: twelve sub-types, three versions</h1><p>Under each picture: its segments, and its "
+            "depth. A red bar marks the frames from the first on that is seen to differ from the expected version. Bold "
+            "answers differ from the expected version's.</p>")  # fmt: skip
     return page("Violation of expectation", text + "".join(sections), wide=True, head=_STYLE), sheet
+
+
+def _as_wide(image: np.ndarray, width: int) -> np.ndarray:
+    """White at its right."""
+    return np.pad(image, ((0, 0), (0, width - image.shape[1]), (0, 0)), constant_values=255)
 
 
 def row(name: str, strip: list, shown: list[int]) -> np.ndarray:

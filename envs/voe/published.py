@@ -1,6 +1,6 @@
 """PublishedVoe: the published videos, or others in their folders, as episodes that `envs/collect.py` records.
 
-    <root>/A_support/test/surprising/trial_4501/: rgb.avi, depth_raw.npz, inst_raw.npz, physical_data.json, scene_data.json
+<root>/A_support/test/surprising/trial_4501/: rgb.avi, depth_raw.npz, inst_raw.npz, physical_data.json, scene_data.json
 """
 
 import hashlib
@@ -27,7 +27,8 @@ SEGMENT_FOLDERS = {"train": "train", "valid": "validation", "test": "test"}
 _VERSIONS = (Version.EXPECTED, Version.SURPRISING)
 _LETTERS = {name: letter for letter, name in CATEGORIES.items()}
 _SEGMENTS = {
-    "object": OBJECT, "wall": WALL, "occluder": OCCLUDER, "container": CONTAINER, "support": SUPPORT, "left": LEFT, "right": RIGHT,
+    "object": OBJECT, "wall": WALL, "occluder": OCCLUDER, "container": CONTAINER, "support": SUPPORT,
+    "left": LEFT, "right": RIGHT,
 }  # fmt: skip
 _SAME = 1e-4  # scene units and radians
 
@@ -35,17 +36,17 @@ _SAME = 1e-4  # scene units and radians
 class PublishedVoe(Source):
     """Clips of one category from a folder tree, squeezed to squares by taking the nearest pixel, as the paper does.
 
-    category, observation, size, record_depth, record_mask: as of VoeSource.  root: the folder that holds A_support and its like.  labels:
-    released, what the files say, or ours, with their known faults mended.  skip_broken: a trial that cannot be read is named on
-    stderr and left out; else it is a Problem.
+    category, observation, size, record_depth, record_mask: as of VoeSource.  root: the folder that holds A_support and its
+    like.  labels: released, what the files say, or ours, with their known faults mended.  skip_broken: a trial that cannot be
+    read is named on stderr and left out; else it is a Problem.
     A split is {segment: train | valid | test, version: expected | surprising}; its episodes are the trials by their numbers.
     """
 
     subtypes = SUBTYPES
 
     def __init__(
-        self, category: str, root: str | None, observation: str = "pixels", size: int = 112, record_depth: bool = True, record_mask: bool = True,
-        labels: str = "released", skip_broken: bool = False,
+        self, category: str, root: str | None, observation: str = "pixels", size: int = 112, record_depth: bool = True,
+        record_mask: bool = True, labels: str = "released", skip_broken: bool = False,
     ) -> None:  # fmt: skip
         for value, known, key in ((category, _LETTERS, "category"), (observation, ("pixels", "objects"), "observation"),
                                   (labels, LABELS, "labels")):  # fmt: skip
@@ -53,11 +54,19 @@ class PublishedVoe(Source):
                 raise Problem(f"published VoE has no {key} '{value}': {nearest(str(value), known)}; set env.world.{key}=")
         if not isinstance(size, int) or size < 8:
             raise Problem(f"size of published VoE is a whole number >= 8, got {size!r}; set env.world.size=")
-        self._letter, self.observation, self._size, self._kind, self._skips = _LETTERS[category], observation, size, labels, skip_broken
+        self._letter, self.observation, self._size, self._kind, self._skips = (
+            _LETTERS[category],
+            observation,
+            size,
+            labels,
+            skip_broken,
+        )
         self._depth, self._mask = record_depth, record_mask
         self._home = Path(root or "") / files.FOLDERS[self._letter]
         if not root or not self._home.is_dir():
-            raise Problem(f"there is no folder {self._home} of published trials; set env.world.root= to the folder that holds it")
+            raise Problem(
+                f"there is no folder {self._home} of published trials; set env.world.root= to the folder that holds it"
+            )
         objects = len(ENTITIES[self._letter])
         self.spec = EnvSpec({
             "pixels": Observation("pixels", (size, size, 3)),
@@ -71,9 +80,12 @@ class PublishedVoe(Source):
 
     def header(self) -> dict:
         """All that decides a byte; of the files their names and sizes."""
-        named = sorted(f"{path.relative_to(self._home)} {path.stat().st_size}" for path in self._home.rglob("*") if path.is_file())
-        return {"world": type(self).__name__, "category": self._letter, "labels": self._kind, "size": self._size, "depth": self._depth,
-                "mask": self._mask, "skip_broken": self._skips, "files": hashlib.sha256("\n".join(named).encode()).hexdigest()[:16]}  # fmt: skip
+        named = sorted(
+            f"{path.relative_to(self._home)} {path.stat().st_size}" for path in self._home.rglob("*") if path.is_file()
+        )
+        return {"world": type(self).__name__, "category": self._letter, "labels": self._kind, "size": self._size,
+                "depth": self._depth, "mask": self._mask, "skip_broken": self._skips,
+                "files": hashlib.sha256("\n".join(named).encode()).hexdigest()[:16]}  # fmt: skip
 
     def save_beside(self, path) -> None:
         """The files stay where they are."""
@@ -84,24 +96,31 @@ class PublishedVoe(Source):
             return {}
         return {version.value: split if version is Version.EXPECTED else f"{split}-{version}" for version in _VERSIONS}
 
-    def record(self, split: Mapping, rng, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    def record(self, plan: Mapping, rng, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Columns (rows, ...) of `episodes` trials from number `start` of the folder on, as those of VoeSource.
 
-        depth: of whole scene units.  label_violation: the first row whose poses differ from the expected version's; -1 where that
-        one is not there.
+        depth: of whole scene units.  label_violation: the first row whose poses differ from the expected version's; -1 where
+        that one is not there.
         """
-        for key, known in (("segment", list(SEGMENT_FOLDERS)), ("version", [version.value for version in _VERSIONS])):
-            if split.get(key) not in known:
-                raise Problem(f"a split of published VoE has {key}= one of {', '.join(known)}, got {split.get(key)!r}")
-        rows = split["length"] + 1
+        for value, known, key in ((plan.get("segment"), list(SEGMENT_FOLDERS), "segment"),
+                                  (plan.get("version"), [version.value for version in _VERSIONS], "version")):  # fmt: skip
+            if value not in known:
+                raise Problem(f"a split of published VoE has {key}= one of {', '.join(known)}, got {value!r}")
+        rows = plan["length"] + 1
         if rows > FRAMES:
-            raise Problem(f"clips have {FRAMES} frames, got length={split['length']}; set length={FRAMES - 1} of the split")
-        folder = self._home / SEGMENT_FOLDERS[split["segment"]] / split["version"]
+            raise Problem(f"clips have {FRAMES} frames, got length={plan['length']}; set length={FRAMES - 1} of the split")
+        folder = self._home / SEGMENT_FOLDERS[plan["segment"]] / plan["version"]
         trials = self._trials(folder)
-        start = split.get("start", 0)
+        start = plan.get("start", 0)
         if start + episodes > len(trials):
-            raise Problem(f"{folder} holds {len(trials)} trials, got {start + episodes} episodes; set episodes={len(trials)} of the split")
-        clips = [clip for trial in trials[start : start + episodes] if (clip := self._read(folder / f"trial_{trial}", rows)) is not None]
+            raise Problem(
+                f"{folder} holds {len(trials)} trials, got {start + episodes} episodes; set episodes={len(trials)} of the split"
+            )
+        clips = [
+            clip
+            for trial in trials[start : start + episodes]
+            if (clip := self._read(folder / f"trial_{trial}", rows)) is not None
+        ]
         if not clips:
             raise Problem(f"none of {episodes} trials of {folder} from trial_{trials[start]} on can be read; restore them")
         return {name: np.concatenate([clip[name] for clip in clips]) for name in clips[0]}, np.full(len(clips), rows)
@@ -109,7 +128,9 @@ class PublishedVoe(Source):
     @staticmethod
     def _trials(folder: Path) -> list[int]:
         if not folder.is_dir():
-            raise Problem(f"there is no folder {folder}; the published set has no surprising trials for training, other splits have both")
+            raise Problem(
+                f"there is no folder {folder}; the published set has no surprising trials for training, other splits have both"
+            )
         numbers = (path.name.removeprefix("trial_") for path in folder.iterdir() if path.name.startswith("trial_"))
         return sorted(int(number) for number in numbers if number.isdigit())
 
@@ -140,7 +161,8 @@ class PublishedVoe(Source):
         version = Version(folder.parent.name)
         alike = {
             "trial": np.int32(trial), "version": np.uint8(_VERSIONS.index(version)), "features": features,
-            "subtype": np.uint8(SUBTYPES.index(self._subtype(folder, version, features, posterior))), "prior": prior, "posterior": posterior,
+            "subtype": np.uint8(SUBTYPES.index(self._subtype(folder, version, features, posterior))), "prior": prior,
+            "posterior": posterior,
             "violation": np.int16(self._violation(folder, version, poses)),
         }  # fmt: skip
         return columns | {f"label_{name}": np.repeat(value[None], rows, 0) for name, value in alike.items()}
@@ -210,7 +232,9 @@ def _table(category: str, poses: dict[str, np.ndarray], features: np.ndarray, ma
         of_row[:, COLUMNS["seen"]] = (masks == _SEGMENTS[name]).any((1, 2))[:, None]
         of_row[:, COLUMNS["position"]] = place[:, :3]
         of_row[:, COLUMNS["velocity"]] = np.diff(place[:, :3], axis=0, prepend=place[:1, :3]) * RATE
-        of_row[:, COLUMNS["axes"]] = Rotation.from_euler("xyz", place[:, 3:]).as_matrix()[..., :2].transpose(0, 2, 1).reshape(-1, 6)
+        of_row[:, COLUMNS["axes"]] = (
+            Rotation.from_euler("xyz", place[:, 3:]).as_matrix()[..., :2].transpose(0, 2, 1).reshape(-1, 6)
+        )
         height = said.get(f"{name}_size", said.get(f"{name}_height", -1))
         width = said.get(f"{name}_width", height)
         of_row[:, COLUMNS["size"]] = np.maximum([width, width, height], 0)

@@ -16,9 +16,10 @@ FOLDERS = {
     "A": "A_support", "B": "B_occlusion", "C": "C_container", "D": "D_collision", "E": "E_barrier",
 }  # fmt: skip
 PRIOR = (  # as the files spell them
-    "does_object_have_majority_contact_proportion", "does_object_have_majority_volume_proportion", "is_object_taller_than_middle",
-    "is_object_taller_than_container", "is_object_thinner_than_container", "is_right_object_larger", "are_both_objects_same_size",
-    "is_right_object_faster", "are_both_objects_same_speed", "is_there_an_opening", "is_the_blocker_soft",
+    "does_object_have_majority_contact_proportion", "does_object_have_majority_volume_proportion",
+    "is_object_taller_than_middle", "is_object_taller_than_container", "is_object_thinner_than_container",
+    "is_right_object_larger", "are_both_objects_same_size", "is_right_object_faster", "are_both_objects_same_speed",
+    "is_there_an_opening", "is_the_blocker_soft",
     "is_the_object_thinner_than_the_opening", "is_the_object_shorter_than_the_opening",
 )  # fmt: skip
 POSTERIOR = (
@@ -40,7 +41,9 @@ def video(path: Path) -> np.ndarray:
     try:
         import cv2
     except ModuleNotFoundError as error:
-        raise Problem("published videos need the package 'opencv-python-headless'; install it with: pip install '.[voe]'") from error
+        raise Problem(
+            "published videos need the package 'opencv-python-headless'; install it with: pip install '.[voe]'"
+        ) from error
     if not path.is_file():
         raise Problem(f"{path} does not exist: a published trial has its video there")
     opened, frames = cv2.VideoCapture(str(path)), []
@@ -74,7 +77,9 @@ def scene(path: Path) -> dict:
     data = _json(path)
     frames = data.get("frame")
     if not isinstance(frames, dict) or sorted(frames, key=str) != sorted(map(str, range(1, FRAMES + 1))):
-        raise Problem(f"{path} has poses of {len(frames) if isinstance(frames, dict) else 'no'} frames, a published one of 1 to {FRAMES}")
+        raise Problem(
+            f"{path} has poses of {len(frames) if isinstance(frames, dict) else 'no'} frames, a published one of 1 to {FRAMES}"
+        )
     return data
 
 
@@ -113,7 +118,10 @@ def _features(given: Mapping, path: Path) -> dict[str, float]:
     for name, value in given.items():
         if name in _VELOCITIES:
             stem = name.removesuffix("_velocity")
-            found |= {f"{stem}_speed": abs(_number(value, name, path)), f"{stem}_direction": int(_number(value, name, path) >= 0)}
+            found |= {
+                f"{stem}_speed": abs(_number(value, name, path)),
+                f"{stem}_direction": int(_number(value, name, path) >= 0),
+            }
         elif name not in FEATURES or name.endswith(("speed", "direction")):
             raise Problem(f"{path} has an unknown feature '{name}': {nearest(name, {*FEATURES, *_VELOCITIES})}")
         elif name in _CLASSES:
@@ -149,8 +157,8 @@ def _number(value, name: str, path: Path) -> float:
 def _mended(category: str, trial: int, said: dict, posterior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Prior and posterior rules without the known faults of the files; mends `said` in place.
 
-    Prior rules are those of our own definitions, from the features alone.  A: the files say whether the object fell where they ask
-    whether it is held.  C: the files give the container's height for its width, which the settings know.
+    Prior rules are those of our own definitions, from the features alone.  A: the files say whether the object fell where they
+    ask whether it is held.  C: the files give the container's height for its width, which the settings know.
     """
     if category == "C":
         said["container_width"] = published("C")[trial - 1].container_width

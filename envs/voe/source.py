@@ -1,7 +1,7 @@
 """VoeSource: trials of one event category as episodes that `envs/collect.py` records, one version a split.
 
-    world = VoeSource("collision")
-    columns, lengths = world.record({"segment": "test", "version": "surprising", "length": 49}, None, 5)
+world = VoeSource("collision")
+columns, lengths = world.record({"segment": "test", "version": "surprising", "length": 49}, None, 5)
 """
 
 import multiprocessing
@@ -28,17 +28,18 @@ from envs.workers import die_with_parent
 LETTERS = {name: letter for letter, name in CATEGORIES.items()}
 RESOLUTION = 1e-2  # scene units; nearer ones are one outcome
 COUNTS = ("natural", "exact")
+_FRESH = 500  # clips after which processes start anew: Bullet keeps the memory of every shape it has made
 _WORTH = 8  # clips below which processes cost more than they save
 
 
 class VoeSource(Source):
     """Clips of one category of the violation-of-expectation benchmark.
 
-    category: support, occlusion, containment, collision or barrier.  observation: pixels (size, size, 3), or objects, a table of
-    entities (`envs/voe/table.py`).  record_depth, record_mask: whether these columns are there.  preset: supplement | released, the ranges of
-    settings; published: the 5,000 settings of the published set.  counts: natural, or exact, the numbers of each sub-type in the
-    supplement.  colors: by_shape | random.  seed: of the settings.  renderer: auto | moderngl | bullet.  workers: processes; none:
-    one a core. They change no byte.
+    category: support, occlusion, containment, collision or barrier.  observation: pixels (size, size, 3), or objects, a table
+    of entities (`envs/voe/table.py`).  record_depth, record_mask: whether these columns are there.  preset: supplement |
+    released, the ranges of settings; published: the 5,000 settings of the published set.  counts: natural, or exact, the
+    numbers of each sub-type in the supplement.  colors: by_shape | random.  seed: of the settings.  renderer: auto | moderngl |
+    bullet.  workers: processes; none: one a core. They change no byte.
     A split is {segment: train | valid | test, version: expected | surprising | control}; the i-th episode is the i-th trial of
     the segment in every version.  Raises Problem on other names.
     """
@@ -59,10 +60,16 @@ class VoeSource(Source):
             if not (key == "workers" and value is None) and (not isinstance(value, int) or value < least):
                 raise Problem(f"{key} of VoE is a whole number >= {least}, got {value!r}; set env.world.{key}=")
         if (preset, counts) == ("published", "exact"):
-            raise Problem("the published settings have the counts that they have, got counts=exact; set env.world.counts=natural")
-        self._letter, self.observation, self._look = LETTERS[category], observation, Look(size, record_depth, record_mask, renderer)
+            raise Problem(
+                "the published settings have the counts that they have, got counts=exact; set env.world.counts=natural"
+            )
+        self._letter, self.observation, self._look = (
+            LETTERS[category],
+            observation,
+            Look(size, record_depth, record_mask, renderer),
+        )
         self._asked = {"preset": preset, "counts": counts, "colors": colors, "seed": seed}
-        self._workers, self._pool = workers or len(os.sched_getaffinity(0)), None
+        self._workers, self._pool, self._recorded = workers or len(os.sched_getaffinity(0)), None, 0
         objects = len(ENTITIES[self._letter])
         self.spec = EnvSpec({
             "pixels": Observation("pixels", (size, size, 3)),
@@ -98,23 +105,23 @@ class VoeSource(Source):
         every = _settings(self._letter, **self._asked)
         return [every[number - 1] for number in numbers[first : first + count]]
 
-    def record(self, split: Mapping, rng, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    def record(self, plan: Mapping, rng, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Columns (rows, ...) of `episodes` trials from number `start` of the segment on; chance is that of the trial alone.
 
         pixels; depth, uint16 in steps of 1/512 scene unit along the camera's axis; mask, segment numbers of `envs/voe/clip.py`;
-        objects; and of the clip, the same in each of its rows: label_trial, label_version (0 expected, 1 surprising, 2 control),
-        label_subtype (index in `subtypes`), label_violation (the first row that is seen to differ from the expected version; -1
-        where there is none), label_features (24,), label_prior (13,), label_posterior (9,).
+        objects; and of the clip, the same in each of its rows: label_trial, label_version (0 expected, 1 surprising, 2
+        control), label_subtype (index in `subtypes`), label_violation (the first row that is seen to differ from the expected
+        version; -1 where there is none), label_features (24,), label_prior (13,), label_posterior (9,).
         """
-        for key, known in (("segment", list(SEGMENTS)), ("version", [version.value for version in Version])):
-            if split.get(key) not in known:
-                raise Problem(f"a split of VoE has {key}= one of {', '.join(known)}, got {split.get(key)!r}; set it in the "
-                              f"env's splits")  # fmt: skip
-        rows = split["length"] + 1
+        for value, known, key in ((plan.get("segment"), list(SEGMENTS), "segment"),
+                                  (plan.get("version"), [version.value for version in Version], "version")):  # fmt: skip
+            if value not in known:
+                raise Problem(f"a split of VoE has {key}= one of {', '.join(known)}, got {value!r}; set it in the env's splits")
+        rows = plan["length"] + 1
         if rows > FRAMES:
-            raise Problem(f"clips have {FRAMES} frames, got length={split['length']}; set length={FRAMES - 1} of the split")
-        settings = self.settings(split["segment"], split.get("start", 0), episodes)
-        work = partial(record_trial, version=split["version"], look=self._look, rows=rows)
+            raise Problem(f"clips have {FRAMES} frames, got length={plan['length']}; set length={FRAMES - 1} of the split")
+        settings = self.settings(plan["segment"], plan.get("start", 0), episodes)
+        work = partial(record_trial, version=plan["version"], look=self._look, rows=rows)
         columns: dict[str, np.ndarray] = {}
         for number, clip in enumerate(self._map(work, settings)):
             for name, part in clip.items():  # into their places at once: a block of pictures is large
@@ -128,13 +135,16 @@ class VoeSource(Source):
         if min(self._workers, len(settings)) < 2 or len(settings) < _WORTH:
             yield from map(work, settings)
             return
+        if self._recorded > _FRESH:
+            self._pool, self._recorded = self._pool.shutdown(), 0  # it gives back nothing
+        self._recorded += len(settings)
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._workers, context, initializer=die_with_parent)
         try:
             yield from self._pool.map(work, settings)
         except BrokenProcessPool as error:
-            self._pool = None
+            self._pool, self._recorded = None, 0
             raise Problem("a process that draws VoE died, perhaps for lack of memory; give the same command again, with a "
                           "smaller env.world.workers=") from error  # fmt: skip
 

@@ -26,20 +26,26 @@ A = {
     "posterior_rules": {"does_support_hold_object?": True},  # inverted there: it fell
 }  # fmt: skip
 C = {
-    "features": {"object_height": 0.6, "object_width": 0.6, "container_height": 1.1, "container_width": 1.1, "object_shape": "Cube",
-                 "container_shape": "mug"},
+    "features": {"object_height": 0.6, "object_width": 0.6, "container_height": 1.1, "container_width": 1.1,
+                 "object_shape": "Cube", "container_shape": "mug"},
     "prior_rules": {"is_object_taller_than_container?": True, "is_object_thinner_than_container?": True},
     "posterior_rules": {"did_the_object_fit?": True, "did_the_object_protude?": False},
 }  # fmt: skip
 D = {
     "features": {"left_size": 1.0, "right_size": 1.0, "left_prior_velocity": 2.0, "right_prior_velocity": -1.0,
-                 "left_posterior_velocity": 0.5, "right_posterior_velocity": 0.5, "left_shape": "Side_Cylinder", "right_shape": "Cone"},
+                 "left_posterior_velocity": 0.5, "right_posterior_velocity": 0.5, "left_shape": "Side_Cylinder",
+                 "right_shape": "Cone"},
     "prior_rules": {"is_right_object_larger?": False, "are_both_objects_same_size?": True, "is_right_object_faster?": False,
                     "are_both_objects_same_speed?": False},
     "posterior_rules": {"did_right_object_change_direction?": True, "did_left_object_change_direction?": False,
-                        "did_right_object_increase_speed_magnitude?": False, "did_left_object_increase_speed_magnitude?": False},
+                        "did_right_object_increase_speed_magnitude?": False,
+                        "did_left_object_increase_speed_magnitude?": False},
 }  # fmt: skip
-NAMES = {"A_support": ("Object", "Support"), "C_container": ("Object", "Container"), "D_collision": ("Left_Object", "Right_Object")}
+NAMES = {
+    "A_support": ("Object", "Support"),
+    "C_container": ("Object", "Container"),
+    "D_collision": ("Left_Object", "Right_Object"),
+}
 IDS = {"Object": 1, "Support": 5, "Container": 4, "Left_Object": 6, "Right_Object": 7}
 
 
@@ -60,15 +66,27 @@ def write(root, folder: str, version: str, trial: int, labels: dict, frames: int
         ids[45:, :, frame] = IDS[second]
         ids[44, :, frame] = IDS[second] - (1 if folder == "A_support" else 0)  # JPEG
         poses[str(frame + 1)] = {
-            name: {"Pose": {"x": x / 10 if name == first else -4.5, "y": 0.0, "z": 2.0}, "Orientation": {"x": 0.0, "y": 0.0, "z": 0.0}}
+            name: {
+                "Pose": {"x": x / 10 if name == first else -4.5, "y": 0.0, "z": 2.0},
+                "Orientation": {"x": 0.0, "y": 0.0, "z": 0.0},
+            }
             for name in (first, second)
         }
     video.release()
     np.savez_compressed(home / "inst_raw.npz", ids)
     np.savez_compressed(home / "depth_raw.npz", np.full((HEIGHT, WIDTH, FRAMES), 30, np.uint8))
     (home / "physical_data.json").write_text(json.dumps(labels))
-    instance = {"0": {"type": "ground"}, **{str(IDS[name]): {"type": name.lower(), "colour": "red"} for name in (first, second)}}
-    scene = {"trial_num": trial, "dataset_segment": "test", "violation": version == "surprising", "frame": poses, "instance": instance}
+    instance = {
+        "0": {"type": "ground"},
+        **{str(IDS[name]): {"type": name.lower(), "colour": "red"} for name in (first, second)},
+    }
+    scene = {
+        "trial_num": trial,
+        "dataset_segment": "test",
+        "violation": version == "surprising",
+        "frame": poses,
+        "instance": instance,
+    }
     (home / "scene_data.json").write_text(json.dumps(scene))
 
 
@@ -128,7 +146,11 @@ def test_width_of_a_container_and_signed_velocities(tmp_path):
     assert released["label_prior"][0, 3] == 1 and ours["label_prior"][0, 3] == 0  # .6 high is not taller than 1.1
     labels = world(tmp_path, "collision").record(split, None, 1)[0]
     features = dict(zip(FEATURES, labels["label_features"][0].tolist()))
-    assert features["right_prior_speed"] == 1 and features["right_prior_direction"] == 0 and features["right_posterior_direction"] == 1
+    assert (
+        features["right_prior_speed"] == 1
+        and features["right_prior_direction"] == 0
+        and features["right_posterior_direction"] == 1
+    )
     assert (features["left_shape"], features["right_shape"]) == (4, 5) and SUBTYPES[labels["label_subtype"][0]] == "D3"
 
 

@@ -1,4 +1,4 @@
-"""Pictures of clips: where things are seen, at any size, by both renderers; what bends, what is hidden, what throws a shadow."""
+"""Pictures of clips: where things are seen, at any size, by both renderers; what bends, hides, throws a shadow."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,11 @@ def clip(bodies, places, meshes=None, cloth=None) -> Clip:
 def scene() -> Clip:
     """A torus over a box, beside two standing boards of the clip's own mesh."""
     boards = shapes.occluder_sides(6.0, 3.0, 2.0, 0.2)
-    bodies = [("object", OBJECT, "torus", (1, 1, 1)), ("occluder", OCCLUDER, "boards", (1, 1, 1)), ("support", SUPPORT, "cube", (2, 2, 1))]
+    bodies = [
+        ("object", OBJECT, "torus", (1, 1, 1)),
+        ("occluder", OCCLUDER, "boards", (1, 1, 1)),
+        ("support", SUPPORT, "cube", (2, 2, 1)),
+    ]
     falling = np.stack([np.full(FRAMES, -5.0), np.full(FRAMES, -6.0), np.linspace(6.0, 3.3, FRAMES)], 1)
     return clip(bodies, [falling, (4, -2, 0), (-5, -6, 1)], {"boards": boards})
 
@@ -141,4 +145,6 @@ def test_colors_are_those_of_the_bodies(studio):
 
 
 def test_the_camera_is_wide_as_the_lens_says():
-    assert CAMERA.projection()[0, 0] == pytest.approx(1 / 0.36) and CAMERA.sized(112, 112).projection()[0, 0] == pytest.approx(1 / 0.36)
+    assert CAMERA.projection()[0, 0] == pytest.approx(1 / 0.36) and CAMERA.sized(112, 112).projection()[0, 0] == pytest.approx(
+        1 / 0.36
+    )

@@ -1,4 +1,4 @@
-"""Trials as episodes: three versions of one stimulus, labels that fit what is seen, the same bytes for any number of processes."""
+"""Trials as episodes: three versions of one stimulus, labels that fit what is seen, one set of bytes for any processes."""
 
 from concurrent.futures.process import BrokenProcessPool
 
@@ -35,7 +35,8 @@ def test_columns_and_kinds(versions):
     columns = versions["support"]["expected"]
     kinds = {name: (values.dtype.name, values.shape[1:]) for name, values in columns.items()}
     assert kinds == {
-        "pixels": ("uint8", (32, 32, 3)), "depth": ("uint16", (32, 32)), "mask": ("uint8", (32, 32)), "objects": ("float32", (2, 35)),
+        "pixels": ("uint8", (32, 32, 3)), "depth": ("uint16", (32, 32)), "mask": ("uint8", (32, 32)),
+        "objects": ("float32", (2, 35)),
         "label_trial": ("int32", ()), "label_version": ("uint8", ()), "label_subtype": ("uint8", ()),
         "label_violation": ("int16", ()), "label_features": ("float32", (24,)), "label_prior": ("int8", (13,)),
         "label_posterior": ("int8", (9,)),
@@ -130,7 +131,10 @@ def test_options_leave_out_columns_and_change_stimuli():
     split = {**SPLIT, "length": 1}
     bare = world(record_depth=False, record_mask=False).record(split, None, 1)[0]
     assert "depth" not in bare and "mask" not in bare and "pixels" in bare
-    first = [world(**options).record(split, None, 1)[0] for options in ({}, {"seed": 1}, {"preset": "published"}, {"colors": "random"})]
+    first = [
+        world(**options).record(split, None, 1)[0]
+        for options in ({}, {"seed": 1}, {"preset": "published"}, {"colors": "random"})
+    ]
     assert len({one["label_features"].tobytes() for one in first}) == 3  # colours are no feature
     assert not np.array_equal(first[0]["pixels"], first[3]["pixels"])
     headers = [world(**options).header() for options in ({}, {"seed": 1}, {"preset": "published"}, {"size": 32})]

@@ -13,9 +13,9 @@ class Lighting:
 
     direction (3,): to the light, of any length.  reach, depth: half of what the shadow map covers across the light and along
     it, in the units of the world.  pixels: of the shadow map, each side.  background: color where nothing is.
-    softness: width of the light over its distance; 0: hard shadows and even light. With a width, shadows grow softer the farther
-    they fall, light weakens with the distance from `lamp`, colors pass through a tone curve, and what is round is shaded so.
-    lamp (3,): where the light stands.  fade: distance from it at which a quarter of the light is left.
+    softness: width of the light over its distance; 0: hard shadows and even light. With a width, shadows grow softer the
+    farther they fall, light weakens with the distance from `lamp`, colors pass through a tone curve, and what is round is
+    shaded so. lamp (3,): where the light stands.  fade: distance from it at which a quarter of the light is left.
     """
 
     direction: tuple[float, float, float]

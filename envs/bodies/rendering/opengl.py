@@ -124,7 +124,8 @@ def _turn(part: Part) -> int:
 class _Scene:
     """The triangles of a list of shapes, moved here: a few thousand corners cost numpy little.
 
-    shapes: names, or numbers of triangles that each part brings along.  bent: corners have normals, so that round is seen round.
+    shapes: names, or numbers of triangles that each part brings along.  bent: corners have normals, so that round is seen
+    round.
     """
 
     def __init__(self, gl, shapes: tuple[str | int, ...], meshes: Mapping, program, shadow_program, bent: bool) -> None:

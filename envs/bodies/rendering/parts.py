@@ -16,8 +16,8 @@ _TRIANGLES = 200  # of a mesh as drawn: at the 5 mm of a pixel more are not to b
 
 @dataclass(frozen=True)
 class Part:
-    """shape: a name of `triangles`, or triangles (n, 3, 3) of its own, which may change from one picture to the next; pose (4, 4)
-    carries its size; color (3,) in [0, 1]; alpha < 1 is drawn last; casts: a shadow."""
+    """shape: a name of `triangles`, or triangles (n, 3, 3) of its own, which may change from one picture to the next; pose (4,
+    4) carries its size; color (3,) in [0, 1]; alpha < 1 is drawn last; casts: a shadow."""
 
     shape: str | np.ndarray
     pose: np.ndarray

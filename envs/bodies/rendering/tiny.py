@@ -51,7 +51,8 @@ class BulletRenderer:
     def _picture(self, camera: Camera):
         return self._bullet.getCameraImage(
             camera.width, camera.height, camera.view().T.ravel().tolist(), camera.projection().T.ravel().tolist(),
-            lightDirection=list(self._lighting.direction), lightDistance=self._lighting.depth, lightAmbientCoeff=0.4, lightDiffuseCoeff=0.6,
+            lightDirection=list(self._lighting.direction), lightDistance=self._lighting.depth,
+            lightAmbientCoeff=0.4, lightDiffuseCoeff=0.6,
             shadow=int(self._lighting.softness == 0),  # its map is made for a table
             renderer=self._bullet.ER_TINY_RENDERER,
         )  # fmt: skip
