@@ -58,6 +58,7 @@ LIMITS = {
     "counterfactuals": STATES,
     "probes": PROBES,
     "context": ("a whole number >= 1", whole(1)),
+    "of_clip": ("a list of peak and mean", list_of(one_of("peak", "mean"))),
     "decoded": ("true or false", lambda v: isinstance(v, bool)),
     "curves": ("a whole number >= 0", whole(0)),
     "nodes": ("a list of whole numbers >= 0, for example [0,2,4,6]", list_of(whole(0))),

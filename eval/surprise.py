@@ -1,7 +1,7 @@
 """Surprise of finished runs at violated causes, against what one expects and against lawful changes of the same size.
 
     python eval/surprise.py run=runs/ofpr-labels-voe_barrier-quick-s0
-    python eval/surprise.py run=runs/<name> horizons=[1,5,10] context=12
+    python eval/surprise.py run=runs/<name> horizons=[1,5,10] of_clip=[peak,mean] context=12
     python eval/surprise.py run=runs/<name> decoded=true curves=4
 
 Scores: hit rate over pairs (ties one half), AUC, accuracy, in total and for each sub-type; for world models also the frames
@@ -29,9 +29,9 @@ from envs.problem import Problem
 from envs.protocols import Violations
 from envs.whole_files import write_whole
 from eval.figures.surprise_curves import surprise_curves
-from eval.pair_scores import accuracy as accuracy
-from eval.pair_scores import auc as auc
-from eval.pair_scores import hit_rate as hit_rate
+from eval.probes.pair_scores import accuracy as accuracy
+from eval.probes.pair_scores import auc as auc
+from eval.probes.pair_scores import hit_rate as hit_rate
 from eval.probes.violation import Asked, Measured, choose, measure
 from eval.runs import Run, folders_of, read_results
 from eval.terminal import Steps, print_table
@@ -41,7 +41,7 @@ KINDS = {"hit rate": "voe/{}hit_rate", "AUC": "voe/{}auc"}
 PAIRS = {"surprising over expected": "", "surprising over control": "control/", "control over expected": "lawful/"}
 
 
-def surprise_run(folder, split=None, data_dir=None, context=10, horizons=(1,), decoded=False, curves=2) -> dict:
+def surprise_run(folder, split=None, data_dir=None, context=10, horizons=(1,), of_clip=("peak",), decoded=False, curves=2) -> dict:
     """Score the surprise of a run, open or by its folder, and keep it; None takes what the run's config says.
 
     Raises Problem where the world has no violated causes, or the split no surprising version.
@@ -59,7 +59,7 @@ def surprise_run(folder, split=None, data_dir=None, context=10, horizons=(1,), d
     read_results(run.folder)  # one that is not there is told now
     run.use_gpu()
     with Steps(f"surprise on {split}", 1) as progress:
-        asked = choose(run, [Asked(context, horizon, decoded) for horizon in horizons], progress.part, data_dir)
+        asked = choose(run, [Asked(context, horizon, decoded, one) for horizon in horizons for one in of_clip], progress.part, data_dir)
         found = measure(run, split, asked, progress.part, data_dir)
     kept = {name: round(value, 4) for name, value in found.metrics.items()}
     about = {**vars(asked), "threshold": round(found.threshold, 4), "splits": world.versions(split),
@@ -110,7 +110,7 @@ def print_surprise(results: dict) -> None:
             rows.append([label, f"{m[key]:.3g}", *[""] * len(names)])
     pairs = ", ".join(f"{count} {name}" for name, count in about["pairs"].items())
     print_table(["", "all", *names], rows, f"{results['model']} + {results['loss']} on {results['env']}: clips {pairs}; context {about['context']} "
-                f"frames, {about['horizon']} ahead; scores from 0 to 1, ties one half")  # fmt: skip
+                f"frames, {about['horizon']} ahead, {about['of_clip']} of a clip; scores from 0 to 1, ties one half")  # fmt: skip
 
 
 def run(cfg) -> None:
@@ -119,4 +119,4 @@ def run(cfg) -> None:
         raise Problem("no run given; name a run folder: python eval/surprise.py run=runs/<name>")
     asked = {key: cfg[key] for key in ("split", "data_dir", "context", "decoded", "curves")}
     for folder in folders_of(cfg.run):
-        print_surprise(surprise_run(folder, horizons=list(cfg.horizons), **asked))
+        print_surprise(surprise_run(folder, horizons=list(cfg.horizons), of_clip=list(cfg.of_clip), **asked))

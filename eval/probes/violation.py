@@ -12,7 +12,7 @@ from envs.episodes.on_disk import OnDisk
 from envs.problem import Problem
 from envs.protocols import Violations
 from envs.streams import Stream
-from eval.pair_scores import accuracy, auc, hit_rate
+from eval.probes.pair_scores import accuracy, auc, hit_rate
 from eval.probes.probe import Row, probe
 from models.layers.pixels import as_obs
 from models.ofpr import ClipModel
@@ -34,11 +34,13 @@ LABELS = {"": "surprising over expected", "control/": "surprising over control",
 @dataclass(frozen=True)
 class Asked:
     """How world models are asked.  context: frames seen before the first prediction.  horizon: frames that are predicted ahead.
-    decoded: the error is that of what the decoder draws, else of the latent."""
+    decoded: the error is that of what the decoder draws, else of the latent.  of_clip: what of a curve is the surprise of the
+    whole clip, its peak or its mean."""
 
     context: int = 10
     horizon: int = 1
     decoded: bool = False
+    of_clip: str = "peak"
 
 
 class Clips(NamedTuple):
@@ -118,13 +120,13 @@ def clips_of(run, file, asked: Asked, say: Callable[[str], None] = lambda text: 
     return Clips(trial, subtype, violation, posterior, score, curve, change).take(order)
 
 
-def scaled(clips: Clips, scale: Scale | None, change: Scale) -> Clips:
-    """Curves in units of the spread of expected validation clips, and the score of a clip their peak."""
+def scaled(clips: Clips, scale: Scale | None, change: Scale, of_clip: str = "peak") -> Clips:
+    """Curves in units of the spread of expected validation clips, and the score of a clip their peak, or their mean."""
     clips = clips._replace(change=change(clips.change))
     if scale is None:
         return clips
     curve = scale(clips.curve)
-    return clips._replace(curve=curve, score=curve.max(1))
+    return clips._replace(curve=curve, score=curve.max(1) if of_clip == "peak" else curve.mean(1))
 
 
 def matched(one: Clips, other: Clips) -> tuple[Clips, Clips]:
@@ -206,8 +208,8 @@ def measure(run, split: str, asked: Asked, say: Callable[[str], None] = lambda t
     before = clips_of(run, run.file("valid", data_dir), asked, say)
     judges = before.curve is None
     scale, change = None if judges else Scale.of(before.curve), Scale.of(before.change)
-    threshold = 0.5 if judges else float(np.quantile(scaled(before, scale, change).score, QUANTILE))
-    found = {name: scaled(clips_of(run, run.file(part, data_dir), asked, say), scale, change) for name, part in versions.items()}
+    threshold = 0.5 if judges else float(np.quantile(scaled(before, scale, change, asked.of_clip).score, QUANTILE))
+    found = {name: scaled(clips_of(run, run.file(part, data_dir), asked, say), scale, change, asked.of_clip) for name, part in versions.items()}
     metrics = pair_metrics(found, threshold, run.world.subtypes)
     if not judges and "surprising" in found and len(error := moment_error(found["surprising"])):
         metrics[MOMENT] = float(np.median(error))

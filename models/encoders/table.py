@@ -1,4 +1,4 @@
-"""TableEncoder: a table divided by given units. Nothing is learned, and predictions are tables again."""
+"""A table taken as it stands, in units that are given or those of the training split: nothing is learned."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from models.interfaces import Latent
 from models.layers.columns import Columns, units_of
+from models.layers.normalised import Normalised
 
 
 class TableEncoder(nn.Module):
@@ -19,3 +20,19 @@ class TableEncoder(nn.Module):
 
     def forward(self, obs: Tensor) -> Latent:
         return Latent(obs.float() / self.units)
+
+
+class Tracks(nn.Module):
+    """obs (B, N, F)  ->  K = N, D = F: every number less its mean and in units of its spread in the training split."""
+
+    gives = "vectors"
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        super().__init__()
+        if len(shape) != 2:
+            raise ValueError(f"tracks are the rows of a table (N, F), and this env.observation shows pictures {tuple(shape)}; "
+                             f"set env.observation=objects")  # fmt: skip
+        self.normal = Normalised(tuple(shape))
+
+    def forward(self, obs: Tensor) -> Latent:
+        return Latent(self.normal(obs))

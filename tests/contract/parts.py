@@ -10,7 +10,7 @@ from eval.runs.trusted import find_class
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
-OF_ONE_TABLE = ("fingers",)  # reads a table of known columns; see tests/unit/test_fingers.py
+OF_ONE_TABLE = ("fingers", "tracks")  # read tables alone; see tests/unit/test_fingers.py, tests/unit/test_surprise.py
 OF_CLIPS = ("ofpr", "of", "always_expected")  # judge whole clips and predict no frames; see tests/unit/test_ofpr.py
 
 

@@ -127,6 +127,7 @@ TOY = ["env=square_clips", "trainer=smoke", "logger=csv", "score.horizons=[1]"]
 OFPR = ["model=ofpr", "loss=labels", "model.width=64", "model.channels=8", "model.frames=16",
         "loss.epochs.smoke=10", "loss.every_branch=2", "loss.schedule=cosine"]  # fmt: skip
 
+TRACKS = ["model=tracks", "loss=prediction", "env.observation=objects", "loss.epochs.smoke=6"]
 SMALL_LSTM = ["model=lstm", "env.observation=objects", "loss=nll", "loss.window=31", "loss.epochs.smoke=2", "loss.learning_rate=1e-2",
         "model.width=8", "model.module.encoder.hidden=64", "model.module.decoder.hidden=64", "model.module.transition.core.inputs=64",
         "model.module.transition.core.units=64"]  # fmt: skip
@@ -199,12 +200,25 @@ def test_surprise_of_a_world_model_is_scored_and_drawn(fitted):
         surprise_run(folder, split="test-control")
 
 
+def test_tracks_are_predicted_in_units_of_the_training_split(fitted):
+    """Nothing is encoded: latents are the normalised rows, and what is best on validation pairs is asked of the test."""
+    folder, results = fitted(*TRACKS)
+    assert results["parameters"]["encoder"] == 0 and results["metrics"]["voe/hit_rate"] > 0.6
+    again = surprise_run(folder, horizons=[1, 4], of_clip=["peak", "mean"], curves=0)
+    assert again["violation"]["of_clip"] in ("peak", "mean") and not (folder / "surprise.svg").exists()
+    assert again["metrics"]["voe/hit_rate"] > 0.7
+
+
 def test_what_surprise_cannot_be_asked_is_told(square_clips, command_here, tmp_path):
     done = command_here("eval/surprise.py", cwd=tmp_path)
     assert done.returncode == 1 and "no run given" in done.stderr
     done = command_here("train/fit.py", "env=physics3", "model=ofpr", "loss=labels", "trainer=smoke", "logger=csv",
                         "env.splits.train.episodes=4", "env.splits.valid.episodes=4", "env.splits.test.episodes=4", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 1 and "it has no column 'label_" in done.stderr and not (tmp_path / "runs").exists()
+    done = command_here("train/fit.py", "env=square_clips", "model=tracks", "loss=prediction", cwd=tmp_path)
+    assert done.returncode == 1 and "set env.observation=objects" in done.stderr
+    done = command_here("train/fit.py", "env=square_clips", "model=ofpr", "loss=labels", "env.observation=objects", cwd=tmp_path)
+    assert done.returncode == 1 and "a video encoder reads pictures (H, W, C)" in done.stderr
     done = command_here("train/fit.py", "env=square_clips", "model=modular", "loss=labels", cwd=tmp_path)
     assert done.returncode == 1 and "Labels trains on latents that are clips" in done.stderr and "set model=ofpr" not in done.stdout
 
