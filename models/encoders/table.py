@@ -31,7 +31,7 @@ class Tracks(nn.Module):
         super().__init__()
         if len(shape) != 2:
             raise ValueError(f"tracks are the rows of a table (N, F), and this env.observation shows pictures {tuple(shape)}; "
-                             f"set env.observation=objects")  # fmt: skip
+                             f"show a table by env.observation=, or set model=modular")  # fmt: skip
         self.normal = Normalised(tuple(shape))
 
     def forward(self, obs: Tensor) -> Latent:

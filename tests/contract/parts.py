@@ -38,7 +38,7 @@ def plain(group, name):
 def pair(model, loss):
     """Whether no objective of a loss refuses the model's kind of latent."""
     encoder = object.__new__(find_class(plain("model", model)["module"]["encoder"]["_target_"]))
-    decoder = plain("model", model)["module"]["decoder"]
+    decoder = plain("model", model)["module"].get("decoder")
     decoder = decoder and object.__new__(find_class(decoder["_target_"]))
     asked = SimpleNamespace(encoder=SimpleNamespace(gives=type(encoder).gives), decoder=decoder)
     spec = SimpleNamespace(action=SimpleNamespace(discrete=True, owners=3), objects=3, paints=True)

@@ -10,7 +10,7 @@ import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import OmegaConf, open_dict
-from parts import entries, pair, plain
+from parts import OF_CLIPS, entries, pair, plain
 
 from envs.collect import collect
 from envs.problem import Problem
@@ -28,13 +28,15 @@ KINDS = {  # what is done and what is shown -> overrides that name the world; no
     "no action, clip": (),
 }  # fmt: skip
 REFUSED = {  # models that no loss trains there, as they stand
-    "object actions, image": {"fingers"},
+    "object actions, image": {"fingers", "tracks"},
     "object actions, table": {"fingers", "random", "causal"},
     "vector action, table": {"categorical", "random", "causal"},
-    "vector action, image": {"categorical", "fingers"},
-    "no action, clip": {"categorical", "fingers"},
+    "vector action, image": {"categorical", "fingers", "tracks"},
+    "no action, clip": {"categorical", "fingers", "tracks"},
 }
-MODELS, LOSSES = entries("model"), entries("loss")
+MODELS = [model for model in entries("model") if model not in OF_CLIPS]
+LABELS = "labels"  # the loss of models of whole clips, whose worlds have labels: tests/unit/test_ofpr.py
+LOSSES = [loss for loss in entries("loss") if loss != LABELS]
 SPLITS = {"train": {"episodes": 3, "length": 4, "seed": 1}, "valid": {"episodes": 1, "length": 4, "seed": 2}}
 WINDOW, TRANSITIONS = 2, 8
 REMEDY = re.compile(r"\b(?:model|loss)(?:\.\w+)?=\w+")
@@ -172,3 +174,10 @@ def test_fewer_slots_than_owners_are_refused(attempt, model):
     assert sentence == ("actions belong to 3 objects and the model has 2 slots; expected a slot for each object, "
                         "set model.slots=3 or more")  # fmt: skip
     follow(attempt, "object actions, image", model, loss, sentence, ("model.slots=2",))
+
+
+@pytest.mark.parametrize("model", [*MODELS, *OF_CLIPS])
+def test_labels_are_for_models_of_clips_alone(attempt, model):
+    """Labels train no other model, and no other loss trains a model of clips; each is told what to set."""
+    for loss in LOSSES if model in OF_CLIPS else [LABELS]:
+        assert REMEDY.search(attempt("no action, clip", model, loss)), loss

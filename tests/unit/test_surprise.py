@@ -216,7 +216,7 @@ def test_what_surprise_cannot_be_asked_is_told(square_clips, command_here, tmp_p
                         "env.splits.train.episodes=4", "env.splits.valid.episodes=4", "env.splits.test.episodes=4", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 1 and "it has no column 'label_" in done.stderr and not (tmp_path / "runs").exists()
     done = command_here("train/fit.py", "env=square_clips", "model=tracks", "loss=prediction", cwd=tmp_path)
-    assert done.returncode == 1 and "set env.observation=objects" in done.stderr
+    assert done.returncode == 1 and "show a table by env.observation=" in done.stderr
     done = command_here("train/fit.py", "env=square_clips", "model=ofpr", "loss=labels", "env.observation=objects", cwd=tmp_path)
     assert done.returncode == 1 and "a video encoder reads pictures (H, W, C)" in done.stderr
     done = command_here("train/fit.py", "env=square_clips", "model=modular", "loss=labels", cwd=tmp_path)
