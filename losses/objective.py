@@ -10,7 +10,9 @@ from models.interfaces import Batch, Latent
 from models.processes import gather
 
 LossTerms = dict[str, Tensor]
-WHO = {"vectors": "modular", "gaussian": "vae", "categorical": "categorical", "whitened": "random", "clips": "ofpr"}  # kind of latent -> a model of it
+WHO = {  # kind of latent -> a model of it
+    "vectors": "modular", "gaussian": "vae", "categorical": "categorical", "whitened": "random", "clips": "ofpr",
+}  # fmt: skip
 
 
 class Objective(Protocol):

@@ -1,7 +1,6 @@
 """Surprise over the frames of a clip, and what runs are told about violated causes."""
 
 import json
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,7 @@ from torch import nn
 from envs.problem import Problem
 from envs.protocols import Violations
 from eval.probes.violation import Asked, Clips, Scale, clips_of, matched, moment_error, pair_metrics
-from eval.surprise import panels_of, surprise_run
+from eval.surprise import surprise_run
 from models.encoders import Entities, FlatEncoder
 from models.interfaces import Latent
 from models.transitions.lstm import LSTM
