@@ -47,7 +47,8 @@ def _learning_parts(frozen: bool) -> list[str]:
     return ["heads"] if frozen else ["encoder", "heads"]
 
 
-for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts), ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry)):
+for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts),
+                       ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry)):
     OmegaConf.register_new_resolver(name, resolver, replace=True)
 OmegaConf.register_new_resolver("parents", _parents, replace=True)
 OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)

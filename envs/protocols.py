@@ -192,7 +192,7 @@ class Painting(Protocol):
 
 @runtime_checkable
 class Violations(Protocol):
-    """Its clips are trials in several versions: as one expects it, with a violated cause, and with a lawful change of the same size.
+    """Its clips are trials in versions: as one expects it, with a violated cause, and with a lawful change of the same size.
 
     A file of it has the columns `label_trial`, `label_subtype` (an index in `subtypes`), `label_violation` (the row where a
     version first differs from the expected one; -1: never) and `label_posterior`, constant over the rows of a clip.

@@ -41,7 +41,9 @@ KINDS = {"hit rate": "voe/{}hit_rate", "AUC": "voe/{}auc"}
 PAIRS = {"surprising over expected": "", "surprising over control": "control/", "control over expected": "lawful/"}
 
 
-def surprise_run(folder, split=None, data_dir=None, context=10, horizons=(1,), of_clip=("peak",), decoded=False, curves=2) -> dict:
+def surprise_run(
+    folder, split=None, data_dir=None, context=10, horizons=(1,), of_clip=("peak",), decoded=False, curves=2
+) -> dict:
     """Score the surprise of a run, open or by its folder, and keep it; None takes what the run's config says.
 
     Raises Problem where the world has no violated causes, or the split no surprising version.
@@ -50,7 +52,8 @@ def surprise_run(folder, split=None, data_dir=None, context=10, horizons=(1,), o
     world, cfg = run.world, run.config
     split = split or cfg.score.split
     if not isinstance(world, Violations):
-        raise Problem(f"surprise is asked of worlds with violated causes, and env '{cfg.env.name}' has none; use a run on voe_*")
+        raise Problem(f"surprise is asked of worlds with violated causes, and env '{cfg.env.name}' has none; use a run on "
+                      f"voe_support or its like")  # fmt: skip
     if "surprising" not in world.versions(split):
         raise Problem(f"split '{split}' of env '{cfg.env.name}' has no surprising version; set split= to one of expected clips")
     if decoded and run.model.decoder is None:
@@ -59,7 +62,8 @@ def surprise_run(folder, split=None, data_dir=None, context=10, horizons=(1,), o
     read_results(run.folder)  # one that is not there is told now
     run.use_gpu()
     with Steps(f"surprise on {split}", 1) as progress:
-        asked = choose(run, [Asked(context, horizon, decoded, one) for horizon in horizons for one in of_clip], progress.part, data_dir)
+        ways = [Asked(context, horizon, decoded, one) for horizon in horizons for one in of_clip]
+        asked = choose(run, ways, progress.part, data_dir)
         found = measure(run, split, asked, progress.part, data_dir)
     kept = {name: round(value, 4) for name, value in found.metrics.items()}
     about = {**vars(asked), "threshold": round(found.threshold, 4), "splits": world.versions(split),
@@ -86,7 +90,8 @@ def panels_of(found: Measured, names: tuple[str, ...], each: int) -> tuple[dict,
         for row in np.flatnonzero(surprising.subtype == number)[:each]:
             trial = surprising.trial[row]
             title = f"{names[number]}, trial {trial}"
-            panels[title] = {name: clips.curve[clips.trial == trial][0] for name, clips in found.versions.items() if trial in clips.trial}
+            of_trial = {name: clips.curve[clips.trial == trial] for name, clips in found.versions.items()}
+            panels[title] = {name: curves[0] for name, curves in of_trial.items() if len(curves)}
             moments[title] = int(surprising.violation[row])
     return panels, moments
 
@@ -109,8 +114,9 @@ def print_surprise(results: dict) -> None:
         if key in m:
             rows.append([label, f"{m[key]:.3g}", *[""] * len(names)])
     pairs = ", ".join(f"{count} {name}" for name, count in about["pairs"].items())
-    print_table(["", "all", *names], rows, f"{results['model']} + {results['loss']} on {results['env']}: clips {pairs}; context {about['context']} "
-                f"frames, {about['horizon']} ahead, {about['of_clip']} of a clip; scores from 0 to 1, ties one half")  # fmt: skip
+    told = (f"{results['model']} + {results['loss']} on {results['env']}: clips {pairs}; context {about['context']} frames, "
+            f"{about['horizon']} ahead, {about['of_clip']} of a clip; scores from 0 to 1, ties one half")  # fmt: skip
+    print_table(["", "all", *names], rows, told)
 
 
 def run(cfg) -> None:

@@ -107,7 +107,10 @@ class OFPRNet(ClipModel):
     heads: that of the nine posterior heads.
     """
 
-    def __init__(self, encoder: nn.Module, width: int = 700, trees: str = "combined", posterior_speeds: bool = True, observed: str = "oracle") -> None:
+    def __init__(
+        self, encoder: nn.Module, width: int = 700, trees: str = "combined", posterior_speeds: bool = True,
+        observed: str = "oracle",
+    ) -> None:  # fmt: skip
         super().__init__(encoder, (*FEATURE_HEADS, *POSTERIOR_HEADS), width)
         if observed not in ("oracle", "heads"):
             raise ValueError(f"what is observed is oracle or heads, got '{observed}'; set model.observed=")

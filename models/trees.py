@@ -37,7 +37,8 @@ class Trees(nn.Module):
             grown = DecisionTreeClassifier(random_state=0).fit(inputs, target)
             tree, end = grown.tree_, place + grown.tree_.node_count
             if end > NODES:
-                raise ValueError(f"the trees of {len(inputs)} clips need more than {NODES} nodes; set models.trees.NODES higher")
+                raise ValueError(f"the trees of {len(inputs)} clips need more than {NODES} nodes; raise "
+                                 f"models.trees.NODES")  # fmt: skip
             here, leaf = slice(place, end), tree.children_left < 0
             below = np.stack([tree.children_left, tree.children_right], 1) + place
             self.roots[number] = place

@@ -100,19 +100,22 @@ class WorldModel(LightningModule):
         return self.transition(steps.flatten(0, 1), action.flatten(0, 1)).unflatten(0, steps.shape[:2])
 
     @torch.no_grad()
-    def surprise(self, obs: Tensor, action: Tensor | None = None, context: int = 10, horizon: int = 1, decoded: bool = False) -> Tensor:
+    def surprise(
+        self, obs: Tensor, action: Tensor | None = None, context: int = 10, horizon: int = 1, decoded: bool = False
+    ) -> Tensor:
         """How wrong the prediction of every frame is that was made `horizon` frames before it.
 
         obs (B, T, ...) frames of whole clips; action (B, T - 1, A) between them, none: a video.  -> (B, T) >= 0: squared
         error of the latent, summed over slots and width; zero where nothing was predicted, in the first
         context + horizon - 1 frames. A prediction knows every frame before it was made: what a memory keeps of them
         (`filter`), or the last one alone where the transition keeps none.
-        context: frames that are seen before the first prediction.  decoded: the error of what the decoder draws, mean over its numbers.
+        context: frames that are seen before the first prediction.  decoded: the error of what the decoder draws, mean over
+        its numbers.  ValueError where a clip is too short.
         """
         count, frames = obs.shape[:2]
         if context < 1 or horizon < 1 or context + horizon > frames:
-            raise ValueError(f"a clip of {frames} frames is too short for context={context} and horizon={horizon}; each is 1 or "
-                             f"more, and together they are at most {frames}")  # fmt: skip
+            raise ValueError(f"a clip of {frames} frames is too short for context={context} and horizon={horizon}; each is 1 "
+                             f"or more, and together they are at most {frames}")  # fmt: skip
         latent = torch.cat([self.encode(part) for part in obs.flatten(0, 1).split(AT_ONCE)]).unflatten(0, (count, frames))
         action = latent.new_zeros(count, frames - 1, 0) if action is None else action
         keeps = hasattr(self.transition, "start")

@@ -209,7 +209,9 @@ def measure(run, split: str, asked: Asked, say: Callable[[str], None] = lambda t
     judges = before.curve is None
     scale, change = None if judges else Scale.of(before.curve), Scale.of(before.change)
     threshold = 0.5 if judges else float(np.quantile(scaled(before, scale, change, asked.of_clip).score, QUANTILE))
-    found = {name: scaled(clips_of(run, run.file(part, data_dir), asked, say), scale, change, asked.of_clip) for name, part in versions.items()}
+    found = {}
+    for name, part in versions.items():
+        found[name] = scaled(clips_of(run, run.file(part, data_dir), asked, say), scale, change, asked.of_clip)
     metrics = pair_metrics(found, threshold, run.world.subtypes)
     if not judges and "surprising" in found and len(error := moment_error(found["surprising"])):
         metrics[MOMENT] = float(np.median(error))
@@ -225,17 +227,20 @@ def choose(run, asked: list[Asked], say: Callable[[str], None] = lambda text: No
 
 
 def _rows() -> tuple[Row, ...]:
+    """In the order of the table: every kind of pair in total, its floors, and its sub-types."""
     number = {"percent": False, "digits": 3}
     rows = []
     for kind, label in LABELS.items():
         key, shown = f"voe/{kind}hit_rate", None if kind != "lawful/" else ()
         better = kind != "lawful/"
-        rows.append(Row(key, f"hit rate, {label}", short=f"hit rate {label}", horizons=shown, higher_is_better=better, **number))
+        rows.append(Row(key, f"hit rate, {label}", short=f"hit rate {label}", horizons=shown, higher_is_better=better,
+                        **number))  # fmt: skip
         if not kind:
             rows.append(Row(f"ceiling/features/{key}", "trees on true features", "ceiling", key, **number))
             rows.append(Row(f"floor/random/{key}", "random", "floor", key, **number))
         rows.append(Row(f"floor/change/{key}", "change of what is shown", "floor", key, **number))
-        rows += [Row(f"{key}/{name}", f"hit rate, {label}, {name}", horizons=(), higher_is_better=better, **number) for name in SUBTYPES]
+        rows += [Row(f"{key}/{name}", f"hit rate, {label}, {name}", horizons=(), higher_is_better=better, **number)
+                 for name in SUBTYPES]  # fmt: skip
         rows.append(Row(f"voe/{kind}auc", f"AUC, {label}", horizons=(), higher_is_better=better, **number))
     rows.append(Row(ACCURACY, "accuracy at a threshold of validation clips", horizons=(), **number))
     rows.append(Row(MOMENT, "frames from the violation to the peak of surprise, median", higher_is_better=False, horizons=(),

@@ -20,9 +20,11 @@ def small(width: int, colors: int = 3, channels: int = 16) -> nn.Sequential:
     """Clips (B, C, T, H, W) of any size to (B, width), on a CPU: four convolutions, then places stay places."""
     c = channels
     layers: list[nn.Module] = []
-    for inputs, outputs, size, stride in ((colors, c, (3, 5, 5), 2), (c, 2 * c, 3, 2), (2 * c, 4 * c, 3, 2), (4 * c, 2 * c, 3, (1, 2, 2))):
+    sizes = (colors, c, (3, 5, 5), 2), (c, 2 * c, 3, 2), (2 * c, 4 * c, 3, 2), (4 * c, 2 * c, 3, (1, 2, 2))
+    for inputs, outputs, size, stride in sizes:
         padding = 1 if size == 3 else (1, 2, 2)
-        layers += [nn.Conv3d(inputs, outputs, size, stride, padding, bias=False), nn.BatchNorm3d(outputs), nn.ReLU(inplace=True)]
+        layers += [nn.Conv3d(inputs, outputs, size, stride, padding, bias=False), nn.BatchNorm3d(outputs),
+                   nn.ReLU(inplace=True)]  # fmt: skip
     return nn.Sequential(*layers, nn.AdaptiveAvgPool3d((7, 7, 7)), nn.Flatten(), nn.Linear(2 * c * 343, width))
 
 
@@ -100,10 +102,11 @@ class VideoEncoder(nn.Module):
         except Exception as error:  # a pickle that may run code is refused by a class of torch's own
             return f"is refused ({type(error).__name__}): weights alone are read, and it holds other things"
         own = self.net.state_dict()
-        differing = sorted(k for k in own.keys() | found.keys() if k not in own or k not in found or own[k].shape != found[k].shape)
+        shapes = [{name: tuple(part.shape) for name, part in side.items()} for side in (own, found)]
+        differing = sorted(name for name in own.keys() | found.keys() if shapes[0].get(name) != shapes[1].get(name))
         if not differing:
             return None
-        sides = (tuple(side[differing[0]].shape) if differing[0] in side else "nothing" for side in (own, found))
+        sides = (side.get(differing[0], "nothing") for side in shapes)
         return "does not fit backbone {}: {} of {} weights differ, first {} (expected {}, got {})".format(
             self.backbone, len(differing), len(own), differing[0], *sides)  # fmt: skip
 
