@@ -30,6 +30,7 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from envs.protocols import Goals, Painting
+from eval.planning.actions import countable
 from eval.planning.ceilings import has_ceiling
 from eval.planning.goal_distance import HEADS, learned_distance
 from eval.planning.kept import asked_of, keep, kept_metrics, read_plans
@@ -52,7 +53,7 @@ BASELINES = {
 def baselines(world: Goals, seed: int) -> dict[str, Oracle]:
     """Bounds and floors of a world, by the name of their metric."""
     found: dict[str, Oracle] = {"floor/random": Random(world, seed)}
-    if world.spec.action.discrete:  # it tries every action
+    if countable(world.spec.action):  # it tries every action
         found = {"true/greedy": TrueGreedy(world, seed), **found}
     if has_ceiling(world):  # elsewhere it never fails
         found["true/replay"] = Replay()

@@ -6,6 +6,11 @@ from envs.problem import Problem
 from envs.spec import Action
 
 
+def countable(action: Action) -> bool:
+    """Whether all actions can be tried one by one."""
+    return action.discrete
+
+
 def every_action(action: Action) -> np.ndarray:
     """All recorded actions, (A,). Raises Problem where they cannot be counted."""
     if not action.discrete:

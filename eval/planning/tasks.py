@@ -12,6 +12,7 @@ import numpy as np
 
 from envs.protocols import Goals, State
 from envs.streams import Stream
+from eval.planning.actions import countable
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def draw_tasks(
 
 def has_goals(world) -> bool:
     """Whether the usual planner can be run: the world has goals, and actions that can be tried one by one."""
-    return isinstance(world, Goals) and world.spec.action.discrete
+    return isinstance(world, Goals) and countable(world.spec.action)
 
 
 class Policy(Protocol):
