@@ -62,16 +62,20 @@ class PublishedVoe(Source):
             skip_broken,
         )
         self._depth, self._mask = record_depth, record_mask
-        self._home = Path(root or "") / files.FOLDERS[self._letter]
-        if not root or not self._home.is_dir():
-            raise Problem(
-                f"there is no folder {self._home} of published trials; set env.world.root= to the folder that holds it"
-            )
+        self._root = root
         objects = len(ENTITIES[self._letter])
         self.spec = EnvSpec({
             "pixels": Observation("pixels", (size, size, 3)),
             "objects": Observation("objects", (objects, WIDTH), values="real", resolution=1e-2),
         }, Action(0), objects)  # fmt: skip
+
+    @property
+    def _home(self) -> Path:
+        """The folder of the category. Asked for when trials are read, so that a config without one composes."""
+        home = Path(self._root or "") / files.FOLDERS[self._letter]
+        if not self._root or not home.is_dir():
+            raise Problem(f"there is no folder {home} of published trials; set env.world.root= to the folder that holds it")
+        return home
 
     @property
     def row_bytes(self) -> int:

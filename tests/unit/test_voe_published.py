@@ -207,7 +207,7 @@ def test_a_wrong_count_of_frames(tmp_path):
 
 def test_what_is_not_there_is_said(root, tmp_path):
     with pytest.raises(Problem, match="no folder .*E_barrier.*env.world.root="):
-        world(root, "barrier")
+        world(root, "barrier").header()
     with pytest.raises(Problem, match="no surprising trials for training"):
         world(root).record({"segment": "train", "version": "surprising", "length": 49}, None, 1)
     with pytest.raises(Problem, match="holds 2 trials, got 50 episodes"):
