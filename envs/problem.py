@@ -18,4 +18,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def lacking(package: str) -> Problem:
     """The error for a missing package of the extra."""
-    return Problem(f"worlds of solid bodies need the package '{package}'; install it with: pip install '.[trifinger]'")
+    return Problem(f"the TriFinger needs the package '{package}'; install it with: pip install '.[trifinger]'")

@@ -29,7 +29,7 @@ def test_commands(script, arguments, root, tmp_path):
     run = f"import runpy; sys.argv = [{script!r}, *{{!r}}]; runpy.run_path({script!r}, run_name='__main__')"
     start = HIDE.format("pybullet") + run
     done = python(start.format([*arguments, f"hydra.run.dir={tmp_path}"]), root)
-    assert done.returncode == 1 and done.stderr.startswith("error: worlds of solid bodies need the package 'pybullet'"), done.stderr
+    assert done.returncode == 1 and done.stderr.startswith("error: the TriFinger needs the package 'pybullet'"), done.stderr
     assert python(start.format(["--help"]), root).returncode == 0 and not list(tmp_path.iterdir())
 
 
