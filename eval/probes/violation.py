@@ -12,13 +12,13 @@ from envs.episodes.on_disk import OnDisk
 from envs.problem import Problem
 from envs.protocols import Violations
 from envs.streams import Stream
+from envs.voe.clip import SUBTYPES
 from eval.probes.pair_scores import accuracy, auc, hit_rate
 from eval.probes.probe import Row, probe
 from models.layers.pixels import as_obs
 from models.ofpr import ClipModel
 from models.trees import Rules
 
-SUBTYPES = ("A1", "A2", "B1", "B2", "C1", "C2", "D1", "D2", "D3", "E1", "E2", "E3")
 TOLD = ("label_trial", "label_features", "label_posterior")
 LABEL = ("label_features", "label_posterior", "label_version")  # columns that heads read
 AT_ONCE = 32  # clips
