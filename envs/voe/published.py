@@ -18,7 +18,7 @@ from envs.voe import published_files as files
 from envs.voe import shapes
 from envs.voe.clip import CATEGORIES, CONTAINER, FRAMES, LEFT, OBJECT, OCCLUDER, RIGHT, SHAPES, SUBTYPES, SUPPORT, WALL, Version
 from envs.voe.features import FEATURES
-from envs.voe.recording import DEPTH_STEP
+from envs.voe.recording import DEPTH_STEP, rows_of
 from envs.voe.scenes import RATE
 from envs.voe.table import COLUMNS, ENTITIES, KINDS, SHAPES_SEEN, WIDTH
 
@@ -106,13 +106,7 @@ class PublishedVoe(Source):
         depth: of whole scene units.  label_violation: the first row whose poses differ from the expected version's; -1 where
         that one is not there.
         """
-        for value, known, key in ((plan.get("segment"), list(SEGMENT_FOLDERS), "segment"),
-                                  (plan.get("version"), [version.value for version in _VERSIONS], "version")):  # fmt: skip
-            if value not in known:
-                raise Problem(f"a split of published VoE has {key}= one of {', '.join(known)}, got {value!r}")
-        rows = plan["length"] + 1
-        if rows > FRAMES:
-            raise Problem(f"clips have {FRAMES} frames, got length={plan['length']}; set length={FRAMES - 1} of the split")
+        rows = rows_of(plan, SEGMENT_FOLDERS, _VERSIONS)
         folder = self._home / SEGMENT_FOLDERS[plan["segment"]] / plan["version"]
         trials = self._trials(folder)
         start = plan.get("start", 0)

@@ -1,11 +1,13 @@
 """One trial in one version as columns: simulated, drawn, labelled. It runs in worker processes."""
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from envs.problem import Problem
 from envs.voe.clip import FRAMES, SUBTYPES, Clip, Version
 from envs.voe.labels import label, subtype
 from envs.voe.render import Film, Studio
@@ -16,6 +18,16 @@ from envs.voe.table import table
 
 DEPTH_STEP = 1 / 512  # scene units that a depth of 1 stands for: whole numbers are packed well
 _SEEN = 8  # of 255: smaller changes of a color, at the faint rim of a shadow, are not to be seen
+
+
+def rows_of(plan: Mapping, segments: Iterable[str], versions: Iterable[Version]) -> int:
+    """Rows of every clip of a split, at most FRAMES. Raises Problem on a segment, a version or a length that is not there."""
+    for key, known in (("segment", list(segments)), ("version", [version.value for version in versions])):
+        if plan.get(key) not in known:
+            raise Problem(f"a split of VoE has {key}= one of {', '.join(known)}, got {plan.get(key)!r}; set it in the env's splits")
+    if plan["length"] + 1 > FRAMES:
+        raise Problem(f"clips have {FRAMES} frames, got length={plan['length']}; set length={FRAMES - 1} of the split")
+    return plan["length"] + 1
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from envs.bodies.rendering.open import RENDERERS
 from envs.problem import Problem, nearest
 from envs.protocols import Source
 from envs.spec import Action, EnvSpec, Observation
-from envs.voe.clip import CATEGORIES, FRAMES, SUBTYPES, Version
+from envs.voe.clip import CATEGORIES, SUBTYPES, Version
 from envs.voe.counts import exact
-from envs.voe.recording import Look, record_trial, studio
+from envs.voe.recording import Look, record_trial, rows_of, studio
 from envs.voe.settings import COLORS, PRESETS, SEGMENTS, Setting, published, sample, trials
 from envs.voe.table import ENTITIES, WIDTH
 from envs.workers import die_with_parent
@@ -113,13 +113,7 @@ class VoeSource(Source):
         control), label_subtype (index in `subtypes`), label_violation (the first row that is seen to differ from the expected
         version; -1 where there is none), label_features (24,), label_prior (13,), label_posterior (9,).
         """
-        for value, known, key in ((plan.get("segment"), list(SEGMENTS), "segment"),
-                                  (plan.get("version"), [version.value for version in Version], "version")):  # fmt: skip
-            if value not in known:
-                raise Problem(f"a split of VoE has {key}= one of {', '.join(known)}, got {value!r}; set it in the env's splits")
-        rows = plan["length"] + 1
-        if rows > FRAMES:
-            raise Problem(f"clips have {FRAMES} frames, got length={plan['length']}; set length={FRAMES - 1} of the split")
+        rows = rows_of(plan, SEGMENTS, Version)
         settings = self.settings(plan["segment"], plan.get("start", 0), episodes)
         work = partial(record_trial, version=plan["version"], look=self._look, rows=rows)
         columns: dict[str, np.ndarray] = {}
