@@ -10,7 +10,7 @@ fit: .venv/core
 	$(BIN)/python train/fit.py $(ARGS)
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow

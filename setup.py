@@ -37,7 +37,7 @@ DEV = [
     *VOE,
     "minari[hdf5]>=0.5",  # envs/trifinger/env/record.py, if asked
     "pytest>=8",
-    "pytest-xdist>=3.5",
+    "pytest-xdist>=3.7",
     "hypothesis>=6.100",
     "scikit-image>=0.22",
     "psutil>=5.9",

@@ -29,7 +29,6 @@ import os
 from collections.abc import Iterable
 from itertools import groupby
 
-import torch
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
@@ -120,7 +119,11 @@ def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
 def _workers(budget: str) -> int:
     """One run for each core; of those that train on a GPU as many as fit into its free memory."""
     cores = os.cpu_count() or 1
-    if budget != "paper" or not torch.cuda.is_available():
+    if budget != "paper":
+        return cores
+    import torch  # takes seconds, and this is all that tables ask of it
+
+    if not torch.cuda.is_available():
         return cores
     return max(1, min(cores, torch.cuda.mem_get_info()[0] // GPU_RUN))
 

@@ -7,6 +7,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""  # before torch: the same suite with and without a GPU
 os.environ["HDF5_USE_FILE_LOCKING"] = "FALSE"
 
+import contextlib
+import functools
+import gc
+import io
 import runpy
 import signal
 import subprocess
@@ -22,10 +26,21 @@ hypothesis.settings.register_profile("tests", deadline=None, max_examples=60, de
 hypothesis.settings.load_profile("tests")
 
 ROOT = Path(__file__).resolve().parents[1]
+LONG = ("smoke", "golden")  # folders whose tests train
 SMALL = [
     "trainer=smoke", "logger=csv", "env.splits.train.episodes=20", "env.splits.valid.episodes=10",
     "env.splits.test.episodes=200", "score.counterfactuals=20",
 ]  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Files of a minute first, so that no process waits for another's at the end: the order in which xdist gives them out."""
+    items.sort(key=lambda item: item.path.parent.name not in LONG)
+
+
+def pytest_collection_finish():
+    """What is imported by now stays: the garbage collector need not look through it for every config that is composed."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -66,25 +81,40 @@ def command():
     return start
 
 
-@pytest.fixture
-def command_here(monkeypatch, capsys):
-    """As `command`, but in this process: seconds less for each start."""
-
-    def start(script: str, *arguments: str, cwd) -> subprocess.CompletedProcess:
-        monkeypatch.setattr(sys, "argv", [str(ROOT / script), *arguments])
-        monkeypatch.setattr(sys, "path", list(sys.path))
-        monkeypatch.chdir(cwd)
-        code, on_closed_pipe = 0, signal.getsignal(signal.SIGPIPE)
-        try:
+def started_here(patch: pytest.MonkeyPatch, script: str, *arguments: str, cwd) -> subprocess.CompletedProcess:
+    """A command in this process, seconds less for each start; argv, path and folder are those of `patch` until it ends."""
+    patch.setattr(sys, "argv", [str(ROOT / script), *arguments])
+    patch.setattr(sys, "path", list(sys.path))
+    patch.chdir(cwd)
+    out, err = io.StringIO(), io.StringIO()
+    code, on_closed_pipe = 0, signal.getsignal(signal.SIGPIPE)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             runpy.run_path(str(ROOT / script), run_name="__main__")
-        except SystemExit as end:
-            code = end.code
-        finally:
-            signal.signal(signal.SIGPIPE, on_closed_pipe)  # --help sets it for the rest of its process
-        said = capsys.readouterr()
-        told = f"{code}\n" if isinstance(code, str) else ""  # as the interpreter ends: the sentence, and 1
-        code = 1 if told else code or 0
-        return subprocess.CompletedProcess(arguments, code, said.out, said.err + told)
+    except SystemExit as end:
+        code = end.code
+    finally:
+        signal.signal(signal.SIGPIPE, on_closed_pipe)  # --help sets it for the rest of its process
+    told = f"{code}\n" if isinstance(code, str) else ""  # as the interpreter ends: the sentence, and 1
+    code = 1 if told else code or 0
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue() + told)
+
+
+@pytest.fixture
+def command_here(monkeypatch):
+    """As `command`, but in this process."""
+    return functools.partial(started_here, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def fitted_here():
+    """As `command_here`, for the one finished run that the tests of a file share."""
+
+    def start(*arguments: str, cwd) -> subprocess.CompletedProcess:
+        with pytest.MonkeyPatch.context() as patch:
+            done = started_here(patch, "train/fit.py", *arguments, cwd=cwd)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done
 
     return start
 

@@ -8,7 +8,6 @@ from statistics import mean, stdev
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from envs.whole_files import write_whole
 from eval.figures.svg import calm, inline_svg, svg_text
@@ -128,6 +127,8 @@ def rank_correlation(points: list[Point]) -> float | None:
     x, y = [p.x for p in points], [p.y for p in points]
     if len(points) < FEWEST or len(set(x)) == 1 or len(set(y)) == 1:
         return None
+    from scipy.stats import spearmanr  # takes a second, and most charts have no correlation
+
     return float(spearmanr(x, y).statistic)
 
 

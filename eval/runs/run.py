@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hydra
-import torch
 from hydra.core.global_hydra import GlobalHydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -22,10 +22,11 @@ from envs.problem import Problem
 from envs.protocols import Source
 from envs.spec import EnvSpec
 from eval.runs.before import as_of_today
-from eval.runs.checkpoints import load_weights
 from eval.runs.results import fault
 from eval.runs.trusted import check_frozen, check_needed, check_targets, find_class, with_moved_names
-from models.world_model import WorldModel
+
+if TYPE_CHECKING:  # torch and Lightning take seconds to import, and who reads results needs neither
+    from models.world_model import WorldModel
 
 MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
@@ -50,7 +51,7 @@ class Run:
     """
 
     def __init__(
-        self, model: WorldModel, config: DictConfig | None = None, folder: Path | None = None, world: Source | None = None,
+        self, model: "WorldModel", config: DictConfig | None = None, folder: Path | None = None, world: Source | None = None,
         files: Mapping[str, EpisodeFile] | None = None,
     ) -> None:  # fmt: skip
         self.model, self.config, self.folder = model, config, folder
@@ -63,6 +64,8 @@ class Run:
         """The run of a folder, with its best weights; one that is open already as it is.  world, files: as of `Run`."""
         if isinstance(folder, Run):
             return folder
+        from eval.runs.checkpoints import load_weights
+
         config = load_config(folder)
         model = instantiate(config.model.module)
         load_weights(model, Path(folder) / "checkpoints" / "model.ckpt")
@@ -93,6 +96,8 @@ class Run:
 
     def use_gpu(self) -> None:
         """Moves the model to a GPU where there is one."""
+        import torch
+
         if torch.cuda.is_available():
             self.model.cuda()
 

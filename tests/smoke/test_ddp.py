@@ -18,12 +18,14 @@ FEW = [
 ]  # fmt: skip
 
 
-def test_two_processes_leave_one_run(command, small, tmp_path):
+def test_two_processes_leave_one_run(command_here, small, tmp_path, capfd):
     """Exit code 0, one table on the terminal, one line of metrics for each epoch."""
-    done = command("train/fit.py", *small[1:], *FEW, "trainer.devices=2", "loss.epochs.smoke=2", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr[-2000:]
+    few = ["trainer.devices=2", "loss.epochs.smoke=2", "env.splits.test.episodes=20"]
+    done, theirs = command_here("train/fit.py", *small[1:], *FEW, *few, cwd=tmp_path), capfd.readouterr()
+    assert done.returncode == 0, done.stderr[-2000:] + theirs.err[-2000:]
     assert [p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("results.json")] == ["r/run/results.json"]
-    assert done.stdout.count("counterfactual MRR") == 1 and done.stderr.count("joint 2/2") == 1
+    out, err = done.stdout + theirs.out, done.stderr + theirs.err  # of this process and of those that it started
+    assert out.count("counterfactual MRR") == 1 and err.count("joint 2/2") == 1
     with open(tmp_path / "r" / "run" / "metrics.csv") as file:
         rows = Counter((row["epoch"], row["metric"]) for row in csv.DictReader(file))
     assert set(rows.values()) == {1} and {epoch for epoch, _ in rows} == {"0", "1"}

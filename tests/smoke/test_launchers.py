@@ -59,10 +59,10 @@ def test_a_failure_elsewhere_is_the_exit_code_here(copy):
     assert (copy.parent / "r" / ".submitit").is_dir() and (copy.parent / "results" / "tables" / "2min" / "table4.md").exists()
 
 
-def test_fit_through_joblib(command, small, tmp_path):
+def test_fit_through_joblib(command_here, small, tmp_path):
     """The command a user types; a refused job there is a refusal here."""
     arguments = ["-m", *small, "model=vae", "seed=0,1", "runs_dir=r", "data_dir=d", "hydra/launcher=joblib"]
-    done = command("train/fit.py", *arguments, "hydra.launcher.n_jobs=1", cwd=tmp_path)
+    done = command_here("train/fit.py", *arguments, "hydra.launcher.n_jobs=1", cwd=tmp_path)
     assert done.returncode == 1 and "failed: InfoNCE trains on latents that are vectors" in done.stderr and "Traceback" not in done.stderr
     assert done.stderr.count("error: InfoNCE trains on latents") == 2, "every job was tried"
 

@@ -6,12 +6,15 @@ import torch
 from eval.runs import freeze
 
 EPOCHS = 4
+FEW = [  # batches an epoch as many as of the usual small run, each a quarter as large
+    "env=physics3", "env.splits.train.episodes=5", "env.splits.valid.episodes=2", "loss.stages.0.batch_size=128",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("loss", ["infonce", "contrastive"])
 def test_two_and_two_epochs_are_four(loss, compose, small, train_in, tmp_path):
     """Same order, same negatives, same schedule: the weights are equal to the last bit."""
-    cfg = freeze(compose("fit", *small, f"loss={loss}", "env=physics3", f"loss.epochs.smoke={EPOCHS}"))
+    cfg = freeze(compose("fit", *small, *FEW, f"loss={loss}", f"loss.epochs.smoke={EPOCHS}"))
     whole = train_in(cfg, tmp_path / "whole", tmp_path)
     assert train_in(cfg, tmp_path / "parts", tmp_path, (0, EPOCHS // 2)) is None
     assert (tmp_path / "parts" / "checkpoints" / "0-joint" / "last.ckpt").exists()

@@ -104,7 +104,8 @@ def both(tmp_path_factory):
     """What one process saw, what two saw, and the shares of the two."""
     folder = tmp_path_factory.mktemp("p")
     alone = seen(folder)
-    multiprocessing.spawn(process, (folder,), nprocs=PROCESSES)
+    multiprocessing.set_forkserver_preload(["pytorch_lightning"])  # once for both: it takes longer than their work
+    multiprocessing.start_processes(process, (folder,), nprocs=PROCESSES, start_method="forkserver")
     return alone, *torch.load(folder / "together.pt", weights_only=True)
 
 

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from omegaconf import OmegaConf
 
 import eval.paper.sweep
@@ -112,9 +113,9 @@ def test_as_many_runs_as_fit(monkeypatch):
     """One for each core; with a GPU and the published budget as many as its free memory holds, one at least."""
     monkeypatch.setattr(eval.tables.os, "cpu_count", lambda: 8)
     assert _workers("2min") == 8
-    monkeypatch.setattr(eval.tables.torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     for free, runs in ((1 << 30, 1), (13 << 30, 2), (78 << 30, 8)):
-        monkeypatch.setattr(eval.tables.torch.cuda, "mem_get_info", lambda free=free: (free, 80 << 30))
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda free=free: (free, 80 << 30))
         assert _workers("paper") == runs and _workers("2min") == 8
 
 
