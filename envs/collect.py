@@ -1,12 +1,15 @@
-"""Collect the episodes of one split: what a world records -> episode file.
+"""Collect the episodes of one split, of several, or of all: what a world records -> episode files.
 
     python envs/collect.py env=physics5 split=train
     python envs/collect.py env=physics5_shuffled split=test
     python envs/collect.py env=physics3 split=test-v2 env.splits.test-v2.episodes=500
+    python envs/collect.py env=voe_barrier split=test,test-surprising
+    python envs/collect.py env=voe_barrier split=all
 
 Seeded, resumable block by block, idempotent: a finished file with the same header is kept.
 """
 
+import re
 import shlex
 import shutil
 import sys
@@ -15,12 +18,15 @@ from pathlib import Path
 if __name__ == "__main__":
     if not __package__:
         sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
-    from configs.command import main
+    from configs.command import SWEEP, main
 
+    if not SWEEP & set(sys.argv):  # a list, since one command collects them all
+        sys.argv[1:] = [re.sub(r"^split=([^\[\]'\"]+,[^\[\]'\"]+)$", r"split=[\1]", word) for word in sys.argv[1:]]
     sys.exit(main("collect", "envs.collect:run", __doc__))  # what stands below is imported for the work alone
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 import numpy as np
 from rich.progress import track
@@ -74,6 +80,18 @@ def _block(
             raise Problem(f"{type(world).__name__} recorded {len(values)} rows of column '{name}' for episodes of "
                           f"{lengths.sum()} rows in all; mend its record()")  # fmt: skip
     return columns, lengths
+
+
+def splits_of(env: dict, asked: str | Sequence[str]) -> list[str]:
+    """Names of splits, in the order of the env.  asked: one, several, or "all".  Raises Problem unless all of them exist."""
+    names = [asked] if isinstance(asked, str) else list(asked or ())
+    if not names:
+        raise Problem(f"split= is a split of env '{env['name']}', several or all, got {asked}; known: {', '.join(env['splits'])}")
+    if names == ["all"]:
+        return list(env["splits"])
+    for name in names:
+        plan_of(env, name)
+    return [name for name in env["splits"] if name in names]
 
 
 def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: bool = False) -> EpisodeFile:
@@ -159,7 +177,13 @@ def run(cfg) -> None:
     from omegaconf import OmegaConf
 
     env = OmegaConf.to_container(cfg.env, resolve=True)
-    file = collect(env, instantiate(cfg.env.world), cfg.split, cfg.data_dir)
+    names, world = splits_of(env, cfg.split), instantiate(cfg.env.world)
+    for name in names:
+        _report(collect(env, world, name, cfg.data_dir))
+
+
+def _report(file: EpisodeFile) -> None:
+    """What a file holds, on the terminal."""
     size, columns = file.path.stat().st_size / 1e6, ", ".join(file.columns)
     print(f"{file.path}: {len(file)} episodes of {_span(file)} actions, {size:.1f} MB, columns {columns}")
     steps = int((file.ep_len - 1).sum())
