@@ -9,7 +9,6 @@
 Seeded, resumable block by block, idempotent: a finished file with the same header is kept.
 """
 
-import re
 import shlex
 import shutil
 import sys
@@ -18,10 +17,9 @@ from pathlib import Path
 if __name__ == "__main__":
     if not __package__:
         sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
-    from configs.command import SWEEP, main
+    from configs.command import lists, main
 
-    if not SWEEP & set(sys.argv):  # a list, since one command collects them all
-        sys.argv[1:] = [re.sub(r"^split=([^\[\]'\"]+,[^\[\]'\"]+)$", r"split=[\1]", word) for word in sys.argv[1:]]
+    lists("split")
     sys.exit(main("collect", "envs.collect:run", __doc__))  # what stands below is imported for the work alone
 
 import hashlib
@@ -103,7 +101,7 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
     """
     plan = plan_of(env, split)
     about = header(world, plan, split)
-    path, before = (Path(data_dir) / f"{env['name']}-{split}-{_digest(one)}.h5" for one in (about, _of_before(about)))
+    path, before = (path_of(env, one, data_dir) for one in (about, _of_before(about)))
     allowed = _columns(world, plan)
     world.save_beside(path)
     if not path.exists() and before.exists():
@@ -129,6 +127,11 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
             writer.append(*_block(world, plan, rng, start, episodes))
         writer.finish()
     return EpisodeFile(path, about, remedy, allowed)
+
+
+def path_of(env: dict, about: dict, data_dir: str | Path) -> Path:
+    """Where a file of an env with the header `about` lies, collected or not."""
+    return Path(data_dir) / f"{env['name']}-{about['split']}-{_digest(about)}.h5"
 
 
 def _digest(about: dict) -> str:

@@ -14,6 +14,7 @@ from importlib.metadata import version as installed
 
 import numpy as np
 
+import envs.voe.extra  # noqa: F401  first
 from envs.bodies.rendering.open import RENDERERS
 from envs.problem import Problem, nearest
 from envs.protocols import Source
