@@ -7,7 +7,7 @@ theirs is uint8 in whole ones; labels have none of the known faults, which `mani
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -190,10 +190,11 @@ def _annotate(home: Path, category: str, segment: str) -> None:
             (home / f"{name}.txt").write_text("".join(lines))
 
 
-def _manifest(category: str, splits: Iterable[EpisodeFile]) -> dict:
+def _manifest(category: str, splits: Sequence[EpisodeFile]) -> dict:
     versions = [version.value for version in Version if any(file.header["version"] == version for file in splits)]
     return {
         "layout": 1, "category": category, "versions": versions, "frames_a_second": RATE, "depth_step": DEPTH_STEP,
+        "preset": splits[0].header.get("preset"), "seed": splits[0].header.get("settings_seed", 0),
         "labels": "without the faults of the released ones",
         "parts": {str(folder_of(file.header)): {"trials": len(file), "made_with": file.header} for file in splits},
     }  # fmt: skip
