@@ -45,6 +45,12 @@ def _quoted(overrides: list[str], known: dict) -> list[str]:
     return [quote(text) if text.split("=", 1)[0] in known else text for text in overrides]
 
 
+def lists(key: str) -> None:
+    """Several values of this key are one list to a command, key=a,b as key=[a,b], unless -m asks for a run with each."""
+    if not SWEEP & set(sys.argv):
+        sys.argv[1:] = [re.sub(rf"^{key}=([^\[\]'\"]+,[^\[\]'\"]+)$", rf"{key}=[\1]", word) for word in sys.argv[1:]]
+
+
 def _check_sweep(overrides: list[str]) -> None:
     """Several values for a key are a sweep, and -m says so."""
     if SWEEP & set(overrides):

@@ -1,8 +1,10 @@
-"""Collect the episodes of one split: what a world records -> episode file.
+"""Collect the episodes of one split, of several, or of all: what a world records -> episode files.
 
     python envs/collect.py env=physics5 split=train
     python envs/collect.py env=physics5_shuffled split=test
     python envs/collect.py env=physics3 split=test-v2 env.splits.test-v2.episodes=500
+    python envs/collect.py env=voe_barrier split=test,test-surprising
+    python envs/collect.py env=voe_barrier split=all
 
 Seeded, resumable block by block, idempotent: a finished file with the same header is kept.
 """
@@ -15,12 +17,14 @@ from pathlib import Path
 if __name__ == "__main__":
     if not __package__:
         sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
-    from configs.command import main
+    from configs.command import lists, main
 
+    lists("split")
     sys.exit(main("collect", "envs.collect:run", __doc__))  # what stands below is imported for the work alone
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 import numpy as np
 from rich.progress import track
@@ -76,6 +80,18 @@ def _block(
     return columns, lengths
 
 
+def splits_of(env: dict, asked: str | Sequence[str]) -> list[str]:
+    """Names of splits, in the order of the env.  asked: one, several, or "all".  Raises Problem unless all of them exist."""
+    names = [asked] if isinstance(asked, str) else list(asked or ())
+    if not names:
+        raise Problem(f"split= is a split of env '{env['name']}', several or all, got {asked}; known: {', '.join(env['splits'])}")
+    if names == ["all"]:
+        return list(env["splits"])
+    for name in names:
+        plan_of(env, name)
+    return [name for name in env["splits"] if name in names]
+
+
 def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: bool = False) -> EpisodeFile:
     """The episode file of a split, collected if it is missing.
 
@@ -85,7 +101,7 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
     """
     plan = plan_of(env, split)
     about = header(world, plan, split)
-    path, before = (Path(data_dir) / f"{env['name']}-{split}-{_digest(one)}.h5" for one in (about, _of_before(about)))
+    path, before = (path_of(env, one, data_dir) for one in (about, _of_before(about)))
     allowed = _columns(world, plan)
     world.save_beside(path)
     if not path.exists() and before.exists():
@@ -111,6 +127,11 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
             writer.append(*_block(world, plan, rng, start, episodes))
         writer.finish()
     return EpisodeFile(path, about, remedy, allowed)
+
+
+def path_of(env: dict, about: dict, data_dir: str | Path) -> Path:
+    """Where a file of an env with the header `about` lies, collected or not."""
+    return Path(data_dir) / f"{env['name']}-{about['split']}-{_digest(about)}.h5"
 
 
 def _digest(about: dict) -> str:
@@ -159,7 +180,13 @@ def run(cfg) -> None:
     from omegaconf import OmegaConf
 
     env = OmegaConf.to_container(cfg.env, resolve=True)
-    file = collect(env, instantiate(cfg.env.world), cfg.split, cfg.data_dir)
+    names, world = splits_of(env, cfg.split), instantiate(cfg.env.world)
+    for name in names:
+        _report(collect(env, world, name, cfg.data_dir))
+
+
+def _report(file: EpisodeFile) -> None:
+    """What a file holds, on the terminal."""
     size, columns = file.path.stat().st_size / 1e6, ", ".join(file.columns)
     print(f"{file.path}: {len(file)} episodes of {_span(file)} actions, {size:.1f} MB, columns {columns}")
     steps = int((file.ep_len - 1).sum())

@@ -16,6 +16,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{hint}known: {', '.join(known)}"
 
 
-def lacking(package: str) -> Problem:
-    """The error for a missing package of the extra."""
-    return Problem(f"the TriFinger needs the package '{package}'; install it with: pip install '.[trifinger]'")
+def lacking(package: str, world: str = "the TriFinger", extra: str = "trifinger") -> Problem:
+    """The error for a missing package of the extra that a world comes with."""
+    return Problem(f"{world} needs the package '{package}'; install it with: pip install '.[{extra}]'")

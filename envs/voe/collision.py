@@ -14,7 +14,7 @@ import numpy as np
 
 from envs.voe import dynamics, shapes
 from envs.voe.clip import FRAMES, Clip, Version
-from envs.voe.controls import matched
+from envs.voe.controls import simulated
 from envs.voe.scenes import RATE, STEPS, Simulated, clip, thing, track
 from envs.voe.settings import Setting
 
@@ -22,6 +22,7 @@ SPEED = 5.4  # scene units a second of a speed of 1: the slowest two still meet 
 _START = 5.0
 _HEAVY = 100.0
 _BACK = 0.9  # of its speed has what is driven back by an equal
+_STRONGEST = 2.0  # control: an angle of 45 degrees, and a push aside
 _NAMES = ("left", "right")
 
 
@@ -31,14 +32,7 @@ def subtype(setting: Setting) -> str:
 
 
 def simulate(setting: Setting, version: Version) -> Simulated:
-    expected = _run(setting, Version.EXPECTED)
-    if version == Version.EXPECTED:
-        return expected
-    surprising = _run(setting, Version.SURPRISING)
-    if version == Version.SURPRISING:
-        return surprising
-    grazing = matched(lambda strength: _run(setting, version, strength).clip, expected.clip, surprising.clip, 0.0, 2.0)
-    return Simulated(grazing, expected.moment)
+    return simulated(_run, setting, version, _STRONGEST)
 
 
 @lru_cache(maxsize=2)  # the control is measured against the two others

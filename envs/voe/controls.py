@@ -4,10 +4,24 @@ from collections.abc import Callable
 
 import numpy as np
 
-from envs.voe.clip import Clip
+from envs.voe.clip import Clip, Version
+from envs.voe.scenes import Simulated
+from envs.voe.settings import Setting
 from envs.voe.silhouettes import silhouettes, size
 
 _FIRST = 4  # strengths tried in equal steps
+
+
+def simulated(run: Callable[..., Simulated], setting: Setting, version: Version, strongest: float) -> Simulated:
+    """A version of a trial, made by run(setting, version); that of a control by run(setting, version, strength)."""
+    expected = run(setting, Version.EXPECTED)
+    if version == Version.EXPECTED:
+        return expected
+    surprising = run(setting, Version.SURPRISING)
+    if version == Version.SURPRISING:
+        return surprising
+    found = matched(lambda strength: run(setting, version, strength).clip, expected.clip, surprising.clip, 0.0, strongest)
+    return Simulated(found, expected.moment)
 
 
 def matched(make: Callable[[float], Clip], expected: Clip, surprising: Clip, low: float, high: float, rounds: int = 3) -> Clip:

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+import envs.voe.extra  # noqa: F401  first
 from envs.bodies.bullet import Client, new_client
 from envs.voe import shapes
 from envs.voe.clip import FRAMES

@@ -6,6 +6,7 @@
 import hashlib
 import sys
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,10 @@ from envs.voe.scenes import RATE
 from envs.voe.table import COLUMNS, ENTITIES, KINDS, SHAPES_SEEN, WIDTH
 
 LABELS = ("released", "ours")
-SEGMENT_FOLDERS = {"train": "train", "valid": "validation", "test": "test"}
-_VERSIONS = (Version.EXPECTED, Version.SURPRISING)
+_VERSIONS = (Version.EXPECTED, Version.SURPRISING)  # of the published set
 _LETTERS = {name: letter for letter, name in CATEGORIES.items()}
 _SEGMENTS = {
-    "object": OBJECT, "wall": WALL, "occluder": OCCLUDER, "container": CONTAINER, "support": SUPPORT,
+    "object": OBJECT, "wall": WALL, "occluder": OCCLUDER, "middle": OCCLUDER, "container": CONTAINER, "support": SUPPORT,
     "left": LEFT, "right": RIGHT,
 }  # fmt: skip
 _SAME = 1e-4  # scene units and radians
@@ -39,7 +39,8 @@ class PublishedVoe(Source):
     category, observation, size, record_depth, record_mask: as of VoeSource.  root: the folder that holds A_support and its
     like.  labels: released, what the files say, or ours, with their known faults mended.  skip_broken: a trial that cannot be
     read is named on stderr and left out; else it is a Problem.
-    A split is {segment: train | valid | test, version: expected | surprising}; its episodes are the trials by their numbers.
+    A split is {segment: train | valid | test, version: expected | surprising | control}; its episodes are the trials by their
+    numbers. Controls are there in folders that `envs/publish.py` wrote, whose labels have no faults.
     """
 
     subtypes = SUBTYPES
@@ -77,6 +78,12 @@ class PublishedVoe(Source):
             raise Problem(f"there is no folder {home} of published trials; set env.world.root= to the folder that holds it")
         return home
 
+    @cached_property
+    def _manifest(self) -> dict:
+        """What our own writer says of its folders; {} of the published ones."""
+        path = self._home / files.MANIFEST
+        return files.read_json(path) if path.is_file() else {}
+
     @property
     def row_bytes(self) -> int:
         """Videos are noisier than what is drawn."""
@@ -96,18 +103,19 @@ class PublishedVoe(Source):
 
     def versions(self, split: str) -> dict[str, str]:
         """Version -> the split that holds the trials of an expected split in it; {} of a split that holds another version."""
-        if split.endswith(f"-{Version.SURPRISING}"):
+        if split.rpartition("-")[2] in set(Version) - {Version.EXPECTED}:
             return {}
-        return {version.value: split if version is Version.EXPECTED else f"{split}-{version}" for version in _VERSIONS}
+        there = self._manifest.get("versions", _VERSIONS) if self._root else _VERSIONS
+        return {version.value: split if version is Version.EXPECTED else f"{split}-{version}" for version in map(Version, there)}
 
     def record(self, plan: Mapping, rng, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Columns (rows, ...) of `episodes` trials from number `start` of the folder on, as those of VoeSource.
 
-        depth: of whole scene units.  label_violation: the first row whose poses differ from the expected version's; -1 where
-        that one is not there.
+        depth: of whole scene units in published files.  label_violation: what the files say; those of the published set say
+        nothing, and it is the first row whose poses differ from the expected version's, -1 where that one is not there.
         """
-        rows = rows_of(plan, SEGMENT_FOLDERS, _VERSIONS)
-        folder = self._home / SEGMENT_FOLDERS[plan["segment"]] / plan["version"]
+        rows = rows_of(plan, files.SEGMENTS, Version)
+        folder = self._home / files.SEGMENTS[plan["segment"]] / plan["version"]
         trials = self._trials(folder)
         start = plan.get("start", 0)
         if start + episodes > len(trials):
@@ -127,7 +135,7 @@ class PublishedVoe(Source):
     def _trials(folder: Path) -> list[int]:
         if not folder.is_dir():
             raise Problem(
-                f"there is no folder {folder}; the published set has no surprising trials for training, other splits have both"
+                f"there is no folder {folder}; the published set has no controls, and no surprising trials for training"
             )
         numbers = (path.name.removeprefix("trial_") for path in folder.iterdir() if path.name.startswith("trial_"))
         return sorted(int(number) for number in numbers if number.isdigit())
@@ -144,7 +152,7 @@ class PublishedVoe(Source):
     def _trial(self, folder: Path, rows: int) -> dict[str, np.ndarray]:
         trial = _number(folder)
         data = files.scene(folder / "scene_data.json")
-        features, prior, posterior = files.labels(folder / "physical_data.json", self._letter, trial, self._kind)
+        features, prior, posterior = self._labels(folder)
         masks = self._squeezed(files.instances(files.volume(folder / "inst_raw.npz"), data, self._letter), rows)
         poses = _poses(data, self._letter)
         columns = {
@@ -152,29 +160,37 @@ class PublishedVoe(Source):
             "objects": _table(self._letter, poses, features, masks),
         }
         if self._depth:
-            units = self._squeezed(files.volume(folder / "depth_raw.npz"), rows).astype(float)
-            columns["depth"] = np.minimum(units / DEPTH_STEP, 65535).astype(np.uint16)
+            units = self._squeezed(files.volume(folder / "depth_raw.npz"), rows)
+            whole = 1 if units.dtype == np.uint16 else 1 / DEPTH_STEP  # two bytes: in the steps of this column
+            columns["depth"] = np.minimum(units * whole, 65535).astype(np.uint16)
         if self._mask:
             columns["mask"] = masks
         version = Version(folder.parent.name)
         alike = {
-            "trial": np.int32(trial), "version": np.uint8(_VERSIONS.index(version)), "features": features,
+            "trial": np.int32(trial), "version": np.uint8(list(Version).index(version)), "features": features,
             "subtype": np.uint8(SUBTYPES.index(self._subtype(folder, version, features, posterior))), "prior": prior,
             "posterior": posterior,
-            "violation": np.int16(self._violation(folder, version, poses)),
+            "violation": np.int16(self._violation(folder, version, data, rows)),
         }  # fmt: skip
         return columns | {f"label_{name}": np.repeat(value[None], rows, 0) for name, value in alike.items()}
+
+    def _labels(self, folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Features, prior and posterior rules. Folders with a manifest have no faults to be mended."""
+        kind = "released" if self._manifest else self._kind
+        return files.labels(folder / "physical_data.json", self._letter, _number(folder), kind)
 
     def _squeezed(self, frames: np.ndarray, rows: int) -> np.ndarray:
         """(FRAMES, H, W, ...)  ->  (rows, size, size, ...)"""
         down, across = (((np.arange(self._size) + 0.5) / self._size * full).astype(int) for full in frames.shape[1:3])
         return np.ascontiguousarray(frames[:rows, down[:, None], across])
 
-    def _violation(self, folder: Path, version: Version, poses: dict[str, np.ndarray]) -> int:
+    def _violation(self, folder: Path, version: Version, data: Mapping, rows: int) -> int:
+        if "first_frame_that_differs" in data:
+            return data["first_frame_that_differs"] if data["first_frame_that_differs"] < rows else -1
         other = folder.parent.parent / Version.EXPECTED / folder.name / "scene_data.json"
         if version == Version.EXPECTED or not other.is_file():
             return -1
-        expected = _poses(files.scene(other), self._letter)
+        poses, expected = (_poses(one, self._letter) for one in (data, files.scene(other)))
         differ = np.zeros(FRAMES, bool)
         for name in poses.keys() & expected.keys():
             differ |= (np.abs(poses[name] - expected[name]) > _SAME).any(1)
@@ -192,10 +208,10 @@ class PublishedVoe(Source):
         if version == Version.SURPRISING:
             flipped = not other.is_file()
             if not flipped:
-                posterior = files.labels(other, self._letter, _number(folder), self._kind)[2]
+                posterior = self._labels(other.parent)[2]
         rules = dict(zip(files.POSTERIOR, posterior.tolist()))
-        second = {
-            "A": (rules["does_support_hold_object"] == 1) != (self._kind == "released"),  # the files have it inverted
+        second = {  # of A released files say the opposite
+            "A": (rules["does_support_hold_object"] == 1) != (self._kind == "released" and not self._manifest),
             "B": rules["see_object_in_middle"] == 1,
             "C": rules["did_the_object_fit"] != 1 or rules["did_the_object_protrude"] == 1,
         }[self._letter]

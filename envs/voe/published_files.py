@@ -6,15 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from envs.problem import Problem, nearest
+from envs.problem import Problem, lacking, nearest
 from envs.voe.clip import FRAMES, OBJECT, SHAPES
 from envs.voe.features import FEATURES
 from envs.voe.rules import prior_rules
+from envs.voe.scenes import RATE
 from envs.voe.settings import CONTAINER_SHAPES, published
 
 FOLDERS = {
     "A": "A_support", "B": "B_occlusion", "C": "C_container", "D": "D_collision", "E": "E_barrier",
 }  # fmt: skip
+SEGMENTS = {"train": "train", "valid": "validation", "test": "test"}
+MANIFEST = "manifest.json"  # of a category, in folders that `envs/voe/publishing.py` wrote
+OBJECT_OF_B = 6  # the number of B's object in masks; here it is that of all objects
 PRIOR = (  # as the files spell them
     "does_object_have_majority_contact_proportion", "does_object_have_majority_volume_proportion",
     "is_object_taller_than_middle", "is_object_taller_than_container", "is_object_thinner_than_container",
@@ -29,21 +33,36 @@ POSTERIOR = (
 )  # fmt: skip
 _SPELT = {"did_the_object_protude": "did_the_object_protrude"}  # as released
 _VELOCITIES = tuple(f"{side}_{when}_velocity" for side in ("left", "right") for when in ("prior", "posterior"))
-_CLASSES = {  # feature -> its classes, in the order of their numbers; the number after the last: irrelevant
+CLASSES_SAID = {  # feature -> its classes, in the order of their numbers; the number after the last: irrelevant
     **dict.fromkeys(("object_shape", "left_shape", "right_shape"), SHAPES), "container_shape": CONTAINER_SHAPES,
     **dict.fromkeys(("wall_opening", "wall_soft"), (False, True)),
     **dict.fromkeys([name for name in FEATURES if name.endswith("direction")], ("left", "right")),
 }  # fmt: skip
 
 
-def video(path: Path) -> np.ndarray:
-    """(FRAMES, H, W, 3) uint8."""
+def _opencv():
     try:
         import cv2
     except ModuleNotFoundError as error:
-        raise Problem(
-            "published videos need the package 'opencv-python-headless'; install it with: pip install '.[voe]'"
-        ) from error
+        raise lacking("opencv-python-headless", "VoE", "voe") from error
+    return cv2
+
+
+def save_video(path: Path, frames: np.ndarray) -> None:
+    """Lossless. frames (T, H, W, 3) uint8.  Raises Problem where it does not come back as it was."""
+    cv2 = _opencv()
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"FFV1"), RATE, frames.shape[2:0:-1])
+    for frame in frames:
+        writer.write(np.ascontiguousarray(frame[..., ::-1]))
+    writer.release()
+    if not path.is_file() or not np.array_equal(video(path), frames):
+        raise Problem(f"{path} could not be written as a lossless video (FFV1); free some space, or install another build of "
+                      f"'opencv-python-headless'")  # fmt: skip
+
+
+def video(path: Path) -> np.ndarray:
+    """(FRAMES, H, W, 3) uint8."""
+    cv2 = _opencv()
     if not path.is_file():
         raise Problem(f"{path} does not exist: a published trial has its video there")
     opened, frames = cv2.VideoCapture(str(path)), []
@@ -61,7 +80,7 @@ def video(path: Path) -> np.ndarray:
 
 
 def volume(path: Path) -> np.ndarray:
-    """(FRAMES, H, W) uint8, of an npz file that holds (H, W, FRAMES)."""
+    """(FRAMES, H, W) uint8 or uint16, of an npz file that holds (H, W, FRAMES)."""
     try:
         with np.load(path, allow_pickle=False) as file:
             found = file["arr_0"]
@@ -74,12 +93,15 @@ def volume(path: Path) -> np.ndarray:
 
 def scene(path: Path) -> dict:
     """`scene_data.json`, its frames checked."""
-    data = _json(path)
+    data = read_json(path)
     frames = data.get("frame")
     if not isinstance(frames, dict) or sorted(frames, key=str) != sorted(map(str, range(1, FRAMES + 1))):
         raise Problem(
             f"{path} has poses of {len(frames) if isinstance(frames, dict) else 'no'} frames, a published one of 1 to {FRAMES}"
         )
+    first = data.get("first_frame_that_differs", -1)  # of our own files
+    if not isinstance(first, int) or not -1 <= first < FRAMES:
+        raise Problem(f"{path} has first_frame_that_differs {first!r}, expected -1 or the number of a frame below {FRAMES}")
     return data
 
 
@@ -88,7 +110,7 @@ def instances(volume: np.ndarray, data: Mapping, category: str) -> np.ndarray:
     known = np.array(sorted({0, *(int(number) for number in data.get("instance", {}))}))
     ids = known[np.abs(np.arange(256)[:, None] - known).argmin(1)].astype(np.uint8)
     if category == "B":
-        ids[ids == 6] = OBJECT
+        ids[ids == OBJECT_OF_B] = OBJECT
     return ids[volume]
 
 
@@ -97,7 +119,7 @@ def labels(path: Path, category: str, trial: int, kind: str) -> tuple[np.ndarray
 
     kind: released, what the files say; ours, with their known faults mended (see `_mended`).
     """
-    data = _json(path)
+    data = read_json(path)
     groups = {name: data.get(name) for name in ("features", "prior_rules", "posterior_rules")}
     for name in (*groups, *data):
         if not isinstance(groups.get(name), dict):
@@ -124,11 +146,11 @@ def _features(given: Mapping, path: Path) -> dict[str, float]:
             }
         elif name not in FEATURES or name.endswith(("speed", "direction")):
             raise Problem(f"{path} has an unknown feature '{name}': {nearest(name, {*FEATURES, *_VELOCITIES})}")
-        elif name in _CLASSES:
+        elif name in CLASSES_SAID:
             word = value.lower() if isinstance(value, str) else bool(value)
-            if word not in _CLASSES[name]:
-                raise Problem(f"{path} has {name} {value!r}: {nearest(str(value), map(str, _CLASSES[name]))}")
-            found[name] = _CLASSES[name].index(word)
+            if word not in CLASSES_SAID[name]:
+                raise Problem(f"{path} has {name} {value!r}: {nearest(str(value), map(str, CLASSES_SAID[name]))}")
+            found[name] = CLASSES_SAID[name].index(word)
         else:
             found[name] = _number(value, name, path)
     return found
@@ -168,7 +190,8 @@ def _mended(category: str, trial: int, said: dict, posterior: np.ndarray) -> tup
     return prior_rules(said).astype(np.int8), posterior
 
 
-def _json(path: Path) -> dict:
+def read_json(path: Path) -> dict:
+    """A mapping. Raises Problem where there is none."""
     try:
         data = json.loads(path.read_text())
     except (OSError, ValueError) as error:

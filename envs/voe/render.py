@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import envs.voe.extra  # noqa: F401  first
 from envs.bodies.rendering.cameras import Camera
 from envs.bodies.rendering.lighting import Lighting
 from envs.bodies.rendering.open import open_renderer

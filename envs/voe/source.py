@@ -14,6 +14,7 @@ from importlib.metadata import version as installed
 
 import numpy as np
 
+import envs.voe.extra  # noqa: F401  first
 from envs.bodies.rendering.open import RENDERERS
 from envs.problem import Problem, nearest
 from envs.protocols import Source
@@ -82,8 +83,12 @@ class VoeSource(Source):
         return 400 + self._look.size**2 * (3 + 2 * self._look.depth + self._look.mask) // 12
 
     def header(self) -> dict:
-        """All that decides a byte: settings, the engine, and the renderer."""
-        return {"world": type(self).__name__, "category": self._letter, **self._asked, "size": self._look.size,
+        """All that decides a byte: settings, the engine, and the renderer.
+
+        settings_seed: of the settings, where it is not 0. In the header of a file `seed` is that of the split.
+        """
+        seed = {"settings_seed": self._asked["seed"]} if self._asked["seed"] else {}  # files of before are those of seed 0
+        return {"world": type(self).__name__, "category": self._letter, **self._asked, **seed, "size": self._look.size,
                 "depth": self._look.depth, "mask": self._look.mask, "pybullet": installed("pybullet"), "generator": 1,
                 "renderer": studio(self._look.renderer, os.getpid()).drawn_by}  # fmt: skip
 

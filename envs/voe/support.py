@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.voe import dynamics, shapes
 from envs.voe.clip import FRAMES, SUPPORT, Body, Clip, Version
-from envs.voe.controls import matched
+from envs.voe.controls import simulated
 from envs.voe.scenes import COLORS, GRAVITY, RATE, STEPS, Simulated, clip, thing, track
 from envs.voe.settings import Setting
 
@@ -30,14 +30,7 @@ _TIPS = {"torus": (0.0, 9.0), "sphere": (0.0, 1.15), "side_cylinder": (0.0, 1.15
 
 
 def simulate(setting: Setting, version: Version) -> Simulated:
-    expected = _run(setting, Version.EXPECTED)
-    if version == Version.EXPECTED:
-        return expected
-    surprising = _run(setting, Version.SURPRISING)
-    if version == Version.SURPRISING:
-        return surprising
-    lowered = matched(lambda depth: _run(setting, version, depth).clip, expected.clip, surprising.clip, 0.0, _LIFT)
-    return Simulated(lowered, expected.moment)
+    return simulated(_run, setting, version, _LIFT)
 
 
 def overhang(setting: Setting) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import envs.collect
-from envs.collect import collect
+from envs.collect import collect, splits_of
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 
@@ -36,6 +36,28 @@ def test_unknown_split(tmp_path):
     """The nearest name is offered."""
     with pytest.raises(Problem, match="did you mean 'train'"):
         collect(plan(), WORLD, "trian", tmp_path, quiet=True)
+
+
+@pytest.mark.parametrize(("asked", "names"), [
+    ("test", ["test"]), (["test", "train"], ["train", "test"]), ("all", ["train", "valid", "test"]),
+    (["test", "test"], ["test"]),
+])  # fmt: skip
+def test_splits_are_collected_in_the_order_of_the_env(asked, names):
+    env = plan()
+    env["splits"] = {name: env["splits"]["train"] for name in ("train", "valid", "test")}
+    assert splits_of(env, asked) == names
+
+
+def test_no_split_of_several_is_collected_if_one_is_unknown(root, command_here, tmp_path):
+    """Commas name several without -m, as -m would: a job each. Here one command collects them, or none."""
+    small = [f"env.splits.{name}.{key}=2" for name in ("train", "valid", "test") for key in ("episodes", "length")]
+    bad = command_here(root / "envs/collect.py", "split=valid,tset", f"data_dir={tmp_path}", *small, cwd=tmp_path)
+    assert bad.returncode == 1 and "has no split 'tset': did you mean 'test'?" in bad.stderr and not list(tmp_path.iterdir())
+    done = command_here(root / "envs/collect.py", "split=valid,test", f"data_dir={tmp_path}", *small, cwd=tmp_path)
+    assert done.returncode == 0 and {"valid", "test"} == {p.stem.split("-")[1] for p in tmp_path.glob("*.h5")}, done.stderr
+    for nothing in ([], None):
+        with pytest.raises(Problem, match="split= is a split of env 'physics3', several or all, got"):
+            splits_of(plan(), nothing)
 
 
 def test_disk_too_small(tmp_path, monkeypatch):

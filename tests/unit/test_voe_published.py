@@ -208,13 +208,13 @@ def test_a_wrong_count_of_frames(tmp_path):
 def test_what_is_not_there_is_said(root, tmp_path):
     with pytest.raises(Problem, match="no folder .*E_barrier.*env.world.root="):
         world(root, "barrier").header()
-    with pytest.raises(Problem, match="no surprising trials for training"):
+    with pytest.raises(Problem, match="no controls, and no surprising trials for training"):
         world(root).record({"segment": "train", "version": "surprising", "length": 49}, None, 1)
     with pytest.raises(Problem, match="holds 2 trials, got 50 episodes"):
         world(root).record({**TEST, "version": "expected"}, None, 50)
     with pytest.raises(Problem, match="did you mean 'support'"):
         world(root, "suport")
-    with pytest.raises(Problem, match="version= one of expected, surprising"):
+    with pytest.raises(Problem, match="no folder .*control; the published set has no controls"):
         world(root).record({**TEST, "version": "control"}, None, 1)
 
 

@@ -141,6 +141,15 @@ def test_options_leave_out_columns_and_change_stimuli():
     assert len({str(header) for header in headers}) == 4
 
 
+def test_files_of_other_settings_are_other_files(tmp_path):
+    """The split's seed stood in the header in place of the settings': seed 1 was answered with the file of seed 0."""
+    env = {"name": "x", "splits": {"test": {**SPLIT, "length": 1, "episodes": 1}}}
+    first, other = (collecting.collect(env, world(seed=seed), "test", tmp_path, quiet=True) for seed in (0, 1))
+    assert first.path != other.path and "settings_seed" not in first.header and other.header["settings_seed"] == 1
+    features = [file.read("label_features")["label_features"] for file in (first, other)]
+    assert not np.array_equal(*features)
+
+
 def test_versions_of_a_split():
     assert world().versions("test") == {"expected": "test", "surprising": "test-surprising", "control": "test-control"}
     assert world().versions("test-control") == world().versions("valid-surprising") == {}
