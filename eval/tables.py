@@ -12,6 +12,7 @@
 Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/<budget>/table4.md,
 .csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers. Tables of violated expectations
 (voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budget `found` trains nothing and shows every run.
+voe-grid prints a grid search (configs/experiment/voe_grid.yaml) and the row that validation pairs choose.
 
 Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,
 leaves a run that somebody is at, waits for the last ones and writes the tables, whole file by whole file. What fails, every
@@ -55,6 +56,7 @@ from eval.paper.table_specs import (
     table_specs,
 )
 from eval.paper.table_text import caption, latex, lines, long_csv, markdown
+from eval.paper.voe_grid import GRID, show_grid
 from eval.paper.voe_runs import jobs_of as voe_jobs_of
 from eval.paper.voe_runs import voe_tables
 from eval.paper.voe_table import VoeTable, voe_specs
@@ -123,7 +125,13 @@ def turned(todo: list[Job], worker: int) -> list[Job]:
 def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
     """Of all jobs side by side."""
     train = 60 * minutes
-    seconds = {"train/fit.py": train + SCORE_S, "train/agent.py": train, "eval/score.py": SCORE_S, "eval/plan.py": PLAN_S, "eval/surprise.py": SURPRISE_S}
+    seconds = {
+        "train/fit.py": train + SCORE_S,
+        "train/agent.py": train,
+        "eval/score.py": SCORE_S,
+        "eval/plan.py": PLAN_S,
+        "eval/surprise.py": SURPRISE_S,
+    }
     return sum(seconds[step[0]] for job in todo for step in job.left()) / 60 / min(workers, max(1, len(todo)))
 
 
@@ -223,14 +231,17 @@ def run(cfg) -> None:
     """The command."""
     cfg = OmegaConf.to_container(cfg)
     asked = cfg["table"] if isinstance(cfg["table"], list) else [cfg["table"]]
+    grid = asked.count(GRID) * [GRID]
     voe = [name for name in asked if name in voe_tables()["tables"]]
-    rest = [name for name in asked if name not in voe]
+    rest = [name for name in asked if name not in (*voe, *grid)]
     for name in rest:
         if str(name).startswith("voe"):
-            raise Problem(f"there is no table '{name}': {nearest(name, voe_tables()['tables'])}")
+            raise Problem(f"there is no table '{name}': {nearest(name, (*voe_tables()['tables'], GRID))}")
+    if grid:
+        show_grid(cfg)
     failed = _run_voe(voe, cfg) if voe else {}
-    if not voe or rest or cfg["figure"] is not None:
-        failed |= _run_paper(cfg["table"] if not voe else rest or None, cfg)
+    if rest or cfg["figure"] is not None:
+        failed |= _run_paper(cfg["table"] if rest == asked else rest or None, cfg)
     if failed:
         count, (first, why) = f"{len(failed)} run{'s' if len(failed) > 1 else ''}", next(iter(failed.items()))
         raise Problem(f"{count} failed, first {first}: {why}; "

@@ -107,7 +107,9 @@ class Runs:
     def others(self, rows: list[Row]) -> list[Row]:
         """Rows of runs that were found and that no given row names, except of the alternate reality."""
         known = {row.kind for row in rows}
-        kinds = {kind for kind, _, _ in self._by_kind if kind not in known and not kind.alternate} if self.budget == FOUND else ()
+        kinds = (
+            {kind for kind, _, _ in self._by_kind if kind not in known and not kind.alternate} if self.budget == FOUND else ()
+        )
         fits = {kind: (f"model={kind.model}", f"loss={kind.loss}", f"env.observation={kind.observation}") for kind in kinds}
         return [Row(str(kind), str(kind), fits[kind]) for kind in sorted(kinds, key=str)]
 

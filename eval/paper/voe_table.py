@@ -128,7 +128,10 @@ def fill(table: VoeTable, cfg: dict) -> Filled:
     own = {(row.name, column, seed): runs.results(row, env, seed, "results.json") for row in rows for column, env in envs.items()
            for seed in range(cfg["seeds"])} if any(row.ask for row in rows) else found  # fmt: skip
     for name, key in table.bounds.items():
-        per = {column: [r["metrics"][key] for (_, c, _), r in own.items() if r and c == column and key in r["metrics"]] for column in envs}
+        per = {
+            column: [r["metrics"][key] for (_, c, _), r in own.items() if r and c == column and key in r["metrics"]]
+            for column in envs
+        }
         cells = {column: {-1: mean(some)} for column, some in per.items() if some}
         values[name, ""] = cells | {MEAN: _means(cells) if len(cells) == len(envs) else {}}
     return Filled(table, rows, values, list(found.values()))

@@ -15,7 +15,9 @@ COMPARED = ("OFPR-Net", "OF-Net")
 def published_cells(row: str) -> dict[str, Cell]:
     """Column -> cell of a published row; of the mean over categories no spread is published. Empty: an unpublished row."""
     cells = {column: cell for column, env in voe_tables()["envs"].items() if (cell := published().get(row, {}).get(env))}
-    return cells and cells | {MEAN: Cell(sum(cell.mean for cell in cells.values()) / len(cells), float("nan"), voe_tables()["seeds"])}
+    return cells and cells | {
+        MEAN: Cell(sum(cell.mean for cell in cells.values()) / len(cells), float("nan"), voe_tables()["seeds"])
+    }
 
 
 def our_cells(filled: Filled, row: str, part: str = "") -> dict[str, Cell]:
