@@ -3,12 +3,11 @@
 from pathlib import Path
 from statistics import mean
 
-import yaml
-
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.paper.table_specs import results_of
 from eval.paper.table_text import markdown
+from eval.paper.voe_runs import config_of
 from eval.runs import run_folders
 from eval.terminal import print_table
 
@@ -24,7 +23,7 @@ def combinations(runs_dir: Path) -> dict[str, list[dict]]:
     """
     found: dict[str, dict[tuple, list[dict]]] = {}
     for place in run_folders(runs_dir):
-        results, config = results_of(place, "results.json"), yaml.safe_load((place / "config.yaml").read_text())
+        results, config = results_of(place, "results.json"), config_of(place)
         if results is None or HIT not in results["metrics"] or "grid" not in config:
             continue
         if (split := results["protocol"].get("split")) != "valid":

@@ -62,6 +62,17 @@ class Row:
         return "surprise-" + "-".join(one.replace("=", "-") for one in self.ask) + ".json" if self.ask else "results.json"
 
 
+def config_of(place: Path) -> dict:
+    """config.yaml of a run folder, read fast and unresolved."""
+    try:
+        found = yaml.safe_load((place / "config.yaml").read_text())
+    except (OSError, ValueError, yaml.YAMLError):
+        found = None
+    if not isinstance(found, dict):
+        raise Problem(f"{place / 'config.yaml'} is damaged; move the run out of runs_dir, or train it again")
+    return found
+
+
 class Runs:
     """Finished runs below a folder.  cfg: of eval/tables.py."""
 
@@ -79,18 +90,19 @@ class Runs:
                           f"runs_dir")  # fmt: skip
         return places[0] if places else None
 
-    def results(self, row: Row, env: str, seed: int, file: str | None = None) -> dict | None:
-        """What a finished run says; none where there is none, or where its folder holds a run of something else."""
+    def results(self, row: Row, env: str, seed: int) -> dict | None:
+        """results.json of a finished run; none where there is none, or where its folder holds a run of something else."""
         place = self.place(row, env, seed)
-        own = place and results_of(place, "results.json")
-        if not own:
+        found = place and results_of(place, "results.json")
+        if not found:
             return None
-        kind, epochs = row.kind, own.get("protocol", {}).get("epochs", [])
-        wanted = {"env": env, "seed": seed, "model": kind.model, "loss": kind.loss}
-        if any(own.get(key, value) != value for key, value in wanted.items()) or self._epochs not in (None, *epochs):
-            return None
-        file = file or row.file
-        return own if file == "results.json" else results_of(place, file)
+        wanted = {"env": env, "seed": seed, "model": row.kind.model, "loss": row.kind.loss}
+        epochs = found.get("protocol", {}).get("epochs", [])
+        return found if found | wanted == found and self._epochs in (None, *epochs) else None
+
+    def asked(self, row: Row, env: str, seed: int, results: dict) -> dict | None:
+        """What the row shows of a run: its results, or the file of another way of asking, none where it is missing."""
+        return results_of(self.place(row, env, seed), row.file) if row.ask else results
 
     @cached_property
     def _by_kind(self) -> dict[tuple, list[Path]]:
@@ -99,7 +111,7 @@ class Runs:
         for place in run_folders(self.folder):
             own = results_of(place, "results.json")
             if own and own.get("env") in voe_tables()["envs"].values():
-                env = yaml.safe_load((place / "config.yaml").read_text()).get("env", {})
+                env = config_of(place).get("env", {})
                 kind = Kind(own["model"], own["loss"], env.get("observation", "pixels"), bool(env.get("stored_as")))
                 found.setdefault((kind, own["env"], own["seed"]), []).append(place)
         return found
@@ -128,12 +140,12 @@ def jobs_of(rows: list[Row], cfg: dict) -> list[Job]:
 
 def _left(name: str, env: str, seed: int, rows: list[Row], runs: Runs, cfg: dict) -> list[tuple[str, ...]]:
     own, budget = rows[0], voe_tables()["budgets"][cfg["budget"]]
-    steps = []
-    if runs.results(own, env, seed, "results.json") is None:
+    there, steps = runs.results(own, env, seed), []
+    if there is None:
         steps.append(("train/fit.py", *own.fit, *budget["fit"], f"env={env}", f"seed={seed}", f"name={name}", "logger=csv",
                       f"data_dir={cfg['data_dir']}", f"runs_dir={cfg['runs_dir']}", "score.horizons=[1]"))  # fmt: skip
-    asked = (row for row in rows if row.ask and runs.results(row, env, seed) is None)
-    return steps + [("eval/surprise.py", f"run={Path(cfg['runs_dir']) / name}", "curves=0", *row.ask) for row in asked]
+    lacking = [row for row in rows if row.ask and (there is None or runs.asked(row, env, seed, there) is None)]
+    return steps + [("eval/surprise.py", f"run={Path(cfg['runs_dir']) / name}", "curves=0", *row.ask) for row in lacking]
 
 
 def told_of(found: list[dict]) -> str:
@@ -142,10 +154,11 @@ def told_of(found: list[dict]) -> str:
     minutes = sorted(one["timing"]["fit_s"] / 60 for one in found if "fit_s" in one.get("timing", {}))
     violations = [one.get("violation", {}) for one in found]
     pairs = sorted({one["pairs"]["surprising"] for one in violations if "surprising" in one.get("pairs", {})})
+    splits = sorted({one["protocol"]["split"] for one in found if "split" in one.get("protocol", {})})
     asked = {json.dumps(one.get("horizons", one.get("horizon"))) for one in violations} - {"null"}
     ways = {one["of_clip"] for one in violations if "of_clip" in one}
     parts = [f"epochs {', '.join(epochs)}" if epochs else "",
              f"training {minutes[0]:.1f} to {minutes[-1]:.1f} minutes a run" if minutes else "",
-             f"{', '.join(map(str, pairs))} test pairs a category" if pairs else "",
+             f"{', '.join(map(str, pairs))} pairs a category, of split {', '.join(splits)}" if pairs else "",
              f"world models asked {', '.join(sorted(asked))} frames ahead, {', '.join(sorted(ways))} of a clip" if ways else ""]  # fmt: skip
     return "; ".join(filter(None, parts)) or "no run is there"

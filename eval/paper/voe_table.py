@@ -1,6 +1,6 @@
 """Published hit rates of violated expectations beside ours: mean, sample standard deviation, Welch's t."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import NamedTuple
@@ -88,7 +88,7 @@ def voe_specs(names: Sequence[str], only: Sequence[str] | None = None) -> list[V
         for part, spec in enumerate(book["tables"][name], 1):
             rows = tuple(Row.of(row) for row in spec["rows"] if only is None or row in only)
             end = f"-part{part}" if len(book["tables"][name]) > 1 else ""
-            found.append(VoeTable(name + end, **spec | {"rows": rows}))
+            found.append(VoeTable(name + end, **spec | {"rows": rows, "others": only is None and spec.get("others", False)}))
     if not any(table.rows for table in found):
         raise Problem(f"no table asked for has the rows {', '.join(only or ())}; leave out rows=")
     return [table for table in found if table.rows]
@@ -99,11 +99,12 @@ Values = dict[str, dict[int, float]]  # column (A to E, mean) -> seed -> hit rat
 
 @dataclass(frozen=True)
 class Filled:
-    """A table with what its runs say.  rows: with those that were found.  runs: every results file shown, once."""
+    """A table with what its runs say.  rows: with those that were found.  values: by the name of a row, or of a bound, and the
+    number of a sub-type, 0 for all.  runs: results.json of every run shown."""
 
     table: VoeTable
     rows: tuple[Row, ...]
-    values: dict[tuple[str, str], Values]  # (row or bound, "" or sub-type 1, 2, 3)
+    values: dict[tuple[str, int], Values]
     runs: list[dict]
 
 
@@ -111,33 +112,36 @@ def fill(table: VoeTable, cfg: dict) -> Filled:
     """Read the runs."""
     runs, envs = Runs(cfg), voe_tables()["envs"]
     rows = (*table.rows, *(runs.others([Row.of(name) for name in voe_tables()["rows"]]) if table.others else ()))
-    found = {(row.name, column, seed): results for row in rows for column, env in envs.items() for seed in range(cfg["seeds"])
-             if (results := runs.results(row, env, seed))}  # fmt: skip
-    values: dict[tuple[str, str], Values] = {}
-
-    def take(row: Row, part: str, key_of: Callable[[str], str], columns: Sequence[str]) -> None:
-        cells = {column: {seed: results["metrics"][key_of(column)] for (name, c, seed), results in found.items()
-                          if name == row.name and c == column and key_of(column) in results["metrics"]} for column in columns}  # fmt: skip
-        values[row.name, part] = cells | ({} if part else {MEAN: _means(cells)})
-
+    values: dict[tuple[str, int], Values] = {}
+    shown: list[dict] = []
     for row in rows:
-        take(row, "", lambda column: table.key, list(envs))
-        for number in range(1, 1 + max(SUBTYPES.values()) * table.subtypes):
-            there = [column for column, count in SUBTYPES.items() if number <= count]
-            take(row, str(number), lambda column, number=number: f"{table.key}/{column}{number}", there)
-    own = {(row.name, column, seed): runs.results(row, env, seed, "results.json") for row in rows for column, env in envs.items()
-           for seed in range(cfg["seeds"])} if any(row.ask for row in rows) else found  # fmt: skip
+        own = {column: {seed: found for seed in range(cfg["seeds"]) if (found := runs.results(row, env, seed))}
+               for column, env in envs.items()}  # fmt: skip
+        shown += [found for of_seed in own.values() for found in of_seed.values()]
+        asked = {column: {seed: runs.asked(row, envs[column], seed, found) for seed, found in of_seed.items()}
+                 for column, of_seed in own.items()}  # fmt: skip
+        for number in range(1 + max(SUBTYPES.values()) * table.subtypes):
+            there = [column for column in envs if number <= SUBTYPES[column]]
+            values[row.name, number] = {
+                column: _numbers(asked[column], table.key + f"/{column}{number}" * bool(number)) for column in there
+            }
+        values[row.name, 0][MEAN] = _means(values[row.name, 0])
     for name, key in table.bounds.items():
-        per = {
-            column: [r["metrics"][key] for (_, c, _), r in own.items() if r and c == column and key in r["metrics"]]
-            for column in envs
+        every = {
+            column: [one["metrics"][key] for one in shown if one["env"] == env and key in one["metrics"]]
+            for column, env in envs.items()
         }
-        cells = {column: {-1: mean(some)} for column, some in per.items() if some}
-        values[name, ""] = cells | {MEAN: _means(cells) if len(cells) == len(envs) else {}}
-    return Filled(table, rows, values, list(found.values()))
+        values[name, 0] = {column: {-1: mean(some)} if some else {} for column, some in every.items()}
+        values[name, 0][MEAN] = _means(values[name, 0])
+    return Filled(table, rows, values, shown)
+
+
+def _numbers(of_seed: dict[int, dict | None], key: str) -> dict[int, float]:
+    """Seed -> a metric, of the results that have it."""
+    return {seed: found["metrics"][key] for seed, found in of_seed.items() if found and key in found["metrics"]}
 
 
 def _means(cells: Values) -> dict[int, float]:
     """Over the categories, of the seeds that have all of them."""
-    seeds = set.intersection(*map(set, cells.values())) if cells else set()
+    seeds = set.intersection(*map(set, cells.values()))
     return {seed: mean(cells[column][seed] for column in cells) for seed in sorted(seeds)}

@@ -20,13 +20,13 @@ def published_cells(row: str) -> dict[str, Cell]:
     }
 
 
-def our_cells(filled: Filled, row: str, part: str = "") -> dict[str, Cell]:
+def our_cells(filled: Filled, row: str, number: int = 0) -> dict[str, Cell]:
     """Column -> cell of a row of ours, columns without a run left out."""
-    return {column: Cell.of(list(values.values())) for column, values in filled.values[row, part].items() if values}
+    return {column: Cell.of(list(values.values())) for column, values in filled.values[row, number].items() if values}
 
 
 def lines(filled: Filled, cfg: dict) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: ours, the published ones beside, their differences, sub-types, bounds."""
+    """Header and rows: ours, the published ones beside, their differences, bounds, and the sub-types of rows that have runs."""
     table, rows = filled.table, []
     ours = {row.name: our_cells(filled, row.name) for row in filled.rows}
 
@@ -48,11 +48,11 @@ def lines(filled: Filled, cfg: dict) -> tuple[list[str], list[list[str]]]:
         add(f"{' - '.join(COMPARED)}, published", _differences(*map(published_cells, COMPARED)), UNPUBLISHED)
     for name in table.bounds:
         add(name, our_cells(filled, name), NOT_RUN)
-    for row in filled.rows if table.subtypes else ():
+    for row in [row for row in filled.rows if ours[row.name]] if table.subtypes else ():
         for number in range(1, 1 + max(SUBTYPES.values())):
             there = [column for column, count in SUBTYPES.items() if number <= count]
             named = ", ".join(f"{column}{number}" for column in there)
-            add(f"{row.name}: {named}", our_cells(filled, row.name, str(number)), NOT_RUN, there)
+            add(f"{row.name}: {named}", our_cells(filled, row.name, number), NOT_RUN, there)
     return ["", *(f"{letter} {env.removeprefix('voe_')}" for letter, env in voe_tables()["envs"].items()), MEAN], rows
 
 
@@ -77,9 +77,9 @@ def long_csv(filled: list[Filled]) -> str:
     out.writerow(CSV_HEADER)
     for one in filled:
         envs = voe_tables()["envs"]
-        for (row, part), values in one.values.items():
+        for (row, number), values in one.values.items():
             for column, of_seed in values.items():
-                key = one.table.bounds.get(row, one.table.key) + (f"/{column}{part}" if part else "")
+                key = one.table.bounds.get(row, one.table.key) + f"/{column}{number}" * bool(number)
                 for seed, value in of_seed.items():
                     out.writerow([one.table.name, envs.get(column, MEAN), row, key, "", "" if seed < 0 else seed, value])
         for row in [row.name for row in one.rows] if one.table.published else ():

@@ -59,7 +59,7 @@ def write_run(folder: Path, model: str, env: str, seed: int, rate: float, observ
     metrics = {"voe/hit_rate": rate, f"voe/hit_rate/{number}1": 1.0, "voe/control/hit_rate": rate - 0.1, "voe/lawful/hit_rate": 0.5,
                "ceiling/features/voe/hit_rate": 1.0, "floor/random/voe/hit_rate": 0.5}  # fmt: skip
     results = {"env": env, "seed": seed, "model": model, "loss": loss, "metrics": metrics, "timing": {"fit_s": 60.0},
-               "protocol": {"epochs": [30]}, "violation": {"pairs": {"surprising": 50}}}  # fmt: skip
+               "protocol": {"epochs": [30], "split": "test"}, "violation": {"pairs": {"surprising": 50}}}  # fmt: skip
     (folder / "results.json").write_text(json.dumps(results))
     (folder / "config.yaml").write_text(yaml.safe_dump({"env": {"observation": observation, **more}}))
 
@@ -87,10 +87,11 @@ def test_ours_stand_beside_the_published_ones(cfg):
     assert set(baseline[0].values()) == {"not run"} and set(baseline[1].values()) == {"not published"}
     assert of["ceiling: trees on true features"]["mean"] == "1.000" and of["floor: change of pixels"]["mean"] == "not run"
     assert of["OFPR-Net: A1, B1, C1, D1, E1"]["A support"] == "1.000 ± 0.000"
+    assert not [name for name in of if name.startswith("baseline") and "A1" in name]
     third = of["OFPR-Net: D3, E3"]
     assert (third["A support"], third["D collision"], third["mean"]) == ("", "not run", "")
     text = caption(filled, cfg)
-    for words in ("ties one half", "seeds 0, 1", "50 test pairs", "epochs 30", "our data and backbone, not the published ones", "Welch"):
+    for words in ("ties one half", "seeds 0, 1", "50 pairs a category, of split test", "epochs 30", "our data and backbone, not the published ones", "Welch"):
         assert words in text
     told = long_csv([filled]).splitlines()
     assert "voe,voe_support,OFPR-Net,voe/hit_rate,,1,0.72" in told and "voe,voe_support,OFPR-Net,published mean,,,0.676" in told
@@ -112,9 +113,13 @@ def test_runs_of_any_name_are_found(cfg):
     write_run(runs / "deeper" / "swapped", "ofpr", ENVS[2], 0, 0.4, stored_as={"train": "train-surprising"})
     write_run(runs / "rim", "rim", ENVS[2], 1, 0.9, loss="nll")
     normal, alternate, control = (fill(voe_specs([name])[0], cfg) for name in ("voe", "voe-alternate", "voe-control"))
-    assert normal.values["OFPR-Net", ""]["C"] == {0: 0.8} and alternate.values["OFPR-Net, alternate", ""]["C"] == {0: 0.4}
+    assert normal.values["OFPR-Net", 0]["C"] == {0: 0.8} and alternate.values["OFPR-Net, alternate", 0]["C"] == {0: 0.4}
     assert [row.name for row in control.rows][-1] == "rim + nll, pixels"
-    assert control.values["rim + nll, pixels", ""]["C"] == {1: 0.8} and not jobs_of(normal.table.rows, cfg)
+    assert control.values["rim + nll, pixels", 0]["C"] == {1: 0.8} and not jobs_of(normal.table.rows, cfg)
+    (runs / "rim/config.yaml").write_text("{")
+    with pytest.raises(Problem, match="rim/config.yaml is damaged"):
+        fill(voe_specs(["voe"])[0], cfg)
+    (runs / "rim/config.yaml").unlink()
     write_run(runs / "twice", "ofpr", ENVS[2], 0, 0.7)
     with pytest.raises(Problem, match="are both ofpr . labels, pixels on voe_containment with seed 0; move one of them"):
         fill(voe_specs(["voe"])[0], cfg)
@@ -130,7 +135,7 @@ def test_a_run_serves_all_variants_of_its_trees(cfg):
     write_run(folder, "ofpr", ENVS[0], 0, 0.7)
     (folder / "surprise-trees-direct-posterior_speeds-false.json").write_text('{"metrics": {"voe/hit_rate": 0.9}}')
     assert [step[0] for step in jobs[0].left()] == ["eval/surprise.py"] * 4
-    assert fill(table, cfg).values["direct, no speeds and directions afterwards", ""]["A"] == {0: 0.9}
+    assert fill(table, cfg).values["direct, no speeds and directions afterwards", 0]["A"] == {0: 0.9}
 
 
 def test_every_row_composes(compose):
