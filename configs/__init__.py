@@ -1,6 +1,8 @@
 """Configuration: a yaml for each command, a folder for each group, and resolvers for values that yaml cannot compute."""
 
 import hashlib
+import random
+from itertools import product
 
 from omegaconf import OmegaConf
 
@@ -42,12 +44,21 @@ def _of_env(table, env: str, key: str):
     return table[env if env in table else "other"][key]
 
 
+def _drawn(grid, key: str):
+    """`${drawn:${grid},key}`: a value of one combination of `grid.domain`, the `grid.row`-th in an order that `grid.seed` draws."""
+    every = list(product(*grid.domain.values()))
+    if not 0 <= grid.row < len(every):
+        raise Problem(f"the grid has {len(every)} combinations, got grid.row={grid.row}; set it from 0 to {len(every) - 1}")
+    chosen = random.Random(grid.seed).sample(every, len(every))[grid.row]
+    return dict(zip(grid.domain, chosen))[key]
+
+
 def _learning_parts(frozen: bool) -> list[str]:
     """`${learning_parts:frozen}`: parts of a model of clips that a stage trains."""
     return ["heads"] if frozen else ["encoder", "heads"]
 
 
-for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts),
+for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts), ("drawn", _drawn),
                        ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry)):
     OmegaConf.register_new_resolver(name, resolver, replace=True)
 OmegaConf.register_new_resolver("parents", _parents, replace=True)

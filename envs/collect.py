@@ -96,9 +96,18 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
     """The episode file of a split, collected if it is missing.
 
     env: the resolved `env` config: its name, its splits, and keys that hold for all of them (`EVERY_SPLIT`). A split has
-    episodes, length in actions (at most, where episodes differ), seed, and what its world asks besides.  Raises Problem on
-    an unknown or empty split, a full disk, a folder that cannot be written, or a file that does not hold what its name says.
+    episodes, length in actions (at most, where episodes differ), seed, and what its world asks besides. `stored_as` names,
+    for a split, another one whose file is read in its place.  Raises Problem on an unknown or empty split, a full disk, a
+    folder that cannot be written, or a file that does not hold what its name says.
     """
+    plan_of(env, split)
+    file = _collect(env, world, env.get("stored_as", {}).get(split, split), data_dir, quiet)
+    file.header["split"] = split  # a reader asks for the split by the name that its env gives it
+    return file
+
+
+def _collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: bool) -> EpisodeFile:
+    """The file of a split under its own name."""
     plan = plan_of(env, split)
     about = header(world, plan, split)
     path, before = (path_of(env, one, data_dir) for one in (about, _of_before(about)))

@@ -3,10 +3,12 @@
     python eval/surprise.py run=runs/ofpr-labels-voe_barrier-quick-s0
     python eval/surprise.py run=runs/<name> horizons=[1,5,10] of_clip=[peak,mean] context=12
     python eval/surprise.py run=runs/<name> decoded=true curves=4
+    python eval/surprise.py run=runs/<ofpr> trees=direct posterior_speeds=false
 
 Scores: hit rate over pairs (ties one half), AUC, accuracy, in total and for each sub-type; for world models also the frames
 between the violation and the peak of surprise. Adds voe/... to results.json, and draws curves of single trials into
-surprise.svg; of another split than the run's own: surprise-<split>.json and surprise-<split>.svg.
+surprise.svg; of another split than the run's own: surprise-<split>.json and surprise-<split>.svg. OFPR-Net may be asked with
+other trees than it was trained with, which are fitted anew, without training: surprise-trees-direct.json.
 """
 
 import sys
@@ -32,6 +34,7 @@ from eval.figures.surprise_curves import surprise_curves
 from eval.probes.pair_scores import accuracy as accuracy
 from eval.probes.pair_scores import auc as auc
 from eval.probes.pair_scores import hit_rate as hit_rate
+from eval.probes.tree_variants import variant_name, with_trees
 from eval.probes.violation import Asked, Measured, choose, measure
 from eval.runs import Run, folders_of, read_results
 from eval.terminal import Steps, print_table
@@ -42,9 +45,12 @@ PAIRS = {"surprising over expected": "", "surprising over control": "control/", 
 
 
 def surprise_run(
-    folder, split=None, data_dir=None, context=10, horizons=(1,), of_clip=("peak",), decoded=False, curves=2
+    folder, split=None, data_dir=None, context=10, horizons=(1,), of_clip=("peak",), decoded=False, curves=2,
+    variant=None,
 ) -> dict:
     """Score the surprise of a run, open or by its folder, and keep it; None takes what the run's config says.
+
+    variant: of its trees, other values of model.trees, model.posterior_speeds, model.observed by their names.
 
     Raises Problem where the world has no violated causes, or the split no surprising version.
     """
@@ -58,8 +64,10 @@ def surprise_run(
         raise Problem(f"split '{split}' of env '{cfg.env.name}' has no surprising version; set split= to one of expected clips")
     if decoded and run.model.decoder is None:
         raise Problem(f"decoded=true asks a decoder, and run '{cfg.name}' has none; use a run with loss=nll, or decoded=false")
-    own = split == cfg.score.split
+    own = split == cfg.score.split and not variant
     read_results(run.folder)  # one that is not there is told now
+    if variant:
+        run = with_trees(run, variant, data_dir)
     run.use_gpu()
     with Steps(f"surprise on {split}", 1) as progress:
         ways = [Asked(context, horizon, decoded, one) for horizon in horizons for one in of_clip]
@@ -68,12 +76,12 @@ def surprise_run(
     kept = {name: round(value, 4) for name, value in found.metrics.items()}
     about = {**vars(asked), "threshold": round(found.threshold, 4), "splits": world.versions(split),
              "pairs": {name: len(clips.trial) for name, clips in found.versions.items()}}  # fmt: skip
-    end = "" if own else f"-{split}"
+    end = ("" if split == cfg.score.split else f"-{split}") + variant_name(variant or {})
     with FileLock(run.folder / ".results.lock"):
         results = read_results(run.folder)
         results = results if own else {key: results[key] for key in NAMED} | {"metrics": {}}
         results["metrics"] = results["metrics"] | kept
-        results["violation"] = about
+        results["violation"] = about | ({"variant": variant} if variant else {})
         write_whole(run.folder / ("results.json" if own else f"surprise{end}.json"), json.dumps(results, indent=2))
     if curves and (panels := panels_of(found, world.subtypes, curves)):
         write_whole(run.folder / f"surprise{end}.svg", surprise_curves(*panels))
@@ -124,5 +132,7 @@ def run(cfg) -> None:
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/surprise.py run=runs/<name>")
     asked = {key: cfg[key] for key in ("split", "data_dir", "context", "decoded", "curves")}
+    variant = {"trees": cfg.trees, "posterior_speeds": cfg.posterior_speeds, "observed": cfg.observed}
+    asked["variant"] = {key: value for key, value in variant.items() if value is not None}
     for folder in folders_of(cfg.run):
         print_surprise(surprise_run(folder, horizons=list(cfg.horizons), of_clip=list(cfg.of_clip), **asked))

@@ -5,10 +5,14 @@
     python eval/tables.py figure=23 run_missing=false   only what is there already
     python eval/tables.py table=[few-shot,ablation]     ours, beyond the paper
     python eval/tables.py table=all
+    python eval/tables.py table=[voe,voe-trees] budget=40min seeds=10
+    python eval/tables.py table=voe-control budget=found runs_dir=<any folder of runs> seeds=10
     python eval/tables.py -m table=4 seeds=3 worker='range(4)' hydra/launcher=submitit_slurm
 
 Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/<budget>/table4.md,
-.csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
+.csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers. Tables of violated expectations
+(voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budget `found` trains nothing and shows every run.
+voe-grid prints a grid search (configs/experiment/voe_grid.yaml) and the row that validation pairs choose.
 
 Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,
 leaves a run that somebody is at, waits for the last ones and writes the tables, whole file by whole file. What fails, every
@@ -51,9 +55,17 @@ from eval.paper.table_specs import (
     table_specs,
 )
 from eval.paper.table_text import caption, latex, lines, long_csv, markdown
+from eval.paper.voe_grid import GRID, show_grid
+from eval.paper.voe_runs import jobs_of as voe_jobs_of
+from eval.paper.voe_runs import voe_tables
+from eval.paper.voe_table import VoeTable, voe_specs
+from eval.paper.voe_table import fill as fill_voe
+from eval.paper.voe_text import caption as voe_caption
+from eval.paper.voe_text import lines as voe_lines
+from eval.paper.voe_text import long_csv as voe_csv
 from eval.terminal import print_table
 
-SCORE_S, PLAN_S = 75, 90  # seconds for scores and for plans of one run on one thread, to tell beforehand
+SCORE_S, PLAN_S, SURPRISE_S = 75, 90, 60  # seconds for scores, plans and surprise of one run on one thread, to tell beforehand
 GPU_RUN = 6 << 30  # bytes of GPU memory that a run of the published protocol stays below
 
 
@@ -112,7 +124,13 @@ def turned(todo: list[Job], worker: int) -> list[Job]:
 def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
     """Of all jobs side by side."""
     train = 60 * minutes
-    seconds = {"train/fit.py": train + SCORE_S, "train/agent.py": train, "eval/score.py": SCORE_S, "eval/plan.py": PLAN_S}
+    seconds = {
+        "train/fit.py": train + SCORE_S,
+        "train/agent.py": train,
+        "eval/score.py": SCORE_S,
+        "eval/plan.py": PLAN_S,
+        "eval/surprise.py": SURPRISE_S,
+    }
     return sum(seconds[step[0]] for job in todo for step in job.left()) / 60 / min(workers, max(1, len(todo)))
 
 
@@ -128,13 +146,13 @@ def _workers(budget: str) -> int:
     return max(1, min(cores, torch.cuda.mem_get_info()[0] // GPU_RUN))
 
 
-def _run_missing(asked: list[TableSpec], pages: dict, cfg) -> dict[str, str]:
-    """Train, score and plan what the panels lack.  -> name of each failed run: why."""
-    todo = missing(jobs_of(asked, cfg))
+def _run_missing(todo: list[Job], minutes: float, cfg) -> dict[str, str]:
+    """Train, score and plan what tables lack; minutes: of one training.  -> name of each failed run: why."""
+    todo = missing(todo)
     if not todo:
         return {}
     workers = cfg["jobs"] or _workers(cfg["budget"])
-    minutes = expected_minutes(todo, pages["budgets"][cfg["budget"]]["minutes"], workers)
+    minutes = expected_minutes(todo, minutes, workers)
     count = f"{len(todo)} run{'s are' if len(todo) > 1 else ' is'} missing"
     print(f"{count}; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
     return run_jobs(turned(todo, cfg["worker"]), workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))
@@ -169,18 +187,64 @@ def _show(asked: list[TableSpec], pages: dict, cfg) -> None:
         write_whole(out / f"{page}.csv", long_csv(filled))
 
 
-def run(cfg) -> None:
-    """The command."""
+def _show_voe(asked: list[VoeTable], cfg) -> None:
+    """Every table of violated expectations on the terminal and as files, its parts one below the other."""
+    out = _out(cfg)
+    out.mkdir(parents=True, exist_ok=True)
+    for page, of_page in groupby(asked, lambda table: table.page):
+        filled = [fill_voe(table, cfg) for table in of_page]
+        texts = [(one.table.name, *voe_lines(one, cfg), voe_caption(one, cfg)) for one in filled]
+        for name, header, rows, text in texts:
+            print_table(header, rows, text, title=name, width=160)
+        write_whole(out / f"{page}.md", "\n".join(f"### {name}\n\n{markdown(*parts)}" for name, *parts in texts))
+        write_whole(out / f"{page}.tex", "\n".join(latex(*parts) for _, *parts in texts))
+        write_whole(out / f"{page}.csv", voe_csv(filled))
+
+
+def _budget(cfg, known: dict) -> dict:
+    if cfg["budget"] not in known:
+        raise Problem(f"there is no budget '{cfg['budget']}': {nearest(str(cfg['budget']), known)}")
+    return known[cfg["budget"]]
+
+
+def _run_voe(names: list[str], cfg) -> dict[str, str]:
+    """Tables of violated expectations.  -> name of each failed run: why."""
+    minutes = _budget(cfg, voe_tables()["budgets"]).get("minutes", 0)
+    asked = voe_specs(names, [cfg["rows"]] if isinstance(cfg["rows"], str) else cfg["rows"])
+    jobs = voe_jobs_of([row for table in asked for row in table.rows], cfg) if cfg["run_missing"] else []
+    failed = _run_missing(jobs, minutes, cfg)
+    _show_voe(asked, cfg)
+    return failed
+
+
+def _run_paper(table, cfg) -> dict[str, str]:
+    """Tables and figures of the paper, and of ours on its worlds.  -> name of each failed run: why."""
     pages = paper_tables()
-    cfg = OmegaConf.to_container(cfg)
-    if cfg["budget"] not in pages["budgets"]:
-        raise Problem(f"there is no budget '{cfg['budget']}': {nearest(str(cfg['budget']), pages['budgets'])}")
-    asked = table_specs(pages, cfg["table"], cfg["figure"], cfg["rows"])
-    failed = _run_missing(asked, pages, cfg) if cfg["run_missing"] else {}
+    minutes = _budget(cfg, pages["budgets"])["minutes"]
+    asked = table_specs(pages, table, cfg["figure"], cfg["rows"])
+    failed = _run_missing(jobs_of(asked, cfg), minutes, cfg) if cfg["run_missing"] else {}
     _show(asked, pages, cfg)
     verdicts = check_claims(cfg)
     print_claims(verdicts, cfg)
     write_whole(_out(cfg) / "claims.md", claims_markdown(verdicts, cfg))
+    return failed
+
+
+def run(cfg) -> None:
+    """The command."""
+    cfg = OmegaConf.to_container(cfg)
+    asked = cfg["table"] if isinstance(cfg["table"], list) else [cfg["table"]]
+    grid = asked.count(GRID) * [GRID]
+    voe = [name for name in asked if name in voe_tables()["tables"]]
+    rest = [name for name in asked if name not in (*voe, *grid)]
+    for name in rest:
+        if str(name).startswith("voe"):
+            raise Problem(f"there is no table '{name}': {nearest(name, (*voe_tables()['tables'], GRID))}")
+    if grid:
+        show_grid(cfg)
+    failed = _run_voe(voe, cfg) if voe else {}
+    if rest or cfg["figure"] is not None:
+        failed |= _run_paper(cfg["table"] if rest == asked else rest or None, cfg)
     if failed:
         count, (first, why) = f"{len(failed)} run{'s' if len(failed) > 1 else ''}", next(iter(failed.items()))
         raise Problem(f"{count} failed, first {first}: {why}; "

@@ -150,7 +150,7 @@ def run_name(row: str, env: str, budget: str, seed: int) -> str:
     return "-".join([*words, env, budget, f"s{seed}"])
 
 
-def _results(folder: Path, file: str) -> dict | None:
+def results_of(folder: Path, file: str) -> dict | None:
     """What a results file holds; none where it is missing or damaged: then it is made again."""
     try:
         found = json.loads((folder / file).read_text())
@@ -162,7 +162,7 @@ def _results(folder: Path, file: str) -> dict | None:
 
 def read(folder: Path, file: str = "results.json") -> dict[str, float] | None:
     """The metrics of a finished run, or none."""
-    found = _results(folder, file)
+    found = results_of(folder, file)
     return None if found is None else found["metrics"]
 
 
@@ -179,7 +179,7 @@ def overrides_of(row: str, budget: str) -> list[str]:
 def metrics_of(row: str, env: str, seed: int, cfg, file: str = "results.json") -> dict[str, float] | None:
     """Metrics of a row's finished run; none where it does not exist, or where its folder holds a run of something else."""
     folder = Path(cfg["runs_dir"]) / run_name(row, env, cfg["budget"], seed)
-    results = _results(folder, "results.json")
+    results = results_of(folder, "results.json")
     if results is None or not _is_row(results, row, env, seed, cfg["budget"]) or _of_before(folder):
         return None
     return results["metrics"] if file == "results.json" else read(folder, file)

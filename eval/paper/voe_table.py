@@ -1,16 +1,22 @@
 """Published hit rates of violated expectations beside ours: mean, sample standard deviation, Welch's t."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass, field
+from statistics import mean
 from typing import NamedTuple
 
 import numpy as np
-import yaml
 from scipy.stats import ttest_ind_from_stats
+
+from envs.problem import Problem
+from eval.paper.voe_runs import Row, Runs, voe_tables
+
+MEAN = "mean"  # the column of the mean over categories
+SUBTYPES = {"A": 2, "B": 2, "C": 2, "D": 3, "E": 3}  # of each category
 
 
 class Cell(NamedTuple):
-    """mean, sd (nan of one seed), and the number of seeds."""
+    """mean, sd (nan: of one seed, or not published), and the number of seeds."""
 
     mean: float
     sd: float
@@ -22,26 +28,120 @@ class Cell(NamedTuple):
         return cls(float(np.mean(rates)), float(np.std(rates, ddof=1)) if len(rates) > 1 else float("nan"), len(rates))
 
     def __str__(self) -> str:
-        return f"{self.mean:.3f}" if np.isnan(self.sd) else f"{self.mean:.3f} +- {self.sd:.3f}"
+        return f"{self.mean:.3f}" if np.isnan(self.sd) else f"{self.mean:.3f} ± {self.sd:.3f}"
 
 
 class Difference(NamedTuple):
-    """Of two cells: of the means, Welch's t, and its two-sided p; nan where a cell has one seed."""
+    """Of two cells: of the means, Welch's t, and its two-sided p; both nan where a cell has no spread."""
 
     mean: float
     t: float
     p: float
 
+    def __str__(self) -> str:
+        if np.isnan(self.t):
+            return f"{self.mean:+.3f}"
+        return f"{self.mean:+.3f}, t {self.t:.1f}, p {'< .001' if self.p < 5e-4 else f'{self.p:.3f}'}"
+
 
 def published() -> dict[str, dict[str, Cell]]:
-    """Model -> env -> cell."""
-    book = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
-    return {model: {env: Cell(*pair, book["seeds"]) for env, pair in row.items()} for model, row in book["published"].items()}
+    """Row -> env -> cell."""
+    book = voe_tables()
+    return {row: {env: Cell(*pair, book["seeds"]) for env, pair in cells.items()} for row, cells in book["published"].items()}
 
 
 def difference(one: Cell, other: Cell) -> Difference:
     """How much larger `one` is."""
-    if min(one.seeds, other.seeds) < 2:
+    if np.isnan([one.sd, other.sd]).any() or one.sd == other.sd == 0:
         return Difference(one.mean - other.mean, float("nan"), float("nan"))
     found = ttest_ind_from_stats(*one, *other, equal_var=False)
     return Difference(one.mean - other.mean, float(found.statistic), float(found.pvalue))
+
+
+@dataclass(frozen=True)
+class VoeTable:
+    """Rows under the five categories and their mean.  key: of `metrics`.  published: whether Table 4 stands beside.
+
+    bounds: name -> key, means over all rows and seeds.  subtypes: whether every row is followed by its sub-types.  others:
+    whether rows of every other model that was found follow.
+    """
+
+    name: str
+    title: str
+    key: str
+    rows: tuple[Row, ...]
+    bounds: dict[str, str] = field(default_factory=dict)
+    published: bool = False
+    subtypes: bool = False
+    others: bool = False
+
+    @property
+    def page(self) -> str:
+        """The page it stands on."""
+        return self.name.partition("-part")[0]
+
+
+def voe_specs(names: Sequence[str], only: Sequence[str] | None = None) -> list[VoeTable]:
+    """The tables of these names, those without a row left out.  only: names of rows; none: all."""
+    book, found = voe_tables(), []
+    for name in names:
+        for part, spec in enumerate(book["tables"][name], 1):
+            rows = tuple(Row.of(row) for row in spec["rows"] if only is None or row in only)
+            end = f"-part{part}" if len(book["tables"][name]) > 1 else ""
+            found.append(VoeTable(name + end, **spec | {"rows": rows, "others": only is None and spec.get("others", False)}))
+    if not any(table.rows for table in found):
+        raise Problem(f"no table asked for has the rows {', '.join(only or ())}; leave out rows=")
+    return [table for table in found if table.rows]
+
+
+Values = dict[str, dict[int, float]]  # column (A to E, mean) -> seed -> hit rate
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A table with what its runs say.  rows: with those that were found.  values: by the name of a row, or of a bound, and the
+    number of a sub-type, 0 for all.  runs: results.json of every run shown."""
+
+    table: VoeTable
+    rows: tuple[Row, ...]
+    values: dict[tuple[str, int], Values]
+    runs: list[dict]
+
+
+def fill(table: VoeTable, cfg: dict) -> Filled:
+    """Read the runs."""
+    runs, envs = Runs(cfg), voe_tables()["envs"]
+    rows = (*table.rows, *(runs.others([Row.of(name) for name in voe_tables()["rows"]]) if table.others else ()))
+    values: dict[tuple[str, int], Values] = {}
+    shown: list[dict] = []
+    for row in rows:
+        own = {column: {seed: found for seed in range(cfg["seeds"]) if (found := runs.results(row, env, seed))}
+               for column, env in envs.items()}  # fmt: skip
+        shown += [found for of_seed in own.values() for found in of_seed.values()]
+        asked = {column: {seed: runs.asked(row, envs[column], seed, found) for seed, found in of_seed.items()}
+                 for column, of_seed in own.items()}  # fmt: skip
+        for number in range(1 + max(SUBTYPES.values()) * table.subtypes):
+            there = [column for column in envs if number <= SUBTYPES[column]]
+            values[row.name, number] = {
+                column: _numbers(asked[column], table.key + f"/{column}{number}" * bool(number)) for column in there
+            }
+        values[row.name, 0][MEAN] = _means(values[row.name, 0])
+    for name, key in table.bounds.items():
+        every = {
+            column: [one["metrics"][key] for one in shown if one["env"] == env and key in one["metrics"]]
+            for column, env in envs.items()
+        }
+        values[name, 0] = {column: {-1: mean(some)} if some else {} for column, some in every.items()}
+        values[name, 0][MEAN] = _means(values[name, 0])
+    return Filled(table, rows, values, shown)
+
+
+def _numbers(of_seed: dict[int, dict | None], key: str) -> dict[int, float]:
+    """Seed -> a metric, of the results that have it."""
+    return {seed: found["metrics"][key] for seed, found in of_seed.items() if found and key in found["metrics"]}
+
+
+def _means(cells: Values) -> dict[int, float]:
+    """Over the categories, of the seeds that have all of them."""
+    seeds = set.intersection(*map(set, cells.values()))
+    return {seed: mean(cells[column][seed] for column in cells) for seed in sorted(seeds)}
