@@ -47,8 +47,8 @@ def _of_env(table, env: str, key: str):
 def _drawn(grid, key: str):
     """`${drawn:${grid},key}`: a value of one combination of `grid.domain`, the `grid.row`-th in an order that `grid.seed` draws."""
     every = list(product(*grid.domain.values()))
-    if not 0 <= grid.row < len(every):
-        raise Problem(f"the grid has {len(every)} combinations, got grid.row={grid.row}; set it from 0 to {len(every) - 1}")
+    if grid.row not in range(len(every)):
+        raise Problem(f"the grid has {len(every)} combinations, got grid.row={grid.row!r}; set it from 0 to {len(every) - 1}")
     chosen = random.Random(grid.seed).sample(every, len(every))[grid.row]
     return dict(zip(grid.domain, chosen))[key]
 

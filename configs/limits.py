@@ -63,8 +63,6 @@ LIMITS = {
     "trees": ("combined, normal or direct", one_of("combined", "normal", "direct")),
     "posterior_speeds": ("true or false", lambda v: isinstance(v, bool)),
     "observed": ("oracle or heads", one_of("oracle", "heads")),
-    "grid.seed": ("a whole number >= 0", whole(0)),
-    "grid.row": ("a whole number >= 0", whole(0)),
     "curves": ("a whole number >= 0", whole(0)),
     "nodes": ("a list of whole numbers >= 0, for example [0,2,4,6]", list_of(whole(0))),
     "sigma": ("a number >= 0", number(at_least=0)),

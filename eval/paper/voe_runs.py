@@ -155,8 +155,9 @@ def told_of(found: list[dict]) -> str:
     violations = [one.get("violation", {}) for one in found]
     pairs = sorted({one["pairs"]["surprising"] for one in violations if "surprising" in one.get("pairs", {})})
     splits = sorted({one["protocol"]["split"] for one in found if "split" in one.get("protocol", {})})
-    asked = {json.dumps(one.get("horizons", one.get("horizon"))) for one in violations} - {"null"}
-    ways = {one["of_clip"] for one in violations if "of_clip" in one}
+    predicted = [one["violation"] for one in found if "of_clip" in one.get("violation", {}) and one.get("loss") != "labels"]
+    asked = {json.dumps(one.get("horizons", one.get("horizon"))) for one in predicted}
+    ways = {one["of_clip"] for one in predicted}
     parts = [f"epochs {', '.join(epochs)}" if epochs else "",
              f"training {minutes[0]:.1f} to {minutes[-1]:.1f} minutes a run" if minutes else "",
              f"{', '.join(map(str, pairs))} pairs a category, of split {', '.join(splits)}" if pairs else "",

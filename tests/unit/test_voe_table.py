@@ -112,6 +112,8 @@ def test_runs_of_any_name_are_found(cfg):
     write_run(runs / "mine", "ofpr", ENVS[2], 0, 0.8)
     write_run(runs / "deeper" / "swapped", "ofpr", ENVS[2], 0, 0.4, stored_as={"train": "train-surprising"})
     write_run(runs / "rim", "rim", ENVS[2], 1, 0.9, loss="nll")
+    asked = {"loss": "nll", "violation": {"horizons": [1, 6], "of_clip": "peak"}}
+    assert "asked [1, 6] frames ahead, peak of a clip" in told_of([asked]) and "asked" not in told_of([asked | {"loss": "labels"}])
     normal, alternate, control = (fill(voe_specs([name])[0], cfg) for name in ("voe", "voe-alternate", "voe-control"))
     assert normal.values["OFPR-Net", 0]["C"] == {0: 0.8} and alternate.values["OFPR-Net, alternate", 0]["C"] == {0: 0.4}
     assert [row.name for row in control.rows][-1] == "rim + nll, pixels"
