@@ -4,8 +4,8 @@
     python envs/publish.py env=voe_barrier split=test,test-surprising data_dir=data to=published
     python envs/collect.py env=voe_published env.world.root=published env.world.category=barrier
 
-<to>/E_barrier/{train,validation,test}/{expected,surprising,control}/trial_<n>/ with a lossless video, depth, instances, poses and
-labels; beside them lists of the trials and a manifest. The folder appears when it is complete.
+<to>/E_barrier/{train,validation,test}/{expected,surprising,control}/trial_<n>/ with a lossless video, depth, instances, poses
+and labels; beside them lists of the trials and a manifest. The folder appears when it is complete.
 """
 
 import sys
@@ -40,6 +40,8 @@ def run(cfg) -> None:
     from omegaconf import OmegaConf
 
     env = OmegaConf.to_container(cfg.env, resolve=True)
+    if OmegaConf.is_missing(cfg, "to"):
+        raise Problem(f"no folder given; name one: python envs/publish.py env={env['name']} to=<folder>")
     names, world = splits_of(env, cfg.split), instantiate(cfg.env.world)
     if not isinstance(world, Violations):
         raise Problem(f"clips of violation of expectation are published, and env '{env['name']}' has none; set env=voe_barrier "

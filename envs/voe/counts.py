@@ -1,6 +1,6 @@
 """How many trials there are of every sub-type: ours beside the supplement's Tables 1 and 2, or forced to be theirs."""
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -51,7 +51,7 @@ def exact(category: str, preset: str = "supplement", seed: int = 0, colors: str 
 
     What is drawn too early waits until its sub-type is asked for. Trials of C are simulated, which takes a minute or two.
     """
-    drawn, waiting, found = stream(category, preset, seed), defaultdict(list), []
+    drawn, waiting, found = stream(category, preset, seed), defaultdict(deque), []
     for trial, wanted in enumerate(_order(category, seed), 1):
         late = category == "C" and trial > SEGMENTS["train"][1]
         found.append(_next(drawn, waiting, wanted, lambda s, late=late: not late or enters(s), category, trial, colors, seed))
@@ -69,16 +69,20 @@ def _order(category: str, seed: int) -> list[str]:
 
 
 def _next(drawn, waiting, wanted: str, admit, category: str, trial: int, colors: str, seed: int) -> Setting:
-    """The first setting of the wanted sub-type: one that waits, else one that is drawn."""
-    for i, values in enumerate(waiting[wanted]):
-        setting = Setting(category, trial, **values, colors=colors, seed=seed)
+    """The first setting of the wanted sub-type: one that waits, else one that is drawn.
+
+    What is not admitted is dropped: later trials do not admit it either.
+    """
+    while waiting[wanted]:
+        setting = Setting(category, trial, **waiting[wanted].popleft(), colors=colors, seed=seed)
         if admit(setting):
-            del waiting[wanted][i]
             return setting
     for values in drawn:
         setting = Setting(category, trial, **values, colors=colors, seed=seed)
+        if not admit(setting):
+            continue
         kind = subtype(setting)
-        if kind == wanted and admit(setting):
+        if kind == wanted:
             return setting
         waiting[kind].append(values)
     raise Problem(f"the grid of category {category} has no more settings of sub-type {wanted}; take counts=natural")

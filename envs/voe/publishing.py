@@ -1,7 +1,7 @@
-"""Writes clips as folders in the layout of the published set, so that `envs/voe/published.py`, and what others wrote for it, reads them.
+"""Writes clips as folders in the layout of the published set, which `envs/voe/published.py` reads.
 
-Apart from the published files: video, depth and instances are lossless; depth is uint16 in steps of 1/512 of a scene unit, where
-theirs is uint8 in whole ones; labels have none of the known faults, which `manifest.json` says to readers.
+Unlike in the published files, video, depth and instances are lossless; depth is uint16 in steps of 1/512 of a scene unit, and
+theirs is uint8 in whole ones; labels have none of the known faults, and `manifest.json` says so to readers.
 """
 
 import json
@@ -25,7 +25,9 @@ from envs.voe.scenes import COLORS, RATE
 from envs.voe.settings import CONTAINER_SHAPES
 from envs.voe.table import COLUMNS, ENTITIES, KINDS
 
-NEEDED = ("pixels", "depth", "mask", "objects", "label_trial", "label_features", "label_prior", "label_posterior", "label_violation")
+NEEDED = (
+    "pixels", "depth", "mask", "objects", "label_trial", "label_features", "label_prior", "label_posterior", "label_violation",
+)  # fmt: skip
 _WORDS = {
     "cube": "red", "cylinder": "lime", "torus": "orange", "sphere": "yellow", "cone": "green", "side_cylinder": "black",
     "inverted_cone": "purple", "support": "gray", "container": "pink", "occluder": "cyan", "middle": "cyan", "wall": "blue",
@@ -70,9 +72,8 @@ def write(home: Path, category: str, clip: Mapping[str, np.ndarray], header: Map
     files.save_video(home / "rgb.avi", clip["pixels"])
     for name, frames in (("depth_raw", clip["depth"]), ("inst_raw", masks)):
         np.savez_compressed(home / f"{name}.npz", np.moveaxis(frames, 0, 2))
-    told = {name: value for name, value in clip.items() if name.startswith("label")}
-    (home / "physical_data.json").write_text(json.dumps(physical(category, *(told[f"label_{name}"][0] for name in (
-        "features", "prior", "posterior"))), indent=1))  # fmt: skip
+    labels = physical(category, *(clip[f"label_{name}"][0] for name in ("features", "prior", "posterior")))
+    (home / "physical_data.json").write_text(json.dumps(labels, indent=1))
     (home / "scene_data.json").write_text(json.dumps(scene(category, clip, header)))
 
 
@@ -91,7 +92,8 @@ def physical(category: str, features: np.ndarray, prior: np.ndarray, posterior: 
             found[name] = word.title() if isinstance(word, str) and word not in CONTAINER_SHAPES else word
         elif name not in CLASSES:
             found[name] = value
-    return {"features": found, "prior_rules": _answers(files.PRIOR, prior), "posterior_rules": _answers(files.POSTERIOR, posterior)}
+    rules = {"prior_rules": _answers(files.PRIOR, prior), "posterior_rules": _answers(files.POSTERIOR, posterior)}
+    return {"features": found, **rules}
 
 
 def _answers(names: Sequence[str], rules: np.ndarray) -> dict[str, bool]:
@@ -139,7 +141,8 @@ def _looks(entity: str, shape: str | None, by_shape: bool) -> dict[str, str]:
     if name == shape and not by_shape:
         return {"type": shape}
     color = COLORS.get(name, COLORS["occluder"])
-    return {"type": shape or entity, "colour": _WORDS[name], "colour_hex": "#" + bytes(round(255 * one) for one in color).hex()}
+    told = bytes(round(255 * one) for one in color).hex()
+    return {"type": shape or entity, "colour": _WORDS[name], "colour_hex": f"#{told}"}
 
 
 def _check(file: EpisodeFile) -> None:
@@ -177,7 +180,7 @@ def _whole(home: Path) -> Iterator[Path]:
 
 
 def _annotate(home: Path, category: str, segment: str) -> None:
-    """A line for each trial: its folder and 0, or 100 where it surprises; expected and surprising in turn, controls in a list of theirs."""
+    """A line for each trial: its folder, and 100 where it surprises, else 0. Controls have a list of theirs."""
     trials: dict[int, dict[Version, str]] = {}
     for version in Version:
         for path in (home / segment / version).glob("trial_*"):

@@ -74,6 +74,24 @@ def test_random_colors_are_not_called_by_the_shape(files, tmp_path):
     assert "colour" not in instance["1"] and instance["5"]["colour"] == "gray"
 
 
+def test_the_command(files, root, command_here, tmp_path):
+    """It collects nothing, refuses worlds without such clips, and needs a folder."""
+    ask = ["env.world.size=16", "env.splits.test.episodes=1", f"data_dir={tmp_path}/data", "split=test", "env.world.workers=1"]
+    publish = partial(command_here, root / "envs/publish.py", cwd=tmp_path)
+    for words, sentence in (
+        ([*ask, f"to={tmp_path}/out"], "does not exist; make it with: python envs/collect.py env=voe_barrier split=test"),
+        (ask, "no folder given; name one"), (["env=physics3", "to=out"], "env 'physics3' has none; set env=voe_barrier"),
+        ([*ask[:3], "split=tests", "to=out"], "no split 'tests': did you mean 'test'"),
+    ):  # fmt: skip
+        done = publish(*words)
+        assert done.returncode == 1 and sentence in done.stderr, done.stderr
+    assert not list(tmp_path.iterdir())
+    assert command_here(root / "envs/collect.py", "env=voe_barrier", *ask, cwd=tmp_path).returncode == 0
+    done = publish(*ask, f"to={tmp_path}/out")
+    assert done.returncode == 0 and "E_barrier: 1 trials" in done.stdout, done.stderr
+    assert (tmp_path / "out/E_barrier/test/expected/trial_4501/rgb.avi").exists()
+
+
 def broken(*_):
     raise OSError(28, "No space left on device")
 

@@ -132,6 +132,14 @@ def test_meshes_are_closed_and_seen_from_outside(name):
         assert volume == pytest.approx(ideal[name], rel=0.06)
 
 
+@pytest.mark.parametrize("trial", [852, 4039, 4253])
+def test_what_grazes_an_opening_is_stopped(trial):
+    """A lying cylinder as high or as wide as the opening touched it with a line along its way alone, and slid through."""
+    setting = published("E")[trial - 1]
+    expected, surprising = (simulate(setting, version).clip.place("object")[:, 0] for version in ("expected", "surprising"))
+    assert expected[-1] < 0.8 < surprising[-1] and setting.shape == "side_cylinder"
+
+
 def test_setting_of_another_kind():
     """Expected and surprising follow from the shape of the barrier: an opening as wide as the object stops it."""
     sides = {"shape": "cube", "width": 1.0, "height": 1.0, "barrier": "opening", "opening_height": 1.2}
