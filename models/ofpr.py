@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from models.interfaces import Batch
 from models.trees import Rules
 from models.world_model import WorldModel
 
@@ -59,8 +60,25 @@ class Heads(nn.Module):
             layers = [m for a, b in zip(halves, halves[1:]) for m in (nn.Linear(a, b), nn.ReLU())]
             self.nets.append(nn.Sequential(*layers, nn.Linear(halves[-1], max(1, head.classes))))
 
+    @torch.no_grad()
+    def begin(self, labels: dict[str, Tensor]) -> list[float]:
+        """Numbers begin at mean and spread of the labels of all training clips (M, ...).  -> the spread of every head.
+
+        Of classes it is 1, and of numbers at least .1: a constant would have none.
+        """
+        spreads = []
+        for head, net in zip(self.heads, self.nets):
+            of, spread = labels[head.column].flatten(1)[:, head.index].double(), 1.0
+            if not head.classes:
+                spread = max(0.1, float(of.std(unbiased=False)))
+                net[-1].weight.mul_(spread)
+                net[-1].bias.fill_(of.mean())
+            spreads.append(spread)
+        return spreads
+
     def forward(self, latent: Tensor) -> list[Tensor]:
-        return [net(latent[:, 0]).float() for net in self.nets]
+        with torch.autocast(latent.device.type, enabled=False):  # numbers are compared with each other: no halved digits
+            return [net(latent[:, 0].float()) for net in self.nets]
 
     def answers(self, latent: Tensor) -> Tensor:
         """(B, heads): the number, the likeliest class, or the probability of yes."""
@@ -86,6 +104,10 @@ class ClipModel(WorldModel):
         """Told the labels of all training clips (M, ...) before training."""
         self.encoder.begin()
 
+    def clips(self, batch: Batch) -> Tensor:
+        """Latents (B, 1, D) of the clips of a batch: those of a frozen encoder are there already."""
+        return self.encode(batch.obs) if batch.latent is None else batch.latent[:, 0]
+
     @torch.no_grad()
     def answers(self, obs: Tensor) -> Tensor:
         """What the heads read off clips: (B, T, C, H, W)  ->  (B, heads)."""
@@ -94,6 +116,10 @@ class ClipModel(WorldModel):
     def judge(self, obs: Tensor, posterior: Tensor) -> Tensor:
         """Surprise (B,) at clips (B, T, C, H, W) in which `posterior` (B, 9) was observed; no, yes, irrelevant: 0, 1, 2."""
         return self._judge(self.answers(obs), posterior)
+
+    def judge_latent(self, latent: Tensor, posterior: Tensor) -> Tensor:
+        """The same (B,) of clips that were encoded, (B, 1, D)."""
+        return self._judge(self.heads.answers(latent), posterior)
 
     def _judge(self, answers: Tensor, posterior: Tensor) -> Tensor:
         raise NotImplementedError

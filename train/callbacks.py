@@ -4,12 +4,16 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import torch
 from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import ModelCheckpoint
 
+from eval.probes.pair_scores import auc, hit_rate
 from eval.probes.sensitivity import NEEDS, SMALL, pairs, sensitivities
 from eval.runs.metrics_csv import COLUMNS, whole_rows
 from models.processes import rank
+from train.datamodule import Windows
 from train.metrics_csv import add_rows
 
 
@@ -54,23 +58,65 @@ def seconds_of(path: Path) -> float:
 
 
 class BestWeights(ModelCheckpoint):
-    """Saves the best weights by validation loss, and the last state to resume from; run folders may be moved.
+    """Saves the best weights, and the last state to resume from; run folders may be moved.
 
+    by_pairs: best is the largest hit rate on validation pairs, of equal ones the largest AUC, then the least validation loss;
+    else the least validation loss.
     Lightning keeps absolute paths and forgets the best score of a moved folder.
     """
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, filename="best", monitor="val/loss", save_last=True, enable_version_counter=False)
-        self.best = folder / "best.ckpt"
+    def __init__(self, folder: Path, by_pairs: bool = False) -> None:
+        by = {"monitor": "val/hit_rate", "mode": "max"} if by_pairs else {"monitor": "val/loss"}
+        super().__init__(folder, filename="best", save_last=True, enable_version_counter=False, **by)
+        self.best, self.by_pairs, self.scores = folder / "best.ckpt", by_pairs, []
+
+    def check_monitor_top_k(self, trainer, current=None) -> bool:
+        if not self.by_pairs:
+            return super().check_monitor_top_k(trainer, current)
+        hits, area, loss = (float(trainer.callback_metrics[f"val/{name}"]) for name in ("hit_rate", "auc", "loss"))
+        better = not self.scores or [hits, area, -loss] > self.scores
+        if better:
+            self.scores = [hits, area, -loss]
+        return better
+
+    def state_dict(self) -> dict:
+        return super().state_dict() | {"scores": self.scores}
 
     def load_state_dict(self, state_dict) -> None:
         best = str(self.best)
+        self.scores = state_dict.get("scores", [])  # runs of before do not say
         here = {
             "dirpath": self.dirpath, "best_model_path": best, "kth_best_model_path": best,
             "last_model_path": str(self.best.with_name("last.ckpt")),
             "best_k_models": {best: score for score in state_dict["best_k_models"].values()},
         }  # fmt: skip
         super().load_state_dict({**state_dict, **here})
+
+
+class Pairs(Callback):
+    """Logs val/hit_rate and val/auc of a model of clips on validation pairs.
+
+    expected, surprising: windows of the two versions, with columns label_trial and label_posterior. Every process judges all.
+    """
+
+    def __init__(self, expected: Windows, surprising: Windows) -> None:
+        self.versions = expected, surprising
+
+    def on_validation_epoch_end(self, trainer, model) -> None:
+        (low, mine), (high, theirs) = (self._judged(model, windows) for windows in self.versions)
+        _, one, other = np.intersect1d(mine, theirs, return_indices=True)
+        found = {"hit_rate": hit_rate(low[one], high[other]), "auc": auc(low, high)}
+        for name, value in found.items():
+            model.log(f"val/{name}", value, sync_dist=True)
+
+    @torch.no_grad()
+    def _judged(self, model, windows: Windows) -> tuple[np.ndarray, np.ndarray]:
+        """Surprise of all clips (P,), and their trials (P,)."""
+        found = []
+        for starts in windows.starts.split(windows.windows_per_batch):
+            batch = model.trainer.strategy.batch_to_device(windows.gather(starts), model.device)
+            found.append(model.judge_latent(model.clips(batch), batch.labels["label_posterior"].long()))
+        return torch.cat(found).double().cpu().numpy(), windows.labels["label_trial"][windows.starts].flatten().numpy()
 
 
 class Gaps(Callback):

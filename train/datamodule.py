@@ -17,6 +17,7 @@ from envs.episodes import EpisodeFile
 from envs.episodes.on_disk import OnDisk
 from envs.frames import frame_ids
 from envs.problem import Problem
+from envs.protocols import Violations
 from envs.spec import EnvSpec, Observation
 from models.actions import vector
 from models.interfaces import Batch
@@ -176,40 +177,53 @@ class Windows:
         return vector(self.action[rows], self.spec.action)
 
 
+def splits_of(model, world) -> tuple[str, ...]:
+    """Splits that training needs: train, valid, and for a model of clips valid with a violated cause where the world has it."""
+    pairs = world.versions("valid") if isinstance(model, ClipModel) and isinstance(world, Violations) else {}
+    return "train", "valid", *(pairs[name] for name in ("surprising",) if name in pairs)
+
+
 class EpisodeData(LightningDataModule):
-    """Training and validation windows of two episode files; re-cut for every stage by `cut`."""
+    """Training and validation windows of two episode files; re-cut for every stage by `cut`.
+
+    surprising: the validation clips with a violated cause, by which models of clips choose their best epoch; none: by the loss.
+    """
 
     def __init__(
         self, train: EpisodeFile, valid: EpisodeFile, spec: EnvSpec, seed: int, observation: str = "pixels",
-        stream: bool | str = "auto", memory_gb: float = 8,
+        stream: bool | str = "auto", memory_gb: float = 8, surprising: EpisodeFile | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        for file in (train, valid):
+        files = (train, valid) if surprising is None else (train, valid, surprising)
+        for file in files:
             for column in (spec.shown(observation).column, *(["action"] if spec.action.size else [])):
                 file.source(column)  # Problem on a file without it, before a run folder is made
-        self.stream = streams((train, valid), spec.shown(observation), stream, memory_gb)
-        self.files, self.spec, self.seed, self.observation = (train, valid), spec, seed, observation
+        self.stream = streams(files, spec.shown(observation), stream, memory_gb)
+        self.files, self.spec, self.seed, self.observation = files, spec, seed, observation
         self._cut: tuple | None = None
 
     @classmethod
-    def of(cls, cfg, train: EpisodeFile, valid: EpisodeFile, world) -> "EpisodeData":
+    def of(cls, cfg, train: EpisodeFile, valid: EpisodeFile, world, surprising: EpisodeFile | None = None) -> "EpisodeData":
         """The data of a run, by its config; old runs have no key `data`."""
         how = {"stream": cfg.data.stream, "memory_gb": cfg.data.memory_gb} if "data" in cfg else {}
-        return cls(train, valid, world.spec, cfg.seed, world.observation, **how)
+        return cls(train, valid, world.spec, cfg.seed, world.observation, **how, surprising=surprising)
 
     def cut(self, window: int, batch_size: int) -> None:
         """Set the windows of the next stage; equal windows are kept."""
         if self._cut != (window, batch_size):
             self._cut = (window, batch_size)
-            self.train, self.valid = (
-                Windows(file, self.spec, window, batch_size, self.seed, shuffle, self.observation, self.stream)
-                for file, shuffle in zip(self.files, (True, False))
+            self.parts = tuple(
+                Windows(file, self.spec, window, batch_size, self.seed, not number, self.observation, self.stream)
+                for number, file in enumerate(self.files)
             )
-        self.train.latent = self.valid.latent = None
+            self.train, self.valid = self.parts[:2]
+        for part in self.parts:
+            part.latent = None
 
     def label(self, columns: Sequence[str]) -> None:
         """Batches of the next stage hold these columns of the files, beside what models are shown."""
-        for file, part in zip(self.files, (self.train, self.valid)):
+        columns = {*columns, "label_trial"} if len(self.parts) > 2 else columns
+        for file, part in zip(self.files, self.parts):
             found = file.read(*columns) if columns else {}
             part.labels = {name: torch.from_numpy(np.ascontiguousarray(v)).view(len(v), -1) for name, v in found.items()}
 
@@ -217,7 +231,7 @@ class EpisodeData(LightningDataModule):
     def keep_latents(self, model) -> None:
         """Encode all frames with a frozen encoder; batches then hold latents instead of frames."""
         model.eval()
-        for part in (self.train, self.valid):
+        for part in self.parts:
             part.latent = part.encode(model)
 
     def train_dataloader(self) -> Windows:

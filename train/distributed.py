@@ -24,7 +24,7 @@ from configs.stopping import memory_sentence
 from envs.collect import collect
 from envs.problem import Problem
 from models.layers.sync_norm import share_statistics
-from train.datamodule import EpisodeData
+from train.datamodule import EpisodeData, splits_of
 from train.malloc import keep_freed_memory
 from train.stages import train_stages, wandb_logger
 
@@ -112,11 +112,11 @@ def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int,
     try:
         dist.init_process_group("nccl" if gpu else "gloo", address, PATIENCE, devices * nodes, rank)
         world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
-        files = [collect(env, world, split, cfg.data_dir, quiet=True) for split in ("train", "valid")]
         seed_everything(cfg.seed, workers=False, verbose=False)  # the first weights are those of one process
         model = share_statistics(instantiate(cfg.model.module))
+        files = [collect(env, world, split, cfg.data_dir, quiet=True) for split in splits_of(model, world)]
         logger = wandb_logger(cfg, folder) if rank == 0 else None
-        train_stages(cfg, model, EpisodeData.of(cfg, *files, world), folder, logger)
+        train_stages(cfg, model, EpisodeData.of(cfg, *files[:2], world, *files[2:]), folder, logger)
         if logger is not None:
             logger.experiment.finish()
         dist.destroy_process_group()

@@ -75,6 +75,11 @@ def _check_plan(cfg) -> None:
                 f"loss.stages.{number}.hard_share={stage.hard_share} draws windows by the errors of the transition, and stage "
                 f"'{stage.name}' does not train it; set it to 0"
             )
+        looked_at = cfg.model.get("frames")
+        if looked_at is not None and (asked := looked_at if isinstance(looked_at, int) else max(looked_at) + 1) > stage.window + 1:
+            raise Problem(
+                f"model.frames={looked_at} asks for {asked} frames, and a clip has {stage.window + 1}; set model.frames= to less"
+            )
         if processes > max(1, stage.batch_size // stage.window):
             raise Problem(
                 f"trainer.devices and trainer.nodes ask for {processes} processes, and a batch of stage '{stage.name}' is "
@@ -124,7 +129,7 @@ def run(cfg) -> dict:
     from envs.collect import collect
     from eval.runs import Run
     from eval.score import probes_of
-    from train.datamodule import EpisodeData
+    from train.datamodule import EpisodeData, splits_of
     from train.distributed import node_of
     from train.malloc import keep_freed_memory
     from train.run_folder import check_world, check_writable, choose_folder, open_folder
@@ -145,11 +150,12 @@ def run(cfg) -> dict:
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()
     node = node_of(cfg)
-    files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in ("train", "valid", cfg.score.split)}
+    needed = splits_of(model, world)
+    files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in (*needed, cfg.score.split)}
     for column in {name for objective in objectives for name in getattr(objective, "columns", ())}:
         files["train"].source(column)  # a world without labels is told before a folder is opened
     timing = {"data_s": time.monotonic() - start}
-    data = EpisodeData.of(cfg, files["train"], files["valid"], world)  # refuses files that lack a column or memory
+    data = EpisodeData.of(cfg, *(files[split] for split in needed[:2]), world, *(files[split] for split in needed[2:]))  # refuses files that lack a column or memory
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
         return _train_and_score(cfg, folder, node, model, world, files, data, timing, goals)
 

@@ -18,7 +18,7 @@ from pytorch_lightning.strategies import DDPStrategy
 from eval.runs.checkpoints import load_weights, save_weights
 from models.processes import count, rank
 from models.world_model import WorldModel
-from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, SeedEpochs
+from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, Pairs, SeedEpochs
 from train.checkpoint_files import WholeCheckpoints, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
@@ -87,7 +87,8 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         objective.prepare(model, data.train)
     if getattr(objective, "encoder_is_fixed", False):
         data.keep_latents(model)
-    keep = BestWeights(working)
+    pairs = [Pairs(*data.parts[1:])] if len(data.parts) > 2 else []
+    keep = BestWeights(working, by_pairs=bool(pairs))
     progress = RichProgressBar() if sys.stdout.isatty() else EpochLines(stage.name)
     nodes = cfg.trainer.get("nodes") or 1
     shared = DDPStrategy(cluster_environment=LightningEnvironment(), find_unused_parameters=True)  # any model, any loss
@@ -104,6 +105,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
             HardWindows(data.train, stage.get("hard_share", 0.0)),
             SeedEpochs(cfg.seed, number),
             *([Gaps(instantiate(cfg.env.world))] if "encoder" in stage.trains else []),
+            *pairs,
             keep,
             progress,
         ],

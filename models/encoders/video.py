@@ -1,7 +1,7 @@
-"""Video encoders: a whole clip to one vector, by a small 3-D network or by a 3-D ResNet with or without Kinetics weights."""
+"""Video encoders: a whole clip to one vector, by a small network or by a 3-D ResNet with or without Kinetics weights."""
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -13,7 +13,20 @@ from models.layers.pixels import to_float
 
 SIDE = 112  # pixels that a ResNet is shown along a side
 BLOCKS = {"r3d_18": (2, 2, 2, 2), "r3d_34": (3, 4, 6, 3)}
-BACKBONES = ("small", *BLOCKS)
+BACKBONES = ("fused", "small", *BLOCKS)
+SPREAD = 16  # frames that the fused backbone looks at where none are named
+
+
+def fused(width: int, frames: int, colors: int = 3, channels: int = 16) -> nn.Sequential:
+    """Clips (B, C, T, H, W) of any size to (B, width), on a CPU: one convolution over all T frames, then three of pictures.
+
+    The first layer spans the whole of time, so that the cost hardly grows with the number of frames, and places stay places.
+    """
+    c = channels
+    layers: list[nn.Module] = [nn.Flatten(1, 2)]
+    for inputs, outputs, size in (colors * frames, c, 5), (c, 2 * c, 3), (2 * c, 4 * c, 3), (4 * c, 4 * c, 3):
+        layers += [nn.Conv2d(inputs, outputs, size, 2, size // 2, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(7), nn.Flatten(), nn.Linear(4 * c * 49, width))
 
 
 def small(width: int, colors: int = 3, channels: int = 16) -> nn.Sequential:
@@ -59,10 +72,11 @@ def as_torchvision(state: dict[str, Tensor]) -> dict[str, Tensor]:
 class VideoEncoder(nn.Module):
     """obs (B, T, C, H, W), uint8 or float in [0, 1]  ->  K = 1, D = width. No normalisation beside the division by 255.
 
-    backbone: small, r3d_18 or r3d_34.  weights: a file of weights of the backbone, read when training begins; none: trained
+    backbone: fused, small, r3d_18 or r3d_34.  weights: a file of weights of the backbone, read when training begins; none: trained
     from scratch.  frozen: never trained, always in eval mode.  A ResNet is shown 112 pixels a side, the nearest ones.
-    frames: of a clip that are looked at, the first ones; none: all. What comes late in a clip tells how it came out, and
-    heads that see it read features off the outcome.
+    frames: of a clip that are looked at: how many of the first, or their numbers, from 0; none: all, and of the fused
+    backbone 16 that are spread evenly. What comes late in a clip tells how it came out, and heads that see it read features
+    off the outcome.
     """
 
     takes_bytes = True
@@ -71,13 +85,20 @@ class VideoEncoder(nn.Module):
 
     def __init__(
         self, width: int = 700, backbone: str = "small", weights: str | None = None, frozen: bool = False, colors: int = 3,
-        channels: int = 16, frames: int | None = None,
+        channels: int = 16, frames: int | Sequence[int] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         if backbone not in BACKBONES:
             raise ValueError(f"there is no video backbone '{backbone}', known: {', '.join(BACKBONES)}; set model.backbone=")
-        self.backbone, self.weights, self.frozen, self.frames = backbone, weights, frozen, frames
-        self.net = small(width, colors, channels) if backbone == "small" else resnet(backbone, width)
+        self.backbone, self.weights, self.frozen = backbone, weights, frozen
+        self.frames = frames if frames is None or isinstance(frames, int) else list(frames)
+        if frames is not None and not (frames if isinstance(frames, int) else self.frames and min(self.frames) >= 0):
+            raise ValueError(f"a video encoder looks at one frame or more, got frames={self.frames}; set model.frames=")
+        if backbone == "fused":
+            count = len(self.frames) if isinstance(self.frames, list) else self.frames or SPREAD
+            self.net = fused(width, count, colors, channels)
+        else:
+            self.net = small(width, colors, channels) if backbone == "small" else resnet(backbone, width)
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         yield self.weights is not None or not self.frozen, (
@@ -118,11 +139,22 @@ class VideoEncoder(nn.Module):
     def train(self, mode: bool = True) -> "VideoEncoder":
         return super().train(mode and not self.frozen)
 
+    def _looked_at(self, length: int) -> list[int]:
+        """Numbers of the frames of a clip of this length that are looked at."""
+        if self.frames is None:
+            spread = self.backbone == "fused"
+            return torch.linspace(0, length - 1, SPREAD).round().long().tolist() if spread else list(range(length))
+        numbers = list(range(self.frames)) if isinstance(self.frames, int) else self.frames
+        if max(numbers) >= length:
+            raise ValueError(f"model.frames={self.frames} looks at frame {max(numbers)}, and the clips have {length} frames, from "
+                             f"0; set model.frames= to fewer")  # fmt: skip
+        return numbers
+
     def forward(self, obs: Tensor) -> Latent:
         if obs.ndim != 5:
             raise ValueError(f"a video encoder reads clips (B, T, C, H, W), got {tuple(obs.shape)}")
-        x, scale = to_float(obs[:, : self.frames])
+        x, scale = to_float(obs[:, self._looked_at(obs.shape[1])])
         x = x.transpose(1, 2)
-        if self.backbone != "small" and x.shape[-2:] != (SIDE, SIDE):
+        if self.backbone in BLOCKS and x.shape[-2:] != (SIDE, SIDE):
             x = F.interpolate(x, (x.shape[2], SIDE, SIDE))
         return Latent(self.net(x * scale).float()[:, None])

@@ -1,15 +1,18 @@
 """OFPR-Net: what its heads learn from, how clips are judged, and which weights fit a backbone."""
 
 import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
-from losses.labels import Labels
+from losses.labels import Labels, head_loss
 from models.encoders.video import VideoEncoder, as_torchvision, resnet
 from models.interfaces import Batch
 from models.ofpr import FEATURE_HEADS, FEATURES, POSTERIOR_SPEEDS, Baseline, Head, Heads, OFNet, OFPRNet
+from train.callbacks import BestWeights, Pairs
 
 
 def clips(count=4, frames=6, side=32):
@@ -173,5 +176,75 @@ def test_a_frozen_backbone_that_has_learned_nothing_is_refused():
 def test_what_is_no_clip_is_told():
     with pytest.raises(ValueError, match=r"reads clips \(B, T, C, H, W\), got \(4, 3, 32, 32\)"):
         small().encode(clips()[:, 0])
-    with pytest.raises(ValueError, match="no video backbone 'r3d34', known: small, r3d_18, r3d_34; set model.backbone="):
+    with pytest.raises(ValueError, match="no video backbone 'r3d34', known: fused, small, r3d_18, r3d_34; set model.backbone="):
         VideoEncoder(backbone="r3d34")
+
+
+def test_the_fused_backbone_looks_at_the_frames_that_are_named():
+    """Other frames change nothing; none named: sixteen spread over the clip, and of a short one some twice."""
+    torch.manual_seed(0)
+    encoder, obs = VideoEncoder(width=8, backbone="fused", channels=2, frames=[1, 4]).eval(), clips(2, 6)
+    other = obs.clone()
+    other[:, [0, 2, 3, 5]] = 0
+    assert torch.equal(encoder(obs).mean, encoder(other).mean)
+    other[:, 4] = 0
+    assert not torch.equal(encoder(obs).mean, encoder(other).mean)
+    assert VideoEncoder(width=8, backbone="fused", channels=2)(obs).mean.shape == (2, 1, 8)
+    with pytest.raises(ValueError, match=r"model.frames=\[1, 4\] looks at frame 4, and the clips have 4 frames"):
+        encoder(obs[:, :4])
+    with pytest.raises(ValueError, match=r"one frame or more, got frames=\[\]"):
+        VideoEncoder(backbone="fused", frames=[])
+
+
+def test_numbers_are_learned_in_their_spread():
+    """scaled: the heads of numbers begin at the mean of the labels, and an error of one spread counts as one."""
+    model, labels = small(), labels_of_barriers()
+    objective = Labels(scaled=True)
+    objective.prepare(model, Windows(labels))
+    widths = labels["label_features"][:, 1]
+    with torch.no_grad():
+        for net in model.heads.nets:
+            net[-1].weight.zero_()
+    told = model.heads(torch.randn(4, 1, 16))[1][:, 0]
+    assert torch.allclose(told, widths.mean().expand(4))
+    assert head_loss(model.heads.heads[1], told[:, None], widths, objective.spread[1]).item() == pytest.approx(1, abs=1e-4)
+    assert objective.spread[20] == 1 and objective.spread[2] == 0.1  # classes; a number that all clips have alike
+
+
+def scores(*epochs):
+    """(best epoch, state) after epochs of (hit rate, AUC, loss)."""
+    best, kept = None, BestWeights(Path("nowhere"), by_pairs=True)
+    for number, values in enumerate(epochs):
+        names = ("val/hit_rate", "val/auc", "val/loss")
+        metrics = {name: torch.tensor(value) for name, value in zip(names, values)}
+        if kept.check_monitor_top_k(SimpleNamespace(callback_metrics=metrics)):
+            best = number
+    return best, kept.state_dict()["scores"]
+
+
+def test_the_best_epoch_has_the_best_pairs():
+    """Hit rate first, then AUC, then the loss; a smaller loss alone is no reason."""
+    assert scores((0.5, 0.9, 1.0), (0.75, 0.5, 9.0), (0.5, 0.9, 0.1))[0] == 1
+    assert scores((0.75, 0.5, 1.0), (0.75, 0.625, 9.0), (0.75, 0.5, 0.1)) == (1, [0.75, 0.625, -9.0])
+    assert scores((0.75, 0.5, 1.0), (0.75, 0.5, 0.5), (0.75, 0.5, 0.5))[0] == 1
+
+
+def test_pairs_are_judged_by_their_trials():
+    """The versions lie in different orders; what is logged is the hit rate of pairs of one trial."""
+
+    class Model:
+        def __init__(self):
+            self.trainer = SimpleNamespace(strategy=SimpleNamespace(batch_to_device=lambda batch, device: batch))
+            self.device, self.logged = "cpu", {}
+            self.clips, self.judge_latent = (lambda batch: batch.latent), (lambda latent, posterior: latent)
+            self.log = lambda name, value, **_: self.logged.update({name: value})
+
+    def windows(trials, surprise):
+        part = SimpleNamespace(starts=torch.arange(len(trials)), windows_per_batch=2,
+                               labels={"label_trial": torch.tensor(trials)[:, None]})  # fmt: skip
+        part.gather = lambda s: Batch(None, None, None, torch.tensor(surprise)[s], labels={"label_posterior": torch.zeros(len(s), 9)})
+        return part
+
+    model = Model()
+    Pairs(windows([7, 5, 6], [0.2, 0.0, 0.4]), windows([5, 6, 7], [0.1, 0.4, 0.3])).on_validation_epoch_end(None, model)
+    assert model.logged["val/hit_rate"] == pytest.approx(2.5 / 3) and model.logged["val/auc"] == pytest.approx(5.5 / 9)

@@ -124,8 +124,8 @@ def test_the_moment_error_counts_frames_of_clips_that_violate():
 # -- the toy world ----------------------------------------------------------------------------------------------------
 
 TOY = ["env=square_clips", "trainer=smoke", "logger=csv", "score.horizons=[1]"]
-OFPR = ["model=ofpr", "loss=labels", "model.width=64", "model.channels=8", "model.frames=16",
-        "loss.epochs.smoke=10", "loss.every_branch=2", "loss.schedule=cosine"]  # fmt: skip
+OFPR = ["model=ofpr", "loss=labels", "model.channels=8", "model.frames=[0,8,16]", "loss.clips=4",
+        "loss.epochs.smoke=12", "loss.every_branch=2"]  # fmt: skip
 
 TRACKS = ["model=tracks", "loss=prediction", "env.observation=objects", "loss.epochs.smoke=6"]
 SMALL_LSTM = ["model=lstm", "env.observation=objects", "loss=nll", "loss.window=31", "loss.epochs.smoke=2", "loss.learning_rate=1e-2",
@@ -149,7 +149,7 @@ def fitted(square_clips, command_here):
 def test_ofpr_net_learns_the_rule_of_the_toy_world(fitted, command_here):
     folder, results = fitted(*OFPR)
     m = results["metrics"]
-    assert m["voe/hit_rate"] > 0.8 and m["voe/control/hit_rate"] > 0.8 and m["voe/accuracy"] > 0.8
+    assert m["voe/hit_rate"] > 0.9 and m["voe/control/hit_rate"] > 0.9 and m["voe/accuracy"] > 0.9  # 1 under three seeds
     assert m["ceiling/features/voe/hit_rate"] == 1 and m["voe/lawful/hit_rate"] == 0.5
     assert results["heads"]["object_height"] < 0.3 and not [key for key in m if key.startswith("test/")]
     assert "hit rate, surprising over expected" in (folder / "report.html").read_text()
