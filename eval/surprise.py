@@ -42,7 +42,7 @@ PAIRS = {"surprising over expected": "", "surprising over control": "control/", 
 
 
 def surprise_run(
-    folder, split=None, data_dir=None, context=10, horizons=None, of_clip=("peak",), decoded=False, curves=2
+    folder, split=None, data_dir=None, context=10, horizons=None, of_clip=("mean",), decoded=False, curves=2
 ) -> dict:
     """Score the surprise of a run, open or by its folder, and keep it; None takes what the run's config says.
 

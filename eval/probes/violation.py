@@ -20,7 +20,7 @@ from models.ofpr import ClipModel
 from models.trees import Rules
 
 TOLD = ("label_trial", "label_features", "label_posterior")
-HORIZONS = (1, 6, 15, 25)  # frames ahead that are asked where nothing is said
+HORIZONS = (15, 25)  # frames ahead that are asked where nothing is said; chosen on validation pairs
 LABEL = ("label_features", "label_posterior", "label_version")  # columns that heads read
 AT_ONCE = 32  # clips
 FLOOR = 0.1  # of the mean spread: less spread at a frame is counted as this much
@@ -41,7 +41,7 @@ class Asked:
     context: int = 10
     horizons: tuple[int, ...] = (1,)
     decoded: bool = False
-    of_clip: str = "peak"
+    of_clip: str = "mean"
 
     @classmethod
     def of(cls, frames: int, context: int | None = None) -> "Asked":
@@ -127,6 +127,11 @@ def clips_of(run, file, asked: Asked, say: Callable[[str], None] = lambda text: 
     return Clips(trial, subtype, violation, posterior, score, curve, change).take(order)
 
 
+def summed_up(curve: np.ndarray, of_clip: str) -> np.ndarray:
+    """(P, T)  ->  (P,): the peak of every curve, or its mean."""
+    return curve.max(1) if of_clip == "peak" else curve.mean(1)
+
+
 def scaled(clips: Clips, scale: Scale | None, change: Scale, of_clip: str = "peak") -> Clips:
     """Curves in units of the spread of expected validation clips, the largest of all horizons, and the score of a clip their
     peak, or their mean."""
@@ -134,7 +139,7 @@ def scaled(clips: Clips, scale: Scale | None, change: Scale, of_clip: str = "pea
     if scale is None:
         return clips
     curve = scale(clips.curve).max(1)
-    return clips._replace(curve=curve, score=curve.max(1) if of_clip == "peak" else curve.mean(1))
+    return clips._replace(curve=curve, score=summed_up(curve, of_clip))
 
 
 def matched(one: Clips, other: Clips) -> tuple[Clips, Clips]:
@@ -145,8 +150,11 @@ def matched(one: Clips, other: Clips) -> tuple[Clips, Clips]:
     return one.take(mine), other.take(theirs)
 
 
-def pair_metrics(versions: dict[str, Clips], threshold: float, names: tuple[str, ...]) -> dict[str, float]:
-    """Scores of every kind of pair that is there, in total and for each sub-type; from 0 to 1.  names: of the sub-types."""
+def pair_metrics(
+    versions: dict[str, Clips], threshold: float, names: tuple[str, ...], of_clip: str = "peak"
+) -> dict[str, float]:
+    """Scores of every kind of pair that is there, in total and for each sub-type; from 0 to 1.  names: of the sub-types.
+    of_clip: what of its change is the floor's score of a clip."""
     metrics = {}
     for kind, (less, more) in KINDS.items():
         if not {less, more} <= versions.keys():
@@ -154,7 +162,7 @@ def pair_metrics(versions: dict[str, Clips], threshold: float, names: tuple[str,
         low, high = matched(versions[less], versions[more])
         key = HIT.replace("voe/", f"voe/{kind}")
         metrics |= {key: hit_rate(low.score, high.score), AUC.replace("voe/", f"voe/{kind}"): auc(low.score, high.score),
-                    f"floor/change/{key}": hit_rate(low.change.max(1), high.change.max(1))}  # fmt: skip
+                    f"floor/change/{key}": hit_rate(*(summed_up(clips.change, of_clip) for clips in (low, high)))}  # fmt: skip
         if not kind:
             chance = Stream.VIOLATIONS.rng().random((2, len(low.trial)))
             metrics |= {ACCURACY: accuracy(low.score, high.score, threshold), f"floor/random/{HIT}": hit_rate(*chance)}
@@ -241,7 +249,7 @@ def measure(run, split: str, asked: Asked, say: Callable[[str], None] = lambda t
     found = {}
     for name, part in versions.items():
         found[name] = scaled(clips_of(run, run.file(part, data_dir), asked, say), scale, change, asked.of_clip)
-    metrics = pair_metrics(found, threshold, run.world.subtypes)
+    metrics = pair_metrics(found, threshold, run.world.subtypes, asked.of_clip)
     if not judges and "surprising" in found and len(error := moment_error(found["surprising"])):
         metrics[MOMENT] = float(np.median(error))
     return Measured(metrics, found, threshold, asked, intervals(found, metrics, run.world.subtypes))
