@@ -78,6 +78,7 @@ LIMITS = {
     "loss.stages.*.learning_rate": ("a number > 0", number(above=0)),
     "loss.stages.*.hard_share": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
     "loss.stages.*.weight_decay": ("a number >= 0", number(at_least=0)),
+    "loss.stages.*.gradient_clip": ("a number > 0, or null", lambda v: v is None or number(above=0)(v)),
     "loss.stages.*.schedule": ("constant or cosine", one_of("constant", "cosine")),
     "loss.stages.*.optimizer": ("adam or sgd", one_of("adam", "sgd")),
     "loss.stages.*.trains": (f"parts of the model: {', '.join(PARTS)}", list_of(one_of(*PARTS))),
@@ -137,11 +138,12 @@ LIMITS = {
     "model.channels": ("a whole number >= 1", whole(1)),
     "model.width": ("a whole number >= 1", whole(1)),
     "model.appearance": ("a whole number >= 0", whole(0)),
+    "model.side": ("a whole number >= 1, or null", lambda v: v is None or whole(1)(v)),
     "model.multiplier": ("a whole number >= 1", whole(1)),
 }  # fmt: skip
 OPTIONAL = ("score.probes", "trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null
 STAGE = ("name", "objective", "trains", "epochs", "batch_size", "window", "learning_rate")  # keys that a stage must have
-STAGE_MAY = ("schedule", "hard_share", "weight_decay", "optimizer")  # and may have
+STAGE_MAY = ("schedule", "hard_share", "weight_decay", "optimizer", "gradient_clip")  # and may have
 
 
 def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:

@@ -51,10 +51,10 @@ def board_of(shape) -> int:
     return side if side in CELLS and list(shape) == [CELL * side, CELL * side, 3] else 0
 
 
-def trunk_of(shown: DictConfig, slots: int, size: str, channels: int) -> DictConfig:
-    """`${trunk_of:${spec.shown},slots,size,channels}`: the trunk of an observation.
+def trunk_of(shown: DictConfig, slots: int, size: str, channels: int, side: int | None = None) -> DictConfig:
+    """`${trunk_of:${spec.shown},slots,size,channels,side}`: the trunk of an observation.
 
-    A table: Entities.  Frames of a board: BoardMaps of a size.  Any other picture: ConvMaps.
+    A table: Entities.  Frames of a board: BoardMaps of a size.  Any other picture: ConvMaps, shrunk to a side.
     """
     shape = list(shown["shape"])
     if len(shape) == 2:
@@ -63,7 +63,7 @@ def trunk_of(shown: DictConfig, slots: int, size: str, channels: int) -> DictCon
         node = {"_target_": "models.encoders.BoardMaps", "slots": slots, "board": board, "size": size, "channels": channels}
     else:
         node = {"_target_": "models.encoders.ConvMaps", "slots": slots, "height": shape[0], "width": shape[1],
-                "colors": shape[2], "channels": channels}  # fmt: skip
+                "colors": shape[2], "channels": channels, **({} if side is None else {"side": side})}  # fmt: skip
     return OmegaConf.create(node)
 
 

@@ -35,7 +35,7 @@ from eval.probes.pair_scores import accuracy as accuracy
 from eval.probes.pair_scores import auc as auc
 from eval.probes.pair_scores import hit_rate as hit_rate
 from eval.probes.tree_variants import variant_name, with_trees
-from eval.probes.violation import Asked, Measured, choose, measure
+from eval.probes.violation import Asked, Measured, choose, frames_of, measure
 from eval.runs import Run, folders_of, read_results
 from eval.terminal import Steps, print_table
 
@@ -45,7 +45,7 @@ PAIRS = {"surprising over expected": "", "surprising over control": "control/", 
 
 
 def surprise_run(
-    folder, split=None, data_dir=None, context=10, horizons=(1,), of_clip=("peak",), decoded=False, curves=2,
+    folder, split=None, data_dir=None, context=10, horizons=None, of_clip=("mean",), decoded=False, curves=2,
     variant=None,
 ) -> dict:
     """Score the surprise of a run, open or by its folder, and keep it; None takes what the run's config says.
@@ -70,18 +70,17 @@ def surprise_run(
         run = with_trees(run, variant, data_dir)
     run.use_gpu()
     with Steps(f"surprise on {split}", 1) as progress:
-        ways = [Asked(context, horizon, decoded, one) for horizon in horizons for one in of_clip]
+        horizons = Asked.of(frames_of(run.file(split, data_dir)), context).horizons if horizons is None else tuple(horizons)
+        ways = [Asked(context, horizons, decoded, one) for one in of_clip]
         asked = choose(run, ways, progress.part, data_dir)
         found = measure(run, split, asked, progress.part, data_dir)
     kept = {name: round(value, 4) for name, value in found.metrics.items()}
-    about = {**vars(asked), "threshold": round(found.threshold, 4), "splits": world.versions(split),
-             "pairs": {name: len(clips.trial) for name, clips in found.versions.items()}}  # fmt: skip
     end = ("" if split == cfg.score.split else f"-{split}") + variant_name(variant or {})
     with FileLock(run.folder / ".results.lock"):
         results = read_results(run.folder)
         results = results if own else {key: results[key] for key in NAMED} | {"metrics": {}}
         results["metrics"] = results["metrics"] | kept
-        results["violation"] = about | ({"variant": variant} if variant else {})
+        results["violation"] = found.about(world.versions(split)) | ({"variant": variant} if variant else {})
         write_whole(run.folder / ("results.json" if own else f"surprise{end}.json"), json.dumps(results, indent=2))
     if curves and (panels := panels_of(found, world.subtypes, curves)):
         write_whole(run.folder / f"surprise{end}.svg", surprise_curves(*panels))
@@ -114,25 +113,26 @@ def print_surprise(results: dict) -> None:
             key = key.format(kind)
             if key in m:
                 of = [f"{m[f'{key}/{name}']:.3f}" if f"{key}/{name}" in m else "" for name in names]
-                rows.append([f"{score}, {label}", f"{m[key]:.3f}", *of])
+                between = "-".join(f"{end:.2f}" for end in about["intervals"].get(key, ()))
+                rows.append([f"{score}, {label}", f"{m[key]:.3f}", between, *of])
         key = f"floor/change/voe/{kind}hit_rate"
         if key in m:
-            rows.append(["  floor: change of what is shown", f"{m[key]:.3f}", *[""] * len(names)])
+            rows.append(["  floor: change of what is shown", f"{m[key]:.3f}", "", *[""] * len(names)])
     for label, key in (("accuracy", "voe/accuracy"), ("moment error, frames", "voe/moment_error")):
         if key in m:
-            rows.append([label, f"{m[key]:.3g}", *[""] * len(names)])
+            rows.append([label, f"{m[key]:.3g}", "", *[""] * len(names)])
     pairs = ", ".join(f"{count} {name}" for name, count in about["pairs"].items())
     told = (f"{results['model']} + {results['loss']} on {results['env']}: clips {pairs}; context {about['context']} frames, "
-            f"{about['horizon']} ahead, {about['of_clip']} of a clip; scores from 0 to 1, ties one half")  # fmt: skip
-    print_table(["", "all", *names], rows, told)
+            f"{', '.join(map(str, about['horizons']))} ahead, {about['of_clip']} of a clip; scores from 0 to 1, ties one half")
+    print_table(["", "all", "95 %", *names], rows, told)
 
 
 def run(cfg) -> None:
     """The command."""
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/surprise.py run=runs/<name>")
-    asked = {key: cfg[key] for key in ("split", "data_dir", "context", "decoded", "curves")}
+    asked = {key: cfg[key] for key in ("split", "data_dir", "context", "horizons", "decoded", "curves")}
     variant = {"trees": cfg.trees, "posterior_speeds": cfg.posterior_speeds, "observed": cfg.observed}
     asked["variant"] = {key: value for key, value in variant.items() if value is not None}
     for folder in folders_of(cfg.run):
-        print_surprise(surprise_run(folder, horizons=list(cfg.horizons), of_clip=list(cfg.of_clip), **asked))
+        print_surprise(surprise_run(folder, of_clip=list(cfg.of_clip), **asked))

@@ -9,7 +9,7 @@ from math import prod
 
 from torch import Tensor, nn
 
-from models.encoders.conv import STRIDE, check_picture
+from models.encoders.conv import STRIDE, seen_of
 from models.encoders.maps import map_shape
 from models.encoders.slots import mlp
 from models.layers.columns import Columns, units_of
@@ -37,45 +37,49 @@ def painter(size: str, slots: int, width: int) -> nn.Sequential:
     return nn.Sequential(*layers, nn.ConvTranspose2d(width, 3, 3, padding=1))
 
 
-def conv_painter(slots: int, colors: int, width: int = 64) -> nn.Sequential:
-    """Maps to pictures of eight times their side, (B, slots, h, w) -> logits (B, colors, 8 h, 8 w)."""
+def conv_painter(slots: int, colors: int, width: int = 64, enlarged: tuple[int, int] | None = None) -> nn.Sequential:
+    """Maps to pictures of eight times their side, (B, slots, h, w) -> logits (B, colors, 8 h, 8 w), or to enlarged ones (H, W)."""
     layers = []
     for inputs, outputs in ((slots, width), (width, width // 2)):
         layers += [nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
-    return nn.Sequential(*layers, nn.ConvTranspose2d(width // 2, colors, 4, stride=2, padding=1))
+    layers.append(nn.ConvTranspose2d(width // 2, colors, 4, stride=2, padding=1))
+    return nn.Sequential(*layers, *([] if enlarged is None else [nn.Upsample(enlarged)]))
 
 
-def _map_of(shape: tuple[int, ...], board: int, size: str) -> tuple[int, ...]:
+def _map_of(shape: tuple[int, ...], board: int, size: str, side: int | None) -> tuple[int, ...]:
     """Shape of a slot's output: its row of a table, or its map."""
     if len(shape) == 2:
         return (shape[1],)
     if board:
         return map_shape(size, board)
-    check_picture(*shape[:2])
-    return shape[0] // STRIDE, shape[1] // STRIDE
+    height, width = seen_of(*shape[:2], side)
+    return height // STRIDE, width // STRIDE
 
 
-def _painter(shape: tuple[int, ...], board: int, size: str, slots: int, hidden: int) -> nn.Module:
+def _painter(shape: tuple[int, ...], board: int, size: str, slots: int, hidden: int, side: int | None) -> nn.Module:
     if len(shape) == 2:
         return nn.Identity()
-    return painter(size, slots, hidden) if board else conv_painter(slots, shape[2])
+    if board:
+        return painter(size, slots, hidden)
+    return conv_painter(slots, shape[2], enlarged=None if side in (None, shape[0]) else shape[:2])
 
 
 class SlotDecoder(nn.Module):
     """One slot, one row or map; the perceptron is shared by the slots.
 
-    board: cells along a side of the board that a picture shows; 0, the picture of another scene.
+    board: cells along a side of the board that a picture shows; 0, the picture of another scene.  side: pixels along the height
+    that such a picture is painted with before it is enlarged; none: all.
     """
 
     def __init__(
         self, slots: int, width: int = 128, shape: tuple[int, ...] = (50, 50, 3), board: int = 5, size: str = "medium",
-        hidden: int = 256, values: str = "binary", variance: str = "unit",
+        hidden: int = 256, values: str = "binary", variance: str = "unit", side: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         shape = tuple(shape)
-        self.map_size = _map_of(shape, board, size)
+        self.map_size = _map_of(shape, board, size, side)
         self.mlp = mlp(width, hidden, prod(self.map_size), LatentLinear, nn.Linear, nn.Linear)
-        self.paint = _painter(shape, board, size, slots, hidden)
+        self.paint = _painter(shape, board, size, slots, hidden, side)
         self.likelihood = likelihood_of(values, shape, variance)
 
     def forward(self, latent: Tensor) -> Tensor:
@@ -87,13 +91,13 @@ class FlatDecoder(nn.Module):
 
     def __init__(
         self, slots: int, width: int = 128, shape: tuple[int, ...] = (50, 50, 3), board: int = 5, size: str = "medium",
-        hidden: int = 256, values: str = "binary", variance: str = "unit",
+        hidden: int = 256, values: str = "binary", variance: str = "unit", side: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         shape = tuple(shape)
-        self.shape = (slots, *_map_of(shape, board, size))
+        self.shape = (slots, *_map_of(shape, board, size, side))
         self.mlp = mlp(slots * width, hidden, prod(self.shape), LatentLinear, nn.Linear, nn.Linear)
-        self.paint = _painter(shape, board, size, slots, hidden)
+        self.paint = _painter(shape, board, size, slots, hidden, side)
         self.likelihood = likelihood_of(values, shape, variance)
 
     def forward(self, latent: Tensor) -> Tensor:

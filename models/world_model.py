@@ -1,6 +1,6 @@
 """WorldModel: encoder + decoder + transition + objective, spoken in verbs: encode, transition, decode, rollout, surprise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from pytorch_lightning import LightningModule
@@ -99,13 +99,19 @@ class WorldModel(LightningModule):
         steps = latent[:, :-1]
         return self.transition(steps.flatten(0, 1), action.flatten(0, 1)).unflatten(0, steps.shape[:2])
 
-    @torch.no_grad()
     def surprise(
         self, obs: Tensor, action: Tensor | None = None, context: int = 10, horizon: int = 1, decoded: bool = False
     ) -> Tensor:
-        """How wrong the prediction of every frame is that was made `horizon` frames before it.
+        """`surprises` of one horizon, (B, T)."""
+        return self.surprises(obs, action, context, (horizon,), decoded)[0]
 
-        obs (B, T, ...) frames of whole clips; action (B, T - 1, A) between them, none: a video.  -> (B, T) >= 0: squared
+    @torch.no_grad()
+    def surprises(
+        self, obs: Tensor, action: Tensor | None = None, context: int = 10, horizons: Sequence[int] = (1,), decoded: bool = False
+    ) -> Tensor:
+        """How wrong the prediction of every frame is that was made so many frames before it; horizons: how many, each once.
+
+        obs (B, T, ...) frames of whole clips; action (B, T - 1, A) between them, none: a video.  -> (H, B, T) >= 0: squared
         error of the latent, summed over slots and width; zero where nothing was predicted, in the first
         context + horizon - 1 frames. A prediction knows every frame before it was made: what a memory keeps of them
         (`filter`), or the last one alone where the transition keeps none.
@@ -113,31 +119,50 @@ class WorldModel(LightningModule):
         its numbers.  ValueError where a clip is too short.
         """
         count, frames = obs.shape[:2]
-        if context < 1 or horizon < 1 or context + horizon > frames:
-            raise ValueError(f"a clip of {frames} frames is too short for context={context} and horizon={horizon}; each is 1 "
-                             f"or more, and together they are at most {frames}")  # fmt: skip
+        if context < 1 or min(horizons) < 1 or context + max(horizons) > frames:
+            raise ValueError(f"a clip of {frames} frames is too short for context={context} and horizon={max(horizons)}; each is "
+                             f"1 or more, and together they are at most {frames}")  # fmt: skip
         latent = torch.cat([self.encode(part) for part in obs.flatten(0, 1).split(AT_ONCE)]).unflatten(0, (count, frames))
         action = latent.new_zeros(count, frames - 1, 0) if action is None else action
-        keeps = hasattr(self.transition, "start")
-        memory, memories = self.transition.start(latent[:, 0]) if keeps else None, []
-        for t in range(frames - horizon) if keeps else ():
+        wrong = latent.new_zeros(len(horizons), count, frames)
+        for ahead, predicted in self._every_start(latent, action, context, max(horizons)):
+            if ahead in horizons:
+                first = context - 1 + ahead
+                if decoded:
+                    error = self._drawn_apart(predicted.flatten(0, 1), obs[:, first:].flatten(0, 1)).view(count, -1)
+                else:
+                    error = (predicted - latent[:, first:]).float().pow(2).sum((2, 3))
+                wrong[list(horizons).index(ahead), :, first:] = error
+        return wrong
+
+    def _every_start(self, latent: Tensor, action: Tensor, context: int, horizon: int) -> Iterator[tuple[int, Tensor]]:
+        """Open loops from every frame that ends a context: (steps ahead, predicted latents (B, S, K, D) of the frames there).
+
+        latent (B, T, K, D) of whole clips, action (B, T - 1, A) between them.
+        """
+        count, frames = latent.shape[:2]
+        memory, memories = self.transition.start(latent[:, 0]) if hasattr(self.transition, "start") else None, []
+        for t in range(frames - 1) if memory is not None else ():
             memories.append(memory)
             _, memory = self.step(latent[:, t], action[:, t], memory)
-        starts = torch.arange(context - 1, frames - horizon)
-        steps = action.unfold(1, horizon, 1)[:, starts].movedim(-1, 2).flatten(0, 1)  # (B S, horizon, A)
-        known = torch.stack(memories[context - 1 :], 1).flatten(0, 1) if keeps else None
-        predicted = self.rollout(latent[:, starts].flatten(0, 1), steps, known)[:, -1]
-        wrong = latent.new_zeros(count, frames)
-        if decoded:
-            true, errors = obs[:, context - 1 + horizon :].flatten(0, 1), []
-            for guess, part in zip(predicted.split(AT_ONCE), true.split(AT_ONCE)):
-                numbers, scale = to_float(part)
-                errors.append((self.decode(guess).float() - numbers.float() * scale).pow(2).flatten(1).mean(1))
-            error = torch.cat(errors)
-        else:
-            error = (predicted - latent[:, context - 1 + horizon :].flatten(0, 1)).float().pow(2).sum((1, 2))
-        wrong[:, context - 1 + horizon :] = error.view(count, -1)
-        return wrong
+        memory = torch.stack(memories[context - 1 :], 1) if memories else None
+        predicted = latent[:, context - 1 : -1]
+        for ahead in range(1, horizon + 1):
+            starts = frames - context + 1 - ahead  # whose frame so far ahead is in the clip
+            acts = action[:, context - 2 + ahead :].flatten(0, 1)
+            known = None if memory is None else memory[:, :starts].flatten(0, 1)
+            predicted, known = self.step(predicted[:, :starts].flatten(0, 1), acts, known)
+            predicted = predicted.unflatten(0, (count, starts))
+            memory = None if known is None else known.unflatten(0, (count, starts))
+            yield ahead, predicted
+
+    def _drawn_apart(self, latent: Tensor, obs: Tensor) -> Tensor:
+        """Squared error of what the decoder draws, mean over its numbers: latent (N, K, D), obs (N, ...)  ->  (N,)."""
+        errors = []
+        for guess, part in zip(latent.split(AT_ONCE), obs.split(AT_ONCE)):
+            numbers, scale = to_float(part)
+            errors.append((self.decode(guess).float() - numbers.float() * scale).pow(2).flatten(1).mean(1))
+        return torch.cat(errors)
 
     @torch.no_grad()
     def fit_normalisation(self, windows) -> None:

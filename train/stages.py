@@ -98,7 +98,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         num_nodes=nodes,
         strategy=shared if count() > 1 else "auto",
         precision=cfg.trainer.precision,
-        gradient_clip_val=cfg.trainer.gradient_clip,
+        gradient_clip_val=stage.get("gradient_clip") or cfg.trainer.gradient_clip,
         max_epochs=stage.epochs,
         callbacks=[
             MetricsFile(checkpoints.parent / "metrics.csv", stage.name),  # first: its clock covers the others

@@ -1,5 +1,7 @@
 """Scores of surprise: does the clip with a violated cause surprise more than its pair, ties one half?"""
 
+import math
+
 import numpy as np
 from scipy.stats import rankdata
 
@@ -31,6 +33,20 @@ def hit_rate(expected, surprising) -> float:
         raise ValueError(f"pairs have two sides of one length, got {len(expected)} expected and {len(surprising)} surprising "
                          f"clips; match them by their trial")  # fmt: skip
     return float((surprising > expected).mean() + 0.5 * (surprising == expected).mean())
+
+
+def interval(rate: float, pairs: int) -> tuple[float, float]:
+    """The 95 % interval of a hit rate over so many pairs (Wilson's score), from 0 to 1.
+
+    A tie is counted as half a hit; the interval of rates with ties is then a little too wide.  ValueError on a rate outside 0
+    to 1 and on no pairs.
+    """
+    if not 0 <= rate <= 1 or pairs < 1:
+        raise ValueError(f"an interval is that of a rate from 0 to 1 over one pair or more, got {rate} over {pairs}; pass those "
+                         f"of hit_rate")  # fmt: skip
+    z = 1.959964  # of the standard normal, 2.5 % above it
+    middle, half = rate + z**2 / (2 * pairs), z * math.sqrt(rate * (1 - rate) / pairs + z**2 / (4 * pairs**2))
+    return max(0.0, (middle - half) / (1 + z**2 / pairs)), min(1.0, (middle + half) / (1 + z**2 / pairs))
 
 
 def auc(expected, surprising) -> float:

@@ -17,7 +17,8 @@ class Row:
     event of the data.  kind: score; what bounds one: ceiling, comparison, floor; health of the latents.  of: the key of the
     score that it bounds.  short: its name where there is little room; none: the label.
     horizons: those at which pages that compare runs show it, first and last; none said: both of a score, none of others.
-    percent: from 0 to 100; else any number.  scale, digits: how it is printed.
+    percent: from 0 to 100; else any number.  scale, digits: how it is printed.  unit: what captions say where the label
+    does not.
     """
 
     key: str
@@ -30,6 +31,7 @@ class Row:
     percent: bool = True
     scale: float = 1.0
     digits: int = 2
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -52,7 +54,7 @@ class Row:
         """The row of one event."""
         words = EVENTS.get(event, event.replace("_", " "))
         return Row(self.key.format(event=event), self.label.format(event=words), self.kind, self.of.format(event=event),
-                   self.higher_is_better, "", (), self.percent, self.scale, self.digits)  # fmt: skip
+                   self.higher_is_better, "", (), self.percent, self.scale, self.digits, self.unit)  # fmt: skip
 
 
 @dataclass(frozen=True)

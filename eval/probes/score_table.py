@@ -49,10 +49,11 @@ def caption(results: dict) -> str:
     short = f", {p['too_short']} shorter episodes left out" if p.get("too_short") else ""
     planned = {"episodes", "reward"} <= plan.keys()
     goals = f"; success on {plan['episodes']} fresh episodes, reward {plan['reward']}" if planned else ""
+    units = dict.fromkeys(["percent", *(row.unit for row in rows_of(results) if row.unit and row.key in results["metrics"])])
     return (
         f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}{shown}), budget {p['budget']}{epochs}, "
         f"seed {results['seed']}, pool {p['pool']}{short} (distinct outcomes {distinct}), "
-        f"rule grouped, ties against us, {p.get('counterfactual_states', 0)} counterfactual states{goals}; percent"
+        f"rule grouped, ties against us, {p.get('counterfactual_states', 0)} counterfactual states{goals}; {', '.join(units)}"
     )
 
 

@@ -1,7 +1,7 @@
 """Violated causes: is a model more surprised by them than by what one expects, and than by lawful changes of the same size?"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,13 +13,14 @@ from envs.problem import Problem
 from envs.protocols import Violations
 from envs.streams import Stream
 from envs.voe.clip import SUBTYPES
-from eval.probes.pair_scores import accuracy, auc, hit_rate
+from eval.probes.pair_scores import accuracy, auc, hit_rate, interval
 from eval.probes.probe import Row, probe
 from models.layers.pixels import as_obs
 from models.ofpr import ClipModel
 from models.trees import Rules
 
 TOLD = ("label_trial", "label_features", "label_posterior")
+HORIZONS = (15, 25)  # frames ahead that are asked where nothing is said; chosen on validation pairs
 LABEL = ("label_features", "label_posterior", "label_version")  # columns that heads read
 AT_ONCE = 32  # clips
 FLOOR = 0.1  # of the mean spread: less spread at a frame is counted as this much
@@ -33,20 +34,26 @@ LABELS = {"": "surprising over expected", "control/": "surprising over control",
 
 @dataclass(frozen=True)
 class Asked:
-    """How world models are asked.  context: frames seen before the first prediction.  horizon: frames that are predicted ahead.
-    decoded: the error is that of what the decoder draws, else of the latent.  of_clip: what of a curve is the surprise of the
-    whole clip, its peak or its mean."""
+    """How world models are asked.  context: frames seen before the first prediction.  horizons: frames that are predicted ahead;
+    of several the one that surprises most counts at every frame.  decoded: the error is that of what the decoder draws, else
+    of the latent.  of_clip: what of a curve is the surprise of the whole clip, its peak or its mean."""
 
     context: int = 10
-    horizon: int = 1
+    horizons: tuple[int, ...] = (1,)
     decoded: bool = False
-    of_clip: str = "peak"
+    of_clip: str = "mean"
+
+    @classmethod
+    def of(cls, frames: int, context: int | None = None) -> "Asked":
+        """Where nothing is said of the horizons: HORIZONS, as far as clips of so many frames reach."""
+        context = context or min(cls.context, frames // 2)
+        return cls(context, tuple(one for one in HORIZONS if context + one <= frames))
 
 
 class Clips(NamedTuple):
     """Clips of one version in the order of their trials. trial, subtype, violation (P,): as their columns say; score (P,):
-    surprise of the whole clip; curve (P, T): of every frame, none where a model judges clips as a whole; change (P, T):
-    how much what is shown changes from frame to frame; posterior (P, Q): the observed rules."""
+    surprise of the whole clip; curve (P, T): of every frame, (P, H, T) before it is scaled, none where a model judges clips
+    as a whole; change (P, T): how much what is shown changes from frame to frame; posterior (P, Q): the observed rules."""
 
     trial: np.ndarray
     subtype: np.ndarray
@@ -61,7 +68,7 @@ class Clips(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Mean and spread (T,) of the surprise at every frame of expected validation clips."""
+    """Mean and spread (..., T) of the surprise at every frame of expected validation clips."""
 
     mean: np.ndarray
     spread: np.ndarray
@@ -69,10 +76,10 @@ class Scale(NamedTuple):
     @classmethod
     def of(cls, curve: np.ndarray) -> "Scale":
         spread = curve.std(0)
-        return cls(curve.mean(0), np.sqrt(spread**2 + (FLOOR * spread.mean()) ** 2 + 1e-24))
+        return cls(curve.mean(0), np.sqrt(spread**2 + (FLOOR * spread.mean(-1, keepdims=True)) ** 2 + 1e-24))
 
     def __call__(self, curve: np.ndarray) -> np.ndarray:
-        """(P, T) in units of the spread."""
+        """(P, ..., T) in units of the spread."""
         return (curve - self.mean) / self.spread
 
 
@@ -96,8 +103,8 @@ def clips_of(run, file, asked: Asked, say: Callable[[str], None] = lambda text: 
     frames, judges = frames_of(file), isinstance(run.model, ClipModel)
     if judges and frames != (learned := run.config.loss.stages[-1].window + 1):
         raise Problem(f"clips of {file.path} have {frames} frames, and the run learned on clips of {learned}; score it on such")
-    if not judges and asked.context + asked.horizon > frames:
-        raise Problem(f"context={asked.context} and {asked.horizon} frames ahead leave nothing of clips of {frames} frames to "
+    if not judges and asked.context + max(asked.horizons) > frames:
+        raise Problem(f"context={asked.context} and {max(asked.horizons)} frames ahead leave nothing of clips of {frames} frames to "
                       f"predict; set context= and horizons= to less")  # fmt: skip
     trial, subtype, violation, posterior = labels_of(file, "label_trial", "label_subtype", "label_violation", "label_posterior")
     stored, parts = OnDisk(file, run.world.shown.column), []
@@ -109,24 +116,30 @@ def clips_of(run, file, asked: Asked, say: Callable[[str], None] = lambda text: 
         if judges:
             found = run.model.judge(shown, torch.from_numpy(posterior[some]).long())
         else:
-            found = run.model.surprise(shown, None, asked.context, asked.horizon, asked.decoded)
+            found = run.model.surprises(shown, None, asked.context, asked.horizons, asked.decoded).movedim(0, 1)
         parts.append((found.cpu().double().numpy(), np.pad(change.double().numpy(), ((0, 0), (1, 0)))))
     found, change = (np.concatenate(part) for part in zip(*parts))
     if not np.isfinite(found).all():
         raise Problem(f"surprise at clips of {file.path} is not finite; the model diverged, train it again")
     say(f"surprise at {len(file)} clips of {file.header['split']}")
     order = np.argsort(trial, kind="stable")
-    score, curve = (found, None) if judges else (found.max(1), found)
+    score, curve = (found, None) if judges else (found.max((1, 2)), found)
     return Clips(trial, subtype, violation, posterior, score, curve, change).take(order)
 
 
+def summed_up(curve: np.ndarray, of_clip: str) -> np.ndarray:
+    """(P, T)  ->  (P,): the peak of every curve, or its mean."""
+    return curve.max(1) if of_clip == "peak" else curve.mean(1)
+
+
 def scaled(clips: Clips, scale: Scale | None, change: Scale, of_clip: str = "peak") -> Clips:
-    """Curves in units of the spread of expected validation clips, and the score of a clip their peak, or their mean."""
+    """Curves in units of the spread of expected validation clips, the largest of all horizons, and the score of a clip their
+    peak, or their mean."""
     clips = clips._replace(change=change(clips.change))
     if scale is None:
         return clips
-    curve = scale(clips.curve)
-    return clips._replace(curve=curve, score=curve.max(1) if of_clip == "peak" else curve.mean(1))
+    curve = scale(clips.curve).max(1)
+    return clips._replace(curve=curve, score=summed_up(curve, of_clip))
 
 
 def matched(one: Clips, other: Clips) -> tuple[Clips, Clips]:
@@ -137,8 +150,11 @@ def matched(one: Clips, other: Clips) -> tuple[Clips, Clips]:
     return one.take(mine), other.take(theirs)
 
 
-def pair_metrics(versions: dict[str, Clips], threshold: float, names: tuple[str, ...]) -> dict[str, float]:
-    """Scores of every kind of pair that is there, in total and for each sub-type; from 0 to 1.  names: of the sub-types."""
+def pair_metrics(
+    versions: dict[str, Clips], threshold: float, names: tuple[str, ...], of_clip: str = "peak"
+) -> dict[str, float]:
+    """Scores of every kind of pair that is there, in total and for each sub-type; from 0 to 1.  names: of the sub-types.
+    of_clip: what of its change is the floor's score of a clip."""
     metrics = {}
     for kind, (less, more) in KINDS.items():
         if not {less, more} <= versions.keys():
@@ -146,7 +162,7 @@ def pair_metrics(versions: dict[str, Clips], threshold: float, names: tuple[str,
         low, high = matched(versions[less], versions[more])
         key = HIT.replace("voe/", f"voe/{kind}")
         metrics |= {key: hit_rate(low.score, high.score), AUC.replace("voe/", f"voe/{kind}"): auc(low.score, high.score),
-                    f"floor/change/{key}": hit_rate(low.change.max(1), high.change.max(1))}  # fmt: skip
+                    f"floor/change/{key}": hit_rate(*(summed_up(clips.change, of_clip) for clips in (low, high)))}  # fmt: skip
         if not kind:
             chance = Stream.VIOLATIONS.rng().random((2, len(low.trial)))
             metrics |= {ACCURACY: accuracy(low.score, high.score, threshold), f"floor/random/{HIT}": hit_rate(*chance)}
@@ -154,6 +170,18 @@ def pair_metrics(versions: dict[str, Clips], threshold: float, names: tuple[str,
             of = high.subtype == number
             metrics[f"{key}/{names[number]}"] = hit_rate(low.score[of], high.score[of])
     return metrics
+
+
+def intervals(versions: dict[str, Clips], metrics: dict[str, float], names: tuple[str, ...]) -> dict[str, list[float]]:
+    """The 95 % interval [low, high] of every hit rate among the metrics, by its key.  names: of the sub-types."""
+    found = {}
+    for kind, (less, more) in KINDS.items():
+        if (key := HIT.replace("voe/", f"voe/{kind}")) in metrics:
+            subtype = matched(versions[less], versions[more])[1].subtype
+            pairs = {key: len(subtype)} | {f"{key}/{names[one]}": int((subtype == one).sum()) for one in np.unique(subtype)}
+            pairs[f"floor/change/{key}"] = len(subtype)
+            found |= {key: [round(end, 4) for end in interval(metrics[key], count)] for key, count in pairs.items()}
+    return found
 
 
 def moment_error(clips: Clips) -> np.ndarray:
@@ -195,11 +223,20 @@ def heads_report(run, file) -> dict[str, float]:
 
 
 class Measured(NamedTuple):
-    """metrics; the clips of every version, scaled; threshold: above it a clip is called surprising."""
+    """metrics; the clips of every version, scaled; threshold: above it a clip is called surprising; asked: how; intervals: of
+    hit rates."""
 
     metrics: dict[str, float]
     versions: dict[str, Clips]
     threshold: float
+    asked: Asked
+    intervals: dict[str, list[float]]
+
+    def about(self, splits: dict[str, str]) -> dict:
+        """What results.json says of it beside the metrics.  splits: of every version."""
+        pairs = {name: len(clips.trial) for name, clips in self.versions.items()}
+        return {**asdict(self.asked), "threshold": round(self.threshold, 4), "splits": splits, "pairs": pairs,
+                "intervals": self.intervals}  # fmt: skip
 
 
 def measure(run, split: str, asked: Asked, say: Callable[[str], None] = lambda text: None, data_dir=None) -> Measured:
@@ -212,10 +249,10 @@ def measure(run, split: str, asked: Asked, say: Callable[[str], None] = lambda t
     found = {}
     for name, part in versions.items():
         found[name] = scaled(clips_of(run, run.file(part, data_dir), asked, say), scale, change, asked.of_clip)
-    metrics = pair_metrics(found, threshold, run.world.subtypes)
+    metrics = pair_metrics(found, threshold, run.world.subtypes, asked.of_clip)
     if not judges and "surprising" in found and len(error := moment_error(found["surprising"])):
         metrics[MOMENT] = float(np.median(error))
-    return Measured(metrics, found, threshold)
+    return Measured(metrics, found, threshold, asked, intervals(found, metrics, run.world.subtypes))
 
 
 def choose(run, asked: list[Asked], say: Callable[[str], None] = lambda text: None, data_dir=None) -> Asked:
@@ -228,7 +265,7 @@ def choose(run, asked: list[Asked], say: Callable[[str], None] = lambda text: No
 
 def _rows() -> tuple[Row, ...]:
     """In the order of the table: every kind of pair in total, its floors, and its sub-types."""
-    number = {"percent": False, "digits": 3}
+    number = {"percent": False, "digits": 3, "unit": "rates of violated causes from 0 to 1"}
     rows = []
     for kind, label in LABELS.items():
         key, shown = f"voe/{kind}hit_rate", None if kind != "lawful/" else ()
@@ -255,11 +292,10 @@ def violation(run, data) -> dict[str, float]:
     versions = run.world.versions(split)
     if "surprising" not in versions:
         return {}
-    asked, folder = Asked(min(Asked.context, frames_of(data.file) // 2)), data.file.path.parent
+    asked, folder = Asked.of(frames_of(data.file)), data.file.path.parent
     data_dir = None if folder == Path(run.config.data_dir) else folder
     found = measure(run, split, asked, data.say, data_dir)
-    data.arrays["violation"] = {**vars(asked), "threshold": found.threshold, "splits": versions,
-                                "pairs": {name: len(clips.trial) for name, clips in found.versions.items()}}  # fmt: skip
+    data.arrays["violation"] = found.about(versions)
     if isinstance(run.model, ClipModel):
         data.arrays["heads"] = heads_report(run, data.file)
     return found.metrics | ceiling(run, versions, data_dir)

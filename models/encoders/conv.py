@@ -2,32 +2,45 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from models.encoders.maps import CellSoftmax
 from models.encoders.trunks import Trunk
-from models.layers.pixels import PixelConv2d
+from models.layers.pixels import PixelConv2d, to_float
 
 STRIDE = 8  # pixels between two points of a map
 SIDES = (32, 256)  # pixels along a side
 
 
-def check_picture(height: int, width: int) -> None:
-    """ValueError on a picture of a size that three convolutions of stride two do not divide."""
+def seen_of(height: int, width: int, side: int | None = None) -> tuple[int, int]:
+    """(height, width) of what is seen of a picture: all of it, or as high as `side`, in the same proportion.
+
+    ValueError on a size that three convolutions of stride two do not divide.
+    """
+    if side is not None:
+        if not 1 <= side <= height:
+            raise ValueError(f"pictures of {height} x {width} pixels are shrunk to a side of 1 to {height}, got {side}; set "
+                             f"model.side=")  # fmt: skip
+        height, width = side, round(width * side / height)
     if not all(SIDES[0] <= side <= SIDES[1] and side % STRIDE == 0 for side in (height, width)):
         raise ValueError(f"pictures are {SIDES[0]} to {SIDES[1]} pixels a side, a multiple of {STRIDE}, got {height} x "
-                         f"{width}; record others")  # fmt: skip
+                         f"{width}; {'record others' if side is None else 'set model.side='}")  # fmt: skip
+    return height, width
 
 
 class ConvMaps(Trunk, nn.Module):
-    """(B, C, H, W), uint8 or float in [0, 1], C = 3 for each camera  ->  (B, slots, H W / 64 + features).
+    """(B, C, H, W), uint8 or float in [0, 1], C = 3 for each camera  ->  (B, slots, h w / 64 + features).
 
-    Three convolutions of stride two, then a softmax over positions for each slot: a row holds this softmax and the mean of the
+    side: pixels along the height of the h x w that are seen, means over the picture; none: all pixels. Three convolutions of stride two, then a softmax over positions for each slot: a row holds this softmax and the mean of the
     features under it.
     """
 
-    def __init__(self, slots: int, height: int, width: int, colors: int = 3, channels: int = 32) -> None:
+    def __init__(
+        self, slots: int, height: int, width: int, colors: int = 3, channels: int = 32, side: int | None = None
+    ) -> None:
         super().__init__()
-        check_picture(height, width)
+        self.shrinks = side is not None and side < height
+        height, width = self.seen = seen_of(height, width, side)
         self.slots, self.features = slots, 2 * channels
         self.positions = (height // STRIDE) * (width // STRIDE)
         self.numbers = self.slot_numbers = self.positions + self.features
@@ -39,6 +52,9 @@ class ConvMaps(Trunk, nn.Module):
         self.where = nn.Sequential(nn.Conv2d(inputs, slots, 1), nn.BatchNorm2d(slots), CellSoftmax())
 
     def points(self, obs: Tensor) -> tuple[Tensor, Tensor]:
+        if self.shrinks:
+            pixels, scale = to_float(obs)
+            obs = F.adaptive_avg_pool2d(pixels, self.seen) * scale
         features = self.trunk(obs)
         return self.where(features).flatten(2), features.flatten(2)
 

@@ -15,6 +15,8 @@ REFUSED = {
     "loss.stages.0.learning_rate=fast": "learning_rate must be a number > 0, got 'fast'",
     "loss.stages.0.hard_share=1.5": "hard_share must be a number from 0 to 1, got 1.5",
     "loss.stages.0.trains=[encodr]": "trains must be parts of the model: encoder, transition, decoder",
+    "+loss.stages.0.gradient_clip=0": "gradient_clip must be a number > 0, or null, got 0",
+    "model.side=0": "model.side must be a whole number >= 1, or null, got 0",
     "loss.stages.0.schedule=linear": "must be constant or cosine, got 'linear'",
     "loss.epochs.quick=0": "epochs must be a whole number >= 1, got 0",
     "score.horizons=[]": "score.horizons must be a list of whole numbers >= 1",

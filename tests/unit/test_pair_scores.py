@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from eval.probes.pair_scores import interval
 from eval.surprise import accuracy, auc, hit_rate
 
 NAN = float("nan")
@@ -54,3 +55,24 @@ def test_one_class_alone_has_no_auc(expected, surprising, says):
 def test_a_threshold_is_a_number():
     with pytest.raises(ValueError, match="finite number, got nan"):
         accuracy([0.0], [1.0], NAN)
+
+
+def test_the_interval_of_a_rate_is_wilsons():
+    """Agresti and Coull's example of 9 of 10, an empty and a full count, and the width at many pairs."""
+    assert interval(0.9, 10) == pytest.approx((0.5958, 0.9821), abs=1e-4)
+    assert interval(0.0, 50) == pytest.approx((0.0, 0.0713), abs=1e-4) and interval(1.0, 50)[0] == pytest.approx(1 - 0.0713, abs=1e-4)
+    low, high = interval(0.5, 10_000)
+    assert high - low == pytest.approx(2 * 1.96 * 0.005, rel=1e-3)
+
+
+def test_the_interval_holds_the_true_rate_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    for true in (0.6, 0.9):
+        found = [interval(hits / 50, 50) for hits in rng.binomial(50, true, 2000)]
+        assert np.mean([low <= true <= high for low, high in found]) > 0.93
+
+
+@pytest.mark.parametrize("rate, pairs", [(1.2, 5), (NAN, 5), (0.5, 0)])
+def test_an_interval_of_no_rate_is_told(rate, pairs):
+    with pytest.raises(ValueError, match="a rate from 0 to 1 over one pair or more"):
+        interval(rate, pairs)

@@ -72,6 +72,13 @@ def test_the_page_of_old_results_has_a_caption():
     assert "unknown" in _facts(WHOLE)
 
 
+def test_a_caption_tells_the_unit_of_every_row():
+    """Rates of violated causes, from 0 to 1, stood in a table whose caption said percent."""
+    rates = WHOLE | {"metrics": WHOLE["metrics"] | {"voe/hit_rate": 0.9}}
+    assert caption(WHOLE).endswith("; percent")
+    assert caption(rates).endswith("; percent, rates of violated causes from 0 to 1")
+
+
 def test_the_page_tells_what_made_the_run():
     """Duration, commit, versions and every setting; a page showed the hash of its settings alone."""
     told = _facts(WHOLE | {"timing": {"fit_s": 90.0}, "versions": {"torch": "2.9", "commit": "abc"}, "config_hash": "1f"})

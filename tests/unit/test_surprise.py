@@ -79,6 +79,30 @@ def test_a_prediction_with_memory_is_that_of_training():
         assert torch.allclose(model.surprise(obs, none, context=4, horizon=2)[:, 5], far, atol=1e-5)
 
 
+def test_several_horizons_are_those_of_one_each():
+    """One open loop from every start serves all of them, with memory and without."""
+    torch.manual_seed(0)
+    for transition in (Velocity(), Stays(), RecurrentTransition(LSTM(8, 6), 2, 0, 3)):
+        model, obs = WorldModel(Itself(), transition), torch.randn(3, 9, 2, 3)
+        found = model.surprises(obs, context=3, horizons=(4, 1, 6))
+        for curve, horizon in zip(found, (4, 1, 6)):
+            assert torch.allclose(curve, model.surprise(obs, context=3, horizon=horizon), atol=1e-5)
+            assert not curve[:, : 2 + horizon].any() and curve[:, 2 + horizon :].all()
+
+
+def test_actions_between_frames_are_those_of_their_steps():
+    """A body that does what it is told surprises nobody, however far ahead."""
+
+    class Told(nn.Module):
+        def forward(self, latent, action):
+            return latent + action[:, None]
+
+    action = torch.randn(2, 7, 1)
+    obs = torch.cat([torch.zeros(2, 1, 1), action.cumsum(1)], 1)[:, :, None]
+    found = WorldModel(Itself(), Told()).surprises(obs, action, context=2, horizons=(1, 3, 6))
+    assert torch.allclose(found, torch.zeros(3, 2, 8), atol=1e-6)
+
+
 @pytest.mark.parametrize("how", [{"context": 0}, {"horizon": 0}, {"context": 3, "horizon": 3}])
 def test_a_clip_too_short_is_told(how):
     with pytest.raises(ValueError, match="a clip of 5 frames is too short for context="):
@@ -95,6 +119,8 @@ def clips(trial, score, curve=None, violation=None, subtype=None):
 def test_a_curve_is_counted_in_its_spread_at_every_frame():
     """Where validation clips differ much, much is needed to surprise; a frame at which none does is no division by zero."""
     scale = Scale.of(np.array([[0, 1, 10.0], [0, 3, 30.0]]))
+    both = Scale.of(np.array([[[0, 1, 10.0], [0, 1e6, 0]], [[0, 3, 30.0], [0, -1e6, 0]]]))
+    assert np.array_equal(both.spread[0], scale.spread)  # every horizon has its own
     found = scale(np.array([[0, 3, 30.0]]))[0]
     assert found[0] == 0 and found[1] == pytest.approx(1, abs=0.1) and found[2] == pytest.approx(1, abs=0.1)
     assert np.isfinite(Scale.of(np.zeros((4, 3)))(np.zeros((2, 3)))).all()
@@ -127,7 +153,7 @@ TOY = ["env=square_clips", "trainer=smoke", "logger=csv", "score.horizons=[1]"]
 OFPR = ["model=ofpr", "loss=labels", "model.channels=8", "model.frames=[0,8,16]", "loss.clips=4",
         "loss.epochs.smoke=12", "loss.every_branch=2"]  # fmt: skip
 
-TRACKS = ["model=tracks", "loss=prediction", "env.observation=objects", "loss.epochs.smoke=6"]
+TRACKS = ["model=tracks", "loss=prediction", "env.observation=objects", "loss.epochs.smoke=30", "loss.batch_size=256"]
 SMALL_LSTM = ["model=lstm", "env.observation=objects", "loss=nll", "loss.window=31", "loss.epochs.smoke=2", "loss.learning_rate=1e-2",
         "model.width=8", "model.module.encoder.hidden=64", "model.module.decoder.hidden=64", "model.module.transition.core.inputs=64",
         "model.module.transition.core.units=64"]  # fmt: skip
@@ -179,9 +205,11 @@ def test_surprise_peaks_where_the_square_stops_that_should_pass(square_clips):
     env, world = yaml.safe_load((square_clips / "configs/env/square_clips.yaml").read_text()), SquareClips("objects")
     run = SimpleNamespace(model=WorldModel(Itself(), Velocity()), world=world)
     found = clips_of(run, collect(env, world, "test-surprising", square_clips, quiet=True), Asked(context=11))
+    assert found.curve.shape == (40, 1, 32)  # of one horizon
+    found = found._replace(curve=found.curve[:, 0])
     stops = found.posterior[:, 8] == 0
     assert stops.sum() > 10 and (moment_error(found.take(stops)) <= 1).all()
-    assert found.curve.shape == (40, 32) and not found.curve[:, :11].any()
+    assert not found.curve[:, :11].any()
 
 
 def test_surprise_of_a_world_model_is_scored_and_drawn(fitted):
@@ -190,7 +218,10 @@ def test_surprise_of_a_world_model_is_scored_and_drawn(fitted):
     assert {"voe/hit_rate", "voe/hit_rate/E3", "voe/control/auc", "voe/lawful/hit_rate", "voe/moment_error"} <= m.keys()
     assert m["floor/random/voe/hit_rate"] < 0.7 and m["floor/change/voe/lawful/hit_rate"] > 0.6
     again = surprise_run(folder, horizons=[1, 2], context=9, decoded=True)
-    assert again["violation"]["horizon"] in (1, 2) and again["violation"]["decoded"] and again["violation"]["context"] == 9
+    about = again["violation"]
+    assert about["horizons"] == (1, 2) and about["decoded"] and about["context"] == 9
+    low, high = about["intervals"]["voe/hit_rate"]
+    assert 0 <= low <= again["metrics"]["voe/hit_rate"] <= high <= 1 and "voe/control/hit_rate/E3" in about["intervals"]
     assert {"voe/hit_rate", "test/hits@1/h1"} <= again["metrics"].keys()
     drawing = (folder / "surprise.svg").read_text()
     assert drawing.count("violation") >= 1 and "E3, trial" in drawing
@@ -200,10 +231,17 @@ def test_surprise_of_a_world_model_is_scored_and_drawn(fitted):
         surprise_run(folder, split="test-control")
 
 
+def test_tracks_say_how_they_are_predicted_and_fingers_are_predicted_as_before(compose):
+    tracks = compose("fit", "model=tracks", "loss=prediction", "env=voe_support", "env.observation=objects").loss.stages[0]
+    assert tracks.gradient_clip == 1 and tracks.objective.open_loop and tracks.window > 1
+    fingers = compose("fit", "model=fingers", "loss=prediction", "env=trifinger_pushing").loss.stages[0]
+    assert (fingers.gradient_clip, fingers.objective.open_loop, fingers.window, fingers.batch_size) == (None, False, 1, 256)
+
+
 def test_tracks_are_predicted_in_units_of_the_training_split(fitted):
     """Nothing is encoded: latents are the normalised rows, and what is best on validation pairs is asked of the test."""
     folder, results = fitted(*TRACKS)
-    assert results["parameters"]["encoder"] == 0 and results["metrics"]["voe/hit_rate"] > 0.6
+    assert results["parameters"]["encoder"] == 0 and results["metrics"]["voe/hit_rate"] > 0.6 and results["violation"]["horizons"] == [15]
     again = surprise_run(folder, horizons=[1, 4], of_clip=["peak", "mean"], curves=0)
     assert again["violation"]["of_clip"] in ("peak", "mean") and not (folder / "surprise.svg").exists()
     assert again["metrics"]["voe/hit_rate"] > 0.7
