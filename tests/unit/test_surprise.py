@@ -257,6 +257,8 @@ def test_what_surprise_cannot_be_asked_is_told(square_clips, command_here, tmp_p
     assert done.returncode == 1 and "show a table by env.observation=" in done.stderr
     done = command_here("train/fit.py", "env=square_clips", "model=ofpr", "loss=labels", "env.observation=objects", cwd=tmp_path)
     assert done.returncode == 1 and "a video encoder reads pictures (H, W, C)" in done.stderr
+    done = command_here("train/fit.py", "env=square_clips", "model=ofpr", "loss=labels", "model.frames=[0,32]", cwd=tmp_path)
+    assert done.returncode == 1 and "model.frames=[0, 32] asks for 33 frames, and a clip has 32" in done.stderr
     done = command_here("train/fit.py", "env=square_clips", "model=modular", "loss=labels", cwd=tmp_path)
     assert done.returncode == 1 and "Labels trains on latents that are clips" in done.stderr and "set model=ofpr" not in done.stdout
 
