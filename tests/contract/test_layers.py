@@ -132,7 +132,7 @@ def unread(text, group, everything):
     found = []
     for path in leaves(yaml.safe_load(text) or {}):
         full, last = re.escape(".".join((group, *path) if group else path)), re.escape(path[-1])
-        ways = [rf"(cfg|config)\.{full}\b", rf"\$\{{{full}\}}", rf"for key in \([^)]*\"{last}\""]
+        ways = [rf"(cfg|config)\.{full}\b", rf"\$\{{(oc\.select:)?{full}[,}}]", rf"for key in \([^)]*\"{last}\""]
         whole = (re.escape(".".join((group, *path[:end]))) for end in range(1, len(path)))
         ways += [rf"\$\{{{part}\}}" for part in whole if group]  # a mapping that is handed on whole
         ways.append(rf"(cfg|config)\.{group}\.get\(\"{last}\"\)")
