@@ -169,8 +169,9 @@ class WorldModel(LightningModule):
         """Set every `Normalised` layer, if there is one, to mean and spread of the observations of training windows."""
         layers = [layer for layer in self.modules() if isinstance(layer, Normalised)]
         if layers:
-            every = max(1, len(windows.starts) // NORMALISED_BY)
-            values = windows.frames(windows.starts[::every]).double()
+            rows = (windows.starts[:, None] + windows.steps).unique()  # starts alone leave out how episodes end
+            every = max(1, len(rows) // NORMALISED_BY)
+            values = windows.frames(rows[::every]).double()
             for layer in layers:
                 layer.fit(values.mean(0), values.std(0, unbiased=False))
 

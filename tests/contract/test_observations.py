@@ -50,6 +50,7 @@ class Rows:
 
     def __init__(self, obs):
         self.obs, self.starts = obs.flatten(0, 1), torch.arange(obs.shape[:2].numel())
+        self.steps = torch.arange(1)
 
     def frames(self, rows):
         return self.obs[rows]

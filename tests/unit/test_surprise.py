@@ -13,9 +13,12 @@ from envs.protocols import Violations
 from eval.probes.violation import Asked, Clips, Scale, clips_of, matched, moment_error, pair_metrics
 from eval.surprise import surprise_run
 from models.encoders import Entities, FlatEncoder
+from models.encoders.table import Tracks
 from models.interfaces import Latent
+from models.transitions.gnn import GNNTransition
 from models.transitions.lstm import LSTM
 from models.transitions.recurrent import RecurrentTransition
+from models.transitions.tracks import TracksTransition
 from models.world_model import WorldModel
 
 
@@ -236,6 +239,25 @@ def test_tracks_say_how_they_are_predicted_and_fingers_are_predicted_as_before(c
     assert tracks.gradient_clip == 1 and tracks.objective.open_loop and tracks.window > 1
     fingers = compose("fit", "model=fingers", "loss=prediction", "env=trifinger_pushing").loss.stages[0]
     assert (fingers.gradient_clip, fingers.objective.open_loop, fingers.window, fingers.batch_size) == (None, False, 1, 256)
+
+
+def test_the_normalisation_knows_how_episodes_end():
+    """Only the first frames of windows were looked at: of windows of 12 none of the last 12, in which objects fall."""
+    net = WorldModel(Tracks((1, 1)), Stays())
+    rows = torch.tensor([0.0, 0, 0, 8]).view(4, 1, 1)
+    net.fit_normalisation(SimpleNamespace(starts=torch.tensor([0, 1]), steps=torch.arange(3), frames=lambda index: rows[index]))
+    assert net.encoder.normal.mean.item() == 2 and net.encoder.normal.spread.item() == pytest.approx(12**0.5)
+
+
+def test_tracks_are_predicted_in_single_precision_under_autocast():
+    """Open loops of bfloat16 drift."""
+    torch.manual_seed(0)
+    net, rows, none = TracksTransition(3, 0, 7, 16, owners=1), torch.randn(5, 3, 7), torch.zeros(5, 0)
+    with torch.no_grad():
+        plain, every = net(rows, none), net.all_actions(rows, none[:1])
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert torch.equal(net(rows, none), plain) and torch.equal(net.all_actions(rows, none[:1]), every)
+            assert not torch.allclose(GNNTransition.forward(net, rows, none), plain, atol=1e-6)
 
 
 def test_tracks_are_predicted_in_units_of_the_training_split(fitted):
