@@ -49,7 +49,8 @@ def _encoder(node: dict) -> dict:
 def _decoder(node: dict) -> dict:
     slots, table, board = node.pop("num_objects"), node.pop("factors", 0), node.pop("board", 5)
     shape = [slots, table] if table else [10 * board, 10 * board, 3]
-    return {**node, "slots": slots, "shape": shape, "board": 0 if table else board, "values": "binary", "variance": "unit"}
+    said = {"slots": slots, "shape": shape, "board": 0 if table else board}
+    return {**node, **said, "values": "binary", "variance": "unit", "side": None}
 
 
 def _part(node):
