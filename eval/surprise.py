@@ -31,17 +31,17 @@ from envs.problem import Problem
 from envs.protocols import Violations
 from envs.whole_files import write_whole
 from eval.figures.surprise_curves import surprise_curves
+from eval.probes.clips import Asked, frames_of
 from eval.probes.pair_scores import accuracy as accuracy
 from eval.probes.pair_scores import auc as auc
 from eval.probes.pair_scores import hit_rate as hit_rate
 from eval.probes.tree_variants import variant_name, with_trees
-from eval.probes.violation import Asked, Measured, choose, frames_of, measure
+from eval.probes.violation import LABELS, Measured, measure
 from eval.runs import Run, folders_of, read_results
 from eval.terminal import Steps, print_table
 
 NAMED = ("run", "model", "loss", "env", "seed")  # what a file of another split says of the run
 KINDS = {"hit rate": "voe/{}hit_rate", "AUC": "voe/{}auc"}
-PAIRS = {"surprising over expected": "", "surprising over control": "control/", "control over expected": "lawful/"}
 
 
 def surprise_run(
@@ -72,8 +72,7 @@ def surprise_run(
     with Steps(f"surprise on {split}", 1) as progress:
         horizons = Asked.of(frames_of(run.file(split, data_dir)), context).horizons if horizons is None else tuple(horizons)
         ways = [Asked(context, horizons, decoded, one) for one in of_clip]
-        asked = choose(run, ways, progress.part, data_dir)
-        found = measure(run, split, asked, progress.part, data_dir)
+        found = measure(run, split, ways, progress.part, data_dir)
     kept = {name: round(value, 4) for name, value in found.metrics.items()}
     end = ("" if split == cfg.score.split else f"-{split}") + variant_name(variant or {})
     with FileLock(run.folder / ".results.lock"):
@@ -108,7 +107,7 @@ def print_surprise(results: dict) -> None:
     m, about = results["metrics"], results["violation"]
     names = sorted({key.rsplit("/", 1)[1] for key in m if key.startswith("voe/") and "/hit_rate/" in key})
     rows = []
-    for label, kind in PAIRS.items():
+    for kind, label in LABELS.items():
         for score, key in KINDS.items():
             key = key.format(kind)
             if key in m:

@@ -5,7 +5,7 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from envs.problem import Problem
-from eval.probes.violation import labels_of
+from eval.probes.clips import labels_of
 from eval.runs import Run
 
 

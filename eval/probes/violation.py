@@ -1,28 +1,24 @@
 """Violated causes: is a model more surprised by them than by what one expects, and than by lawful changes of the same size?"""
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from envs.episodes.on_disk import OnDisk
 from envs.problem import Problem
 from envs.protocols import Violations
 from envs.streams import Stream
 from envs.voe.clip import SUBTYPES
+from eval.probes.clips import Asked, Clips, clips_of, frames_of, heads_report, labels_of
 from eval.probes.pair_scores import accuracy, auc, hit_rate, interval
 from eval.probes.probe import Row, probe
-from models.layers.pixels import as_obs
 from models.ofpr import ClipModel
 from models.trees import Rules
 
 TOLD = ("label_trial", "label_features", "label_posterior")
-HORIZONS = (15, 25)  # frames ahead that are asked where nothing is said; chosen on validation pairs
-LABEL = ("label_features", "label_posterior", "label_version")  # columns that heads read
-AT_ONCE = 32  # clips
 FLOOR = 0.1  # of the mean spread: less spread at a frame is counted as this much
 QUANTILE = 0.95  # of validation clips: a clip that surprises more is called surprising
 HIT, AUC, ACCURACY, MOMENT = "voe/hit_rate", "voe/auc", "voe/accuracy", "voe/moment_error"
@@ -30,41 +26,6 @@ KINDS = {  # of pairs: their name in metrics -> the version that should surprise
     "": ("expected", "surprising"), "control/": ("control", "surprising"), "lawful/": ("expected", "control"),
 }  # fmt: skip
 LABELS = {"": "surprising over expected", "control/": "surprising over control", "lawful/": "control over expected"}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """How world models are asked.  context: frames seen before the first prediction.  horizons: frames that are predicted ahead;
-    of several the one that surprises most counts at every frame.  decoded: the error is that of what the decoder draws, else
-    of the latent.  of_clip: what of a curve is the surprise of the whole clip, its peak or its mean."""
-
-    context: int = 10
-    horizons: tuple[int, ...] = (1,)
-    decoded: bool = False
-    of_clip: str = "mean"
-
-    @classmethod
-    def of(cls, frames: int, context: int | None = None) -> "Asked":
-        """Where nothing is said of the horizons: HORIZONS, as far as clips of so many frames reach."""
-        context = context or min(cls.context, frames // 2)
-        return cls(context, tuple(one for one in HORIZONS if context + one <= frames))
-
-
-class Clips(NamedTuple):
-    """Clips of one version in the order of their trials. trial, subtype, violation (P,): as their columns say; score (P,):
-    surprise of the whole clip; curve (P, T): of every frame, (P, H, T) before it is scaled, none where a model judges clips
-    as a whole; change (P, T): how much what is shown changes from frame to frame; posterior (P, Q): the observed rules."""
-
-    trial: np.ndarray
-    subtype: np.ndarray
-    violation: np.ndarray
-    posterior: np.ndarray
-    score: np.ndarray
-    curve: np.ndarray | None
-    change: np.ndarray
-
-    def take(self, index: np.ndarray) -> "Clips":
-        return Clips(*(None if part is None else part[index] for part in self))
 
 
 class Scale(NamedTuple):
@@ -83,56 +44,12 @@ class Scale(NamedTuple):
         return (curve - self.mean) / self.spread
 
 
-def labels_of(file, *names: str) -> list[np.ndarray]:
-    """Columns of labels, one row for each clip: (P, ...)."""
-    columns = file.read(*names)
-    return [columns[name][file.ep_offset] for name in names]
-
-
-def frames_of(file) -> int:
-    """How many frames every clip of a file has; clips of several lengths are refused."""
-    frames = np.unique(file.ep_len)
-    if len(frames) > 1:
-        raise Problem(f"clips of {file.path} have {frames[0]} to {frames[-1]} frames, and surprise is compared frame by frame; "
-                      f"expected one length, collect them again")  # fmt: skip
-    return int(frames[0])
-
-
-def clips_of(run, file, asked: Asked, say: Callable[[str], None] = lambda text: None) -> Clips:
-    """Surprise of a run at all clips of a file, AT_ONCE at a time; curves are not scaled yet."""
-    frames, judges = frames_of(file), isinstance(run.model, ClipModel)
-    if judges and frames != (learned := run.config.loss.stages[-1].window + 1):
-        raise Problem(f"clips of {file.path} have {frames} frames, and the run learned on clips of {learned}; score it on such")
-    if not judges and asked.context + max(asked.horizons) > frames:
-        raise Problem(f"context={asked.context} and {max(asked.horizons)} frames ahead leave nothing of clips of {frames} frames to "
-                      f"predict; set context= and horizons= to less")  # fmt: skip
-    trial, subtype, violation, posterior = labels_of(file, "label_trial", "label_subtype", "label_violation", "label_posterior")
-    stored, parts = OnDisk(file, run.world.shown.column), []
-    for some in np.array_split(np.arange(len(file)), -(-len(file) // AT_ONCE)):
-        rows = file.ep_offset[some][:, None] + np.arange(frames)
-        obs = as_obs(torch.from_numpy(np.ascontiguousarray(stored.take(rows.ravel())))).unflatten(0, rows.shape)
-        change = (obs[:, 1:].float() - obs[:, :-1].float()).pow(2).flatten(2).mean(2)
-        shown = obs.to(run.model.device)
-        if judges:
-            found = run.model.judge(shown, torch.from_numpy(posterior[some]).long())
-        else:
-            found = run.model.surprises(shown, None, asked.context, asked.horizons, asked.decoded).movedim(0, 1)
-        parts.append((found.cpu().double().numpy(), np.pad(change.double().numpy(), ((0, 0), (1, 0)))))
-    found, change = (np.concatenate(part) for part in zip(*parts))
-    if not np.isfinite(found).all():
-        raise Problem(f"surprise at clips of {file.path} is not finite; the model diverged, train it again")
-    say(f"surprise at {len(file)} clips of {file.header['split']}")
-    order = np.argsort(trial, kind="stable")
-    score, curve = (found, None) if judges else (found.max((1, 2)), found)
-    return Clips(trial, subtype, violation, posterior, score, curve, change).take(order)
-
-
 def summed_up(curve: np.ndarray, of_clip: str) -> np.ndarray:
     """(P, T)  ->  (P,): the peak of every curve, or its mean."""
     return curve.max(1) if of_clip == "peak" else curve.mean(1)
 
 
-def scaled(clips: Clips, scale: Scale | None, change: Scale, of_clip: str = "peak") -> Clips:
+def scaled(clips: Clips, scale: Scale | None, change: Scale, of_clip: str) -> Clips:
     """Curves in units of the spread of expected validation clips, the largest of all horizons, and the score of a clip their
     peak, or their mean."""
     clips = clips._replace(change=change(clips.change))
@@ -204,24 +121,6 @@ def ceiling(run, versions: dict[str, str], data_dir=None) -> dict[str, float]:
     return {f"ceiling/features/{HIT}": hit_rate(*([told[v][t] for t in both] for v in ("expected", "surprising")))}
 
 
-def heads_report(run, file) -> dict[str, float]:
-    """Of every head that the clips ask for: the mean error of a number, or the share of wrong answers."""
-    columns = {name: torch.from_numpy(one) for name, one in zip(LABEL, labels_of(file, *LABEL))}
-    obs, frames = OnDisk(file, run.world.shown.column), frames_of(file)
-    parts = []
-    for some in np.array_split(np.arange(len(file)), -(-len(file) // AT_ONCE)):
-        rows = file.ep_offset[some][:, None] + np.arange(frames)
-        shown = as_obs(torch.from_numpy(obs.take(rows.ravel()))).unflatten(0, rows.shape)
-        parts.append(run.model.answers(shown.to(run.model.device)).cpu())
-    found = {}
-    for head, told in zip(run.model.heads.heads, torch.cat(parts).T):
-        true = columns[head.column].view(len(told), -1)[:, head.index].float()
-        if not head.irrelevant(columns[head.column]):
-            error = (told - true).abs() if head.classes == 0 else (told.round() != true).float()
-            found[head.name] = round(float(error.mean()), 4)
-    return found
-
-
 class Measured(NamedTuple):
     """metrics; the clips of every version, scaled; threshold: above it a clip is called surprising; asked: how; intervals: of
     hit rates."""
@@ -239,28 +138,33 @@ class Measured(NamedTuple):
                 "intervals": self.intervals}  # fmt: skip
 
 
-def measure(run, split: str, asked: Asked, say: Callable[[str], None] = lambda text: None, data_dir=None) -> Measured:
-    """Surprise of a run at all versions of a split, scaled by the clips of the split `valid`."""
-    versions = run.world.versions(split)
-    before = clips_of(run, run.file("valid", data_dir), asked, say)
+def measure(
+    run, split: str, ways: Sequence[Asked], say: Callable[[str], None] = lambda text: None, data_dir=None
+) -> Measured:
+    """Surprise of a run at all versions of a split, scaled by the clips of the split `valid`.
+
+    ways: of asking, which differ in `of_clip`; of several the one with the largest hit rate on validation pairs, the first of
+    equal ones.
+    """
+    versions, choosing = run.world.versions(split), run.world.versions("valid") if len(ways) > 1 else {}
+    splits = dict.fromkeys(["valid", *choosing.values(), *versions.values()])
+    clips = {name: clips_of(run, run.file(name, data_dir), ways[0], say) for name in splits}
+    names = run.world.subtypes
+    asked = max(ways, key=lambda one: _scored(clips, choosing, one, names).metrics[HIT]) if choosing else ways[0]
+    return _scored(clips, versions, asked, names)
+
+
+def _scored(clips: Mapping[str, Clips], versions: Mapping[str, str], asked: Asked, names: tuple[str, ...]) -> Measured:
+    """clips: of every split, not scaled.  versions: version -> its split.  names: of the sub-types."""
+    before = clips["valid"]
     judges = before.curve is None
     scale, change = None if judges else Scale.of(before.curve), Scale.of(before.change)
     threshold = 0.5 if judges else float(np.quantile(scaled(before, scale, change, asked.of_clip).score, QUANTILE))
-    found = {}
-    for name, part in versions.items():
-        found[name] = scaled(clips_of(run, run.file(part, data_dir), asked, say), scale, change, asked.of_clip)
-    metrics = pair_metrics(found, threshold, run.world.subtypes, asked.of_clip)
+    found = {name: scaled(clips[split], scale, change, asked.of_clip) for name, split in versions.items()}
+    metrics = pair_metrics(found, threshold, names, asked.of_clip)
     if not judges and "surprising" in found and len(error := moment_error(found["surprising"])):
         metrics[MOMENT] = float(np.median(error))
-    return Measured(metrics, found, threshold, asked, intervals(found, metrics, run.world.subtypes))
-
-
-def choose(run, asked: list[Asked], say: Callable[[str], None] = lambda text: None, data_dir=None) -> Asked:
-    """The way of asking with the largest hit rate on validation pairs; the first of equal ones."""
-    if len(asked) == 1:
-        return asked[0]
-    rates = [measure(run, "valid", one, say, data_dir).metrics[HIT] for one in asked]
-    return asked[int(np.argmax(rates))]
+    return Measured(metrics, found, threshold, asked, intervals(found, metrics, names))
 
 
 def _rows() -> tuple[Row, ...]:
@@ -294,7 +198,7 @@ def violation(run, data) -> dict[str, float]:
         return {}
     asked, folder = Asked.of(frames_of(data.file)), data.file.path.parent
     data_dir = None if folder == Path(run.config.data_dir) else folder
-    found = measure(run, split, asked, data.say, data_dir)
+    found = measure(run, split, [asked], data.say, data_dir)
     data.arrays["violation"] = found.about(versions)
     if isinstance(run.model, ClipModel):
         data.arrays["heads"] = heads_report(run, data.file)
