@@ -18,11 +18,10 @@ if __name__ == "__main__":
 import argparse
 import csv
 import json
-import os
-import subprocess
 
 from filelock import FileLock, Timeout
 
+from benchmarks.trained import left_of, numbers, run_command
 from eval.terminal import print_table
 
 HORIZONS = (1, 5, 10)
@@ -43,12 +42,6 @@ METRICS = (
 COLUMNS = ("env", "world", "seed", *METRICS, "fit_s", "score_s", "commit", "command")
 
 
-def numbers(text: str) -> list[int]:
-    """'0-4' or '0,3,7' -> whole numbers."""
-    parts = [part.split("-") for part in text.split(",")]
-    return [n for part in parts for n in range(int(part[0]), int(part[-1]) + 1)]
-
-
 def rows_of(path: Path) -> list[dict[str, str]]:
     """The finished rows of the CSV."""
     if not path.exists():
@@ -60,12 +53,9 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def measure(env: str, world: int, runs: Path, data: str) -> dict:
     """Train, score and plan; what is there already is taken as it stands.  -> a row."""
     folder = runs / f"categorical-{env}-w{world}"
-    fit = ("train/fit.py", *TRAIN, f"env={env}", f"env.world.scm_seed={world}")
-    places = (f"name={folder.name}", f"runs_dir={runs}", f"data_dir={data}")
-    if (folder / "config.yaml").exists() and not (folder / "results.json").exists():
-        run_command("train/fit.py", f"resume={folder}")
-    elif not (folder / "results.json").exists():
-        run_command(*fit, *places)
+    fit = (*TRAIN, f"env={env}", f"env.world.scm_seed={world}")
+    for step in left_of(folder, data, *fit):
+        run_command(*step)
     for script, *asked in (("eval/score.py",), ("eval/plan.py", PLANNERS)):
         wanted = {name for name in METRICS if name.startswith("plan/") == (script == "eval/plan.py")}
         if not wanted <= json.loads((folder / "results.json").read_text())["metrics"].keys():
@@ -73,16 +63,8 @@ def measure(env: str, world: int, runs: Path, data: str) -> dict:
     results = json.loads((folder / "results.json").read_text())
     about = {"env": env, "world": world, "seed": results["seed"], "fit_s": results["timing"]["fit_s"],
              "score_s": results["timing"]["score_s"], "commit": results["versions"].get("commit", ""),
-             "command": f"python {' '.join(fit)} && python eval/plan.py {PLANNERS}"}  # fmt: skip
+             "command": f"python train/fit.py {' '.join(fit)} && python eval/plan.py {PLANNERS}"}  # fmt: skip
     return about | {name: results["metrics"][name] for name in METRICS}
-
-
-def run_command(script: str, *overrides: str) -> None:
-    """One of our commands, in one thread; what it says goes to the terminal only where it fails."""
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "WANDB_MODE": "offline"}
-    done = subprocess.run([sys.executable, str(ROOT / script), *overrides], env=env, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{script} {' '.join(overrides)} failed: {(done.stderr or done.stdout).strip()[-500:]}")
 
 
 def share(row: dict, name: str) -> float:

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.chemistry_claims import GRAPHS, TRAIN, numbers, run_command
+from benchmarks.chemistry_claims import GRAPHS, TRAIN
+from benchmarks.trained import numbers, run_command
 from envs.graphs import ancestors
 from eval.probes.cuts import VACUOUS
 

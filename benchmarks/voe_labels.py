@@ -20,13 +20,15 @@ import json
 import numpy as np
 import yaml
 
+from benchmarks.trained import left_of, numbers
+from envs.voe.clip import CATEGORIES as NAMED
 from envs.whole_files import write_whole
 from eval.paper.sweep import Job, missing, run_jobs
 from eval.paper.voe_table import Cell, published
 from eval.runs.metrics_csv import COLUMNS, whole_rows
 from eval.terminal import print_table
 
-CATEGORIES = ("support", "occlusion", "containment", "collision", "barrier")
+CATEGORIES = tuple(NAMED.values())
 WHOLE, NO_SPEEDS = "model.frames=null", "model.posterior_speeds=false"
 ROWS = {  # name -> overrides
     "ofpr": ("model=ofpr",),
@@ -41,29 +43,15 @@ OF_COLLISIONS = ("ofpr-no_speeds", "ofpr-whole-no_speeds")  # other categories h
 TRAIN = ("loss=labels", "trainer=quick", "logger=csv", "goals=false", "score.probes=[violation]")
 PROTOCOL = (
     "our own clips, 10 % set, natural counts, 112 pixels; trained from scratch on 375 expected clips; best epoch by hit rate, "
-    "AUC and loss of 75 validation pairs; hit rate on 50 test pairs, ties one half, from 0 to 1; whole: 16 frames spread over the "
-    "clip, else frames that both versions share; no_speeds: trees are not shown speeds and directions after the collision"
+    "AUC and loss of 75 validation pairs; hit rate on 50 test pairs, ties one half, from 0 to 1; whole: 16 frames spread over "
+    "the clip, else frames that both versions share; no_speeds: trees are not shown speeds and directions after the collision"
 )
-
-
-def numbers(text: str) -> list[int]:
-    """'0-4' or '0,3,7' -> whole numbers."""
-    parts = [part.split("-") for part in text.split(",")]
-    return [n for part in parts for n in range(int(part[0]), int(part[-1]) + 1)]
 
 
 def job(row: str, category: str, seed: int, runs: Path, data: str) -> Job:
     """The training of one run, or its end where it was broken off."""
     folder = runs / f"{row}-{category}-s{seed}"
-    new = ("train/fit.py", *ROWS[row], *TRAIN, f"env=voe_{category}", f"seed={seed}", f"name={folder.name}", f"runs_dir={runs}",
-           f"data_dir={data}")  # fmt: skip
-
-    def left() -> list[tuple[str, ...]]:
-        if (folder / "results.json").exists():
-            return []
-        return [("train/fit.py", f"resume={folder}") if (folder / "config.yaml").exists() else new]
-
-    return Job(folder.name, left)
+    return Job(folder.name, lambda: left_of(folder, data, *ROWS[row], *TRAIN, f"env=voe_{category}", f"seed={seed}"))
 
 
 def result(row: str, category: str, seed: int, folder: Path) -> dict:

@@ -1,11 +1,11 @@
-"""Surprise of world models that learned from expected clips alone, for every category of VoE: one entry a run as it is finished.
+"""Surprise of world models that learned from expected clips alone, for every category of VoE: an entry for each finished run.
 
     python benchmarks/voe_surprise.py --recipes tracks --seeds 0-2 --splits valid    recipes are chosen on these pairs
     python benchmarks/voe_surprise.py --recipes tracks --seeds 0-2                   these are reported
     python benchmarks/voe_surprise.py --table
 
-Trains one run after the other, one thread, and asks every run of the 10 % set's pairs. Runs and splits that are there are not made
-again, and a run that was broken off is finished. Ends with a table: hit rate of surprising over expected and over control, of
+Trains one run after the other, one thread, and asks every run of the 10 % set's pairs. Runs and splits that are there are not
+made again, and a run that was broken off is finished. Ends with a table: hit rate of surprising over expected and over control, of
 control over expected, 95 % intervals (Wilson), ties one half, and the frames from the violation to the peak of surprise.
 """
 
@@ -18,9 +18,8 @@ if __name__ == "__main__":
 
 import argparse
 import json
-import os
-import subprocess
 
+from benchmarks.trained import left_of, numbers, run_command
 from envs.voe.clip import CATEGORIES
 from envs.whole_files import write_whole
 from eval.probes.violation import KINDS
@@ -34,30 +33,14 @@ RECIPES = {  # name -> what it adds to train/fit.py
 }  # fmt: skip
 
 
-def numbers(text: str) -> list[int]:
-    """'0-4' or '0,3,7' -> whole numbers."""
-    parts = [part.split("-") for part in text.split(",")]
-    return [n for part in parts for n in range(int(part[0]), int(part[-1]) + 1)]
-
-
-def run_command(script: str, *overrides: str) -> None:
-    """A command of this repository; its error ends the benchmark."""
-    env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, str(ROOT / script), *overrides], env=env, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{script} {' '.join(overrides)} failed:\n{done.stderr[-2000:]}")
-
-
 def train(category: str, recipe: str, seed: int, runs: Path, data: Path) -> tuple[Path, dict]:
     """The folder of a finished run, and what is told of it beside its scores."""
     folder = runs / f"{recipe}-{category}-s{seed}"
-    command = ("train/fit.py", *RECIPES[recipe], *FIT, f"env=voe_{category}", f"seed={seed}")
-    if (folder / "config.yaml").exists() and not (folder / "results.json").exists():
-        run_command("train/fit.py", f"resume={folder}")
-    elif not (folder / "results.json").exists():
-        run_command(*command, f"name={folder.name}", f"runs_dir={runs}", f"data_dir={data}")
+    fit = (*RECIPES[recipe], *FIT, f"env=voe_{category}", f"seed={seed}")
+    for step in left_of(folder, data, *fit):
+        run_command(*step)
     results = json.loads((folder / "results.json").read_text())
-    return folder, {"command": f"python {' '.join(command)}", "budget": results["protocol"]["budget"],
+    return folder, {"command": f"python train/fit.py {' '.join(fit)}", "budget": results["protocol"]["budget"],
                     "epochs": results["protocol"]["epochs"], "parameters": results["parameters"],
                     "fit_s": results["timing"]["fit_s"], "commit": results["versions"].get("commit", "")}  # fmt: skip
 
