@@ -35,9 +35,10 @@ from eval.probes.clips import Asked, frames_of
 from eval.probes.pair_scores import accuracy as accuracy
 from eval.probes.pair_scores import auc as auc
 from eval.probes.pair_scores import hit_rate as hit_rate
-from eval.probes.tree_variants import variant_name, with_trees
+from eval.probes.tree_variants import with_trees
 from eval.probes.violation import LABELS, Measured, measure
 from eval.runs import Run, folders_of, read_results
+from eval.runs.results import surprise_file
 from eval.terminal import Steps, print_table
 
 NAMED = ("run", "model", "loss", "env", "seed")  # what a file of another split says of the run
@@ -74,15 +75,15 @@ def surprise_run(
         ways = [Asked(context, horizons, decoded, one) for one in of_clip]
         found = measure(run, split, ways, progress.part, data_dir)
     kept = {name: round(value, 4) for name, value in found.metrics.items()}
-    end = ("" if split == cfg.score.split else f"-{split}") + variant_name(variant or {})
+    name = surprise_file(variant or {}, "" if split == cfg.score.split else split)
     with FileLock(run.folder / ".results.lock"):
         results = read_results(run.folder)
         results = results if own else {key: results[key] for key in NAMED} | {"metrics": {}}
         results["metrics"] = results["metrics"] | kept
         results["violation"] = found.about(world.versions(split)) | ({"variant": variant} if variant else {})
-        write_whole(run.folder / ("results.json" if own else f"surprise{end}.json"), json.dumps(results, indent=2))
+        write_whole(run.folder / ("results.json" if own else f"{name}.json"), json.dumps(results, indent=2))
     if curves and (panels := panels_of(found, world.subtypes, curves)):
-        write_whole(run.folder / f"surprise{end}.svg", surprise_curves(*panels))
+        write_whole(run.folder / f"{name}.svg", surprise_curves(*panels))
     return results
 
 

@@ -1,6 +1,7 @@
 """Runs on violated expectations: which row they belong to, what they say, and what is still to be run."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from envs.problem import Problem
 from eval.paper.sweep import Job
 from eval.paper.table_specs import results_of, run_name
 from eval.runs import run_folders
+from eval.runs.results import surprise_file
 
 FOUND = "found"  # the budget that trains nothing and shows every run of runs_dir
 
@@ -35,6 +37,10 @@ class Kind:
         return f"{self.model} + {self.loss}, {shown}{', alternate' * self.alternate}"
 
 
+def _pairs(overrides: Iterable[str]) -> dict[str, str]:
+    return dict(override.split("=", 1) for override in overrides)
+
+
 @dataclass(frozen=True)
 class Row:
     """name: in tables.  run: the name by which its runs are called.  fit: overrides of train/fit.py.  ask: overrides of
@@ -53,13 +59,13 @@ class Row:
 
     @property
     def kind(self) -> Kind:
-        told = dict(override.split("=", 1) for override in self.fit)
+        told = _pairs(self.fit)
         return Kind(told["model"], told["loss"], told.get("env.observation", "pixels"), "experiment" in told)
 
     @property
     def file(self) -> str:
         """The results file of a run folder that holds it."""
-        return "surprise-" + "-".join(one.replace("=", "-") for one in self.ask) + ".json" if self.ask else "results.json"
+        return f"{surprise_file(_pairs(self.ask))}.json" if self.ask else "results.json"
 
 
 def config_of(place: Path) -> dict:

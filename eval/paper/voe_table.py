@@ -1,5 +1,6 @@
 """Published hit rates of violated expectations beside ours: mean, sample standard deviation, Welch's t."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import mean
@@ -9,10 +10,11 @@ import numpy as np
 from scipy.stats import ttest_ind_from_stats
 
 from envs.problem import Problem
+from envs.voe.clip import SUBTYPES as NAMED
 from eval.paper.voe_runs import Row, Runs, voe_tables
 
 MEAN = "mean"  # the column of the mean over categories
-SUBTYPES = {"A": 2, "B": 2, "C": 2, "D": 3, "E": 3}  # of each category
+SUBTYPES = Counter(name[0] for name in NAMED)  # how many each category has
 
 
 class Cell(NamedTuple):

@@ -9,15 +9,10 @@ from eval.probes.clips import labels_of
 from eval.runs import Run
 
 
-def variant_name(asked: dict) -> str:
-    """Part of a file's name for what differs from training: -trees-direct; empty where nothing does."""
-    return "".join(f"-{key}-{str(value).lower()}" for key, value in asked.items())
-
-
 def with_trees(run: Run, asked: dict, data_dir=None) -> Run:
-    """The same run with other arguments of its model (trees, posterior_speeds, observed), its trees fitted again to the labels of its training clips.
+    """The same run with other arguments of its model (trees, posterior_speeds, observed).
 
-    Trees are fitted before training and do not depend on it.  Raises Problem on a run without trees, and on unknown values.
+    Its trees are fitted again to the labels of its training clips. Trees are fitted before training and do not depend on it.  Raises Problem on a run without trees, and on unknown values.
     """
     module = OmegaConf.to_container(run.config.model.module)
     if not set(asked) <= module.keys():

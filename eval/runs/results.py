@@ -2,11 +2,20 @@
 
 import math
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
 NAMES = ("run", "model", "loss", "env", "setting_hash")
 GRAPHS = ("direct", "edges", "reach")  # kinds of graphs in "structure"
+
+
+def surprise_file(variant: Mapping, split: str = "") -> str:
+    """Name, without its ending, of what eval/surprise.py writes of a run asked otherwise: surprise-valid-trees-direct.
+
+    variant: by their names, what differs from training.  split: where it is not the run's own.
+    """
+    return "-".join(["surprise", *filter(None, [split]), *(f"{key}-{str(value).lower()}" for key, value in variant.items())])
 
 
 def numbers(found) -> bool:
