@@ -19,9 +19,10 @@ import numpy as np
 
 from envs.episodes import EpisodeFile
 from envs.voe.clip import CATEGORIES, FRAMES, SUBTYPES, Version
-from envs.voe.settings import sample
+from envs.voe.settings import SEGMENTS, sample
 from envs.voe.silhouettes import silhouettes, size
 from envs.voe.simulate import simulate
+from envs.whole_files import write_whole
 
 SEEN = 8  # of 255
 MEASURES = ("pixels", "segments", "outlines")
@@ -39,17 +40,18 @@ def changed(folder: Path, category: str, split: str) -> tuple[np.ndarray, list[i
     """Shares (trials, 2, 2): of surprising and control, in colours and in segments; sub-types; the header."""
     files = [file_of(folder, category, split, version) for version in Version]
     kinds = files[0].read("label_subtype")["label_subtype"][files[0].ep_offset].tolist()
-    shares = [[], []]
-    for blocks in zip(*(file.blocks("pixels") for file in files), strict=True):
-        plain, *others = (block.reshape(-1, FRAMES, *block.shape[1:]) for block in blocks)
-        for found, other in zip(shares, others):
-            found += [float((np.abs(a.astype(np.int16) - b).max(-1) > SEEN).mean()) for a, b in zip(other, plain)]
-    segments = [[], []]
-    for blocks in zip(*(file.blocks("mask") for file in files), strict=True):
-        plain, *others = (block.reshape(-1, FRAMES, *block.shape[1:]) for block in blocks)
-        for found, other in zip(segments, others):
-            found += (other != plain).mean((1, 2, 3)).tolist()
-    return np.stack([np.array(shares).T, np.array(segments).T], 2), kinds, files[0].header
+    shares = [[], []], [[], []]
+    for column, of_column, differs in zip(("pixels", "mask"), shares, (_seen_to_differ, np.not_equal)):
+        for blocks in zip(*(file.blocks(column) for file in files), strict=True):
+            plain, *others = (block.reshape(-1, FRAMES, *block.shape[1:]) for block in blocks)
+            for found, other in zip(of_column, others):
+                found += [float(differs(a, b).mean()) for a, b in zip(other, plain)]
+    return np.array(shares).transpose(2, 1, 0), kinds, files[0].header
+
+
+def _seen_to_differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """(T, H, W) of colours (T, H, W, 3)."""
+    return np.abs(one.astype(np.int16) - other).max(-1) > SEEN
 
 
 def outlined(letter: str, header: dict, first: int, count: int) -> np.ndarray:
@@ -66,7 +68,7 @@ def measured(folder: Path, letter: str, splits: list[str]) -> dict:
     shares, kinds = [], []
     for split in splits:
         found, named, header = changed(folder, CATEGORIES[letter], split)
-        first = {"train": 1, "valid": 3751, "test": 4501}[header["segment"]]
+        first = SEGMENTS[header["segment"]][0]
         shares.append(np.concatenate([found, outlined(letter, header, first, len(found))[..., None]], 2))
         kinds += named
     shares, kinds = np.concatenate(shares), np.array([SUBTYPES[kind] for kind in kinds])
@@ -96,7 +98,7 @@ def main() -> None:
     for letter in given.categories:
         found = json.loads(given.out.read_text()) if given.out.exists() else {}
         found[CATEGORIES[letter]] = measured(given.data, letter, given.splits.split(","))
-        given.out.write_text(json.dumps(found, indent=1) + "\n")
+        write_whole(given.out, json.dumps(found, indent=1) + "\n")
         print(CATEGORIES[letter], json.dumps(found[CATEGORIES[letter]]), flush=True)
 
 

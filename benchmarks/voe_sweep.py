@@ -26,6 +26,7 @@ from envs.voe.labels import label, subtype
 from envs.voe.scenes import first_difference
 from envs.voe.settings import TRIALS, Setting, published
 from envs.voe.simulate import simulate
+from envs.whole_files import write_whole
 
 BLOCK = 500  # trials of one process: Bullet keeps the memory of every shape it has made
 NEAREST = 5
@@ -99,12 +100,12 @@ def main() -> None:
             with ProcessPoolExecutor(1, spawn) as fresh:
                 more, took = fresh.submit(block, category, len(rows)).result()
             rows, seconds = rows + more, seconds + took
-            part.write_text(json.dumps(state | {category: (rows, seconds)}))
+            write_whole(part, json.dumps(state | {category: (rows, seconds)}))
             print(f"{category}: {len(rows)} of {TRIALS}, {len(rows) / seconds:.1f} trials a second of a core", flush=True)
         state[category] = rows, seconds
         found = json.loads(given.out.read_text()) if given.out.exists() else {}
         row = summary(category, rows, seconds)
-        given.out.write_text(json.dumps(found | {CATEGORIES[category]: row}, indent=1) + "\n")
+        write_whole(given.out, json.dumps(found | {CATEGORIES[category]: row}, indent=1) + "\n")
         print(table(row.pop("counts")), json.dumps(row, indent=1), sep="\n", flush=True)
     part.unlink(missing_ok=True)
 
