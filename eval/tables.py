@@ -10,8 +10,9 @@
     python eval/tables.py -m table=4 seeds=3 worker='range(4)' hydra/launcher=submitit_slurm
 
 Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/<budget>/table4.md,
-.csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers. Tables of violated expectations
-(voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budget `found` trains nothing and shows every run.
+.csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
+Tables of violated expectations (voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budget `found` trains
+nothing and shows every run.
 voe-grid prints a grid search (configs/experiment/voe_grid.yaml) and the row that validation pairs choose.
 
 Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,

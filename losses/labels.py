@@ -16,7 +16,9 @@ def head_loss(head, out: Tensor, label: Tensor, spread: float = 1.0) -> Tensor:
     if head.classes > 1:
         return F.cross_entropy(out, label.long())
     target = label.float()
-    return F.binary_cross_entropy_with_logits(out[:, 0], target) if head.classes else F.mse_loss(out[:, 0] / spread, target / spread)
+    if head.classes:
+        return F.binary_cross_entropy_with_logits(out[:, 0], target)
+    return F.mse_loss(out[:, 0] / spread, target / spread)
 
 
 class Labels:
@@ -24,7 +26,8 @@ class Labels:
 
     Which those are the labels of the training clips say: a head is left out where all of them say "irrelevant".
     every_branch: epochs in which all heads are trained.  scaled: errors of numbers are counted in the standard deviation of the
-    training labels, and their heads begin at the mean; false: as the labels are, as published.  frozen: the encoder is, so that its vectors are computed once.
+    training labels, and their heads begin at the mean; false: as the labels are, as published.  frozen: the encoder is, so that
+    its vectors are computed once.
     """
 
     columns = COLUMNS  # of an episode file, which a batch then holds

@@ -180,7 +180,7 @@ class Windows:
 def splits_of(model, world) -> tuple[str, ...]:
     """Splits that training needs: train, valid, and for a model of clips valid with a violated cause where the world has it."""
     pairs = world.versions("valid") if isinstance(model, ClipModel) and isinstance(world, Violations) else {}
-    return "train", "valid", *(pairs[name] for name in ("surprising",) if name in pairs)
+    return ("train", "valid", pairs["surprising"]) if "surprising" in pairs else ("train", "valid")
 
 
 class EpisodeData(LightningDataModule):

@@ -114,9 +114,9 @@ def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int,
         world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
         seed_everything(cfg.seed, workers=False, verbose=False)  # the first weights are those of one process
         model = share_statistics(instantiate(cfg.model.module))
-        files = [collect(env, world, split, cfg.data_dir, quiet=True) for split in splits_of(model, world)]
+        train, valid, *pairs = (collect(env, world, split, cfg.data_dir, quiet=True) for split in splits_of(model, world))
         logger = wandb_logger(cfg, folder) if rank == 0 else None
-        train_stages(cfg, model, EpisodeData.of(cfg, *files[:2], world, *files[2:]), folder, logger)
+        train_stages(cfg, model, EpisodeData.of(cfg, train, valid, world, *pairs), folder, logger)
         if logger is not None:
             logger.experiment.finish()
         dist.destroy_process_group()

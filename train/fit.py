@@ -155,7 +155,8 @@ def run(cfg) -> dict:
     for column in {name for objective in objectives for name in getattr(objective, "columns", ())}:
         files["train"].source(column)  # a world without labels is told before a folder is opened
     timing = {"data_s": time.monotonic() - start}
-    data = EpisodeData.of(cfg, *(files[split] for split in needed[:2]), world, *(files[split] for split in needed[2:]))  # refuses files that lack a column or memory
+    train, valid, *pairs = (files[split] for split in needed)
+    data = EpisodeData.of(cfg, train, valid, world, *pairs)  # refuses files that lack a column or memory
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
         return _train_and_score(cfg, folder, node, model, world, files, data, timing, goals)
 

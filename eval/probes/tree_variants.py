@@ -12,7 +12,8 @@ from eval.runs import Run
 def with_trees(run: Run, asked: dict, data_dir=None) -> Run:
     """The same run with other arguments of its model (trees, posterior_speeds, observed).
 
-    Its trees are fitted again to the labels of its training clips. Trees are fitted before training and do not depend on it.  Raises Problem on a run without trees, and on unknown values.
+    Its trees are fitted again to the labels of its training clips: they are fitted before training and do not depend on it.
+    Raises Problem on a run without trees, and on unknown values.
     """
     module = OmegaConf.to_container(run.config.model.module)
     if not set(asked) <= module.keys():

@@ -31,8 +31,8 @@ def seen_of(height: int, width: int, side: int | None = None) -> tuple[int, int]
 class ConvMaps(Trunk, nn.Module):
     """(B, C, H, W), uint8 or float in [0, 1], C = 3 for each camera  ->  (B, slots, h w / 64 + features).
 
-    side: pixels along the height of the h x w that are seen, means over the picture; none: all pixels. Three convolutions of stride two, then a softmax over positions for each slot: a row holds this softmax and the mean of the
-    features under it.
+    side: pixels along the height of the h x w that are seen, means over the picture; none: all pixels. Three convolutions of
+    stride two, then a softmax over positions for each slot: a row holds this softmax and the mean of the features under it.
     """
 
     def __init__(
