@@ -208,37 +208,6 @@ def test_an_intervention_changes_its_variable_alone(world, recorded):
         world.intervene(state, "tool_block/mas", RNG(0))
 
 
-@pytest.mark.parametrize("task", ["pushing", "reaching"])
-def test_goals_are_states(task):
-    world = TriFingerSource(task, **FAST)
-    state = world.reset(3, RNG(0), "train")
-    goal, actions = world.draw_goals(state, RNG(1), 4)
-    reached = state
-    for t in range(4):
-        reached, _ = world.step(reached, actions[:, t])
-    assert np.array_equal(reached.rows, goal.rows) and actions.shape == (3, 4, 9)
-    assert world.solved(goal, goal).all() and (world.distance(goal, goal) == 0).all()
-    far = world.reset(3, RNG(7), "poses-b" if task == "pushing" else "train")
-    if task == "pushing":
-        assert not world.solved(state, far).any() and (world.distance(state, far) > 0.02).all()
-
-
-def test_a_goal_that_asks_for_nothing_is_drawn_anew(world):
-    """Most short walks leave the block where it is; few of the goals do."""
-    state = world.reset(8, RNG(0), "train")
-    loose, strict = (world.draw_goals(state, RNG(1), 12, may_equal_start=allowed)[0] for allowed in (True, False))
-    assert world.solved(state, strict).sum() < world.solved(state, loose).sum()
-
-
-def test_modes_draw_starts_from_their_spaces(world):
-    block = world._layout.slices["tool_block/cartesian_position"]
-    near, far = (np.hypot(*world.reset(8, RNG(0), mode).rows[:, block].T[:2]) for mode in ("train", "poses-b"))
-    assert near.max() <= 0.11 <= far.min() and np.ptp(near) > 0
-    mass = world._layout.slices["tool_block/mass"]
-    heavy = world.reset(4, RNG(0), "physics-b").rows[:, mass]
-    assert heavy.min() >= 0.045 and np.ptp(heavy) > 0
-
-
 @pytest.mark.parametrize("task, entities", [("pushing", 4), ("reaching", 3), ("picking", 4)])
 def test_presets_name_worlds_and_splits(root, task, entities):
     """Seeds differ and end before those of other purposes, tests hold 10,000 windows of ten steps, all three 100,000 actions."""
