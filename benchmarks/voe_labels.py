@@ -65,6 +65,7 @@ def result(row: str, category: str, seed: int, folder: Path) -> dict:
         "row": row, "env": f"voe_{category}", "seed": seed, "budget": config["trainer"]["budget"],
         "frames": config["model"]["frames"], "epochs": len(scores), "best_epoch": best + 1,
         "valid_hit_rate": scores[best]["val/hit_rate"], "train_seconds": round(found["timing"]["fit_s"], 1), "threads": 1,
+        "peak_gb": found["timing"].get("peak_gb"),
         "hit_rate": found["metrics"]["voe/hit_rate"], "metrics": found["metrics"], "heads": found.get("heads", {}),
         "commit": found["versions"].get("commit", ""),
     }  # fmt: skip

@@ -42,7 +42,8 @@ def train(category: str, recipe: str, seed: int, runs: Path, data: Path) -> tupl
     results = json.loads((folder / "results.json").read_text())
     return folder, {"command": f"python train/fit.py {' '.join(fit)}", "budget": results["protocol"]["budget"],
                     "epochs": results["protocol"]["epochs"], "parameters": results["parameters"],
-                    "fit_s": results["timing"]["fit_s"], "commit": results["versions"].get("commit", "")}  # fmt: skip
+                    "fit_s": results["timing"]["fit_s"], "score_s": results["timing"]["score_s"],
+                    "peak_gb": results["timing"].get("peak_gb"), "commit": results["versions"].get("commit", "")}  # fmt: skip
 
 
 def score(folder: Path, split: str, data: Path) -> dict:

@@ -1,10 +1,11 @@
-"""Keeps freed memory in the process: every training step frees and allocates the same tens of megabytes.
+"""Memory of the process: what is freed is kept, and how much it was at most.
 
-glibc returns large blocks to the kernel at once, and every new one costs page faults. This matters on CPUs only. With another
+Every training step frees and allocates the same tens of megabytes. glibc returns large blocks to the kernel at once, and every new one costs page faults. This matters on CPUs only. With another
 C library nothing changes.
 """
 
 import ctypes
+import resource
 import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of glibc's malloc.h
@@ -17,3 +18,9 @@ def keep_freed_memory() -> None:
         if mallopt is not None:
             mallopt(_MMAP_THRESHOLD, 1 << 30)
             mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
+
+
+def peak_gb() -> float:
+    """The most memory that this process has held so far, in GB."""
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes of what the kernel counts in
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
