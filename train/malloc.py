@@ -1,7 +1,7 @@
 """Memory of the process: what is freed is kept, and how much it was at most.
 
-Every training step frees and allocates the same tens of megabytes. glibc returns large blocks to the kernel at once, and every new one costs page faults. This matters on CPUs only. With another
-C library nothing changes.
+Every training step frees and allocates the same tens of megabytes. glibc returns large blocks to the kernel at once, and every
+new one costs page faults. This matters on CPUs only. With another C library nothing changes.
 """
 
 import ctypes
