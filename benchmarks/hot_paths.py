@@ -11,7 +11,6 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
 import json
-import resource
 import subprocess
 import tempfile
 import time
@@ -89,6 +88,7 @@ def ranking() -> dict:
 
 def _rank_once(kind: str) -> dict:
     from eval.ranking import hits_at_k, ranks
+    from train.malloc import peak_bytes
 
     torch.set_num_threads(THREADS)
     generator = torch.Generator().manual_seed(0)
@@ -99,11 +99,11 @@ def _rank_once(kind: str) -> dict:
         "constant": target.mean(0, keepdim=True).expand_as(target),
     }[kind]
     ranks(predicted[:64], target[:64])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_bytes()
     start, cpu = time.perf_counter(), time.process_time()
     result = ranks(predicted, target)
     took, cpu = time.perf_counter() - start, time.process_time() - cpu  # cpu: of all threads, hardly moved by the load
-    extra = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    extra = (peak_bytes() - before) / 2**20
     return {"ranking_s": took, "ranking_cpu_s": cpu, "ranking_extra_mb": extra, "hits@1": hits_at_k(result)}
 
 

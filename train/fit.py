@@ -174,7 +174,7 @@ def _train_and_score(
     from eval.score import score_run
     from train.callbacks import seconds_of
     from train.distributed import processes_of, train_together
-    from train.malloc import peak_gb
+    from train.malloc import peak_bytes
     from train.stages import train_stages, wandb_logger
 
     if processes_of(cfg) > 1:
@@ -185,9 +185,10 @@ def _train_and_score(
     else:
         logger = wandb_logger(cfg, folder)
         train_stages(cfg, model, data, folder, logger)
+        timing["peak_gb"] = peak_bytes() / 1e9  # of this session; where several processes train, none of them is this one
     if seconds := seconds_of(folder / "metrics.csv"):  # of all sessions of the run
         epochs = sum(stage.epochs for stage in cfg.loss.stages)
-        timing |= {"peak_gb": peak_gb(), "fit_s": seconds, "samples_per_s": epochs * int((data.files[0].ep_len - 1).sum()) / seconds}
+        timing |= {"fit_s": seconds, "samples_per_s": epochs * int((data.files[0].ep_len - 1).sum()) / seconds}
 
     run = Run.open(folder, world, files)  # scores the weights on the disk
     results, refused = score_run(run, timing=timing), None

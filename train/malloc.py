@@ -20,7 +20,7 @@ def keep_freed_memory() -> None:
             mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
 
 
-def peak_gb() -> float:
-    """The most memory that this process has held so far, in GB."""
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes of what the kernel counts in
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+def peak_bytes() -> int:
+    """The most memory that this process has held so far; processes that it started are not counted."""
+    unit = 1 if sys.platform == "darwin" else 1024  # what the kernel counts in
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
