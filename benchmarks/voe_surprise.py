@@ -26,10 +26,14 @@ from eval.probes.violation import KINDS
 from eval.terminal import print_table
 
 FIT = ("trainer=quick", "logger=csv", "goals=false", "score.split=valid", "score.probes=[violation]", "score.horizons=[1]")
-RECIPES = {  # name -> what it adds to train/fit.py
+PIXELS = ("model.side=32",)  # pixels along the height that are seen
+RECIPES = {  # name -> what it adds to train/fit.py; without a memory: gnn, modular, ae
     "tracks": ("model=tracks", "loss=prediction", "env.observation=objects"),
-    "lstm": ("model=lstm", "model.side=32", "model.module.transition.core.inputs=256", "model.module.transition.core.units=200",
+    "lstm": ("model=lstm", *PIXELS, "model.module.transition.core.inputs=256", "model.module.transition.core.units=200",
              "loss=memory", "loss.epochs.quick=4", "loss.memory_epochs.quick=40", "loss.memory_window=49"),
+    "gnn": ("model=gnn", "loss=contrastive", "loss.epochs.quick=12", *PIXELS),
+    "modular": ("model=modular", "loss=infonce", "loss.epochs.quick=8", *PIXELS),
+    "ae": ("model=ae", "loss=nll", "loss.epochs.quick=3", *PIXELS),
 }  # fmt: skip
 
 
