@@ -22,25 +22,21 @@ import json
 from benchmarks.trained import left_of, numbers, run_command
 from envs.voe.clip import CATEGORIES
 from envs.whole_files import write_whole
+from eval.paper.voe_runs import Row
 from eval.probes.violation import KINDS
 from eval.terminal import print_table
 
 FIT = ("trainer=quick", "logger=csv", "goals=false", "score.split=valid", "score.probes=[violation]", "score.horizons=[1]")
-PIXELS = ("model.side=32",)  # pixels along the height that are seen
-RECIPES = {  # name -> what it adds to train/fit.py; without a memory: gnn, modular, ae
-    "tracks": ("model=tracks", "loss=prediction", "env.observation=objects"),
-    "lstm": ("model=lstm", *PIXELS, "model.module.transition.core.inputs=256", "model.module.transition.core.units=200",
-             "loss=memory", "loss.epochs.quick=4", "loss.memory_epochs.quick=40", "loss.memory_window=49"),
-    "gnn": ("model=gnn", "loss=contrastive", "loss.epochs.quick=12", *PIXELS),
-    "modular": ("model=modular", "loss=infonce", "loss.epochs.quick=8", *PIXELS),
-    "ae": ("model=ae", "loss=nll", "loss.epochs.quick=3", *PIXELS),
+RECIPES = {  # name -> its row in eval/paper/voe_table.yaml, which says how it is trained; without a memory: gnn, modular, ae
+    "tracks": "tracks (no pixels)", "lstm": "LSTM + memory", "gnn": "GNN + contrastive", "modular": "Modular + InfoNCE",
+    "ae": "AE + NLL",
 }  # fmt: skip
 
 
 def train(category: str, recipe: str, seed: int, runs: Path, data: Path) -> tuple[Path, dict]:
     """The folder of a finished run, and what is told of it beside its scores."""
     folder = runs / f"{recipe}-{category}-s{seed}"
-    fit = (*RECIPES[recipe], *FIT, f"env=voe_{category}", f"seed={seed}")
+    fit = (*Row.of(RECIPES[recipe]).fit, *FIT, f"env=voe_{category}", f"seed={seed}")
     for step in left_of(folder, data, *fit):
         run_command(*step)
     results = json.loads((folder / "results.json").read_text())

@@ -34,14 +34,16 @@ from eval.probes.data import Data
 from eval.probes.score_table import caption, table_rows
 from eval.runs import Run, folders_of, read_results
 from eval.runs.metrics_csv import losses
-from models.ofpr import ClipModel
+from models.interfaces import JudgesClips
 
 NOTES = {  # how the label of a bound begins -> what the page says below the table
     "floor": "Floors need no model; copying and painting are done in the model's own latents.",
     "ceiling": "Where chance decides, the ceiling is exact Bayes: the likeliest candidate of the pool under the true tables, "
     "which no model can be expected to pass.",
-    "comparison": "The true model in one-hot colours is no ceiling: another geometry of latents may score more. Counterfactual "
+    "comparison: true model": "The true model in one-hot colours is no ceiling: another geometry of latents may score more. Counterfactual "
     "scores have no ceiling there either, as they depend on the metric of the latents that are asked.",
+    "comparison: trees on true features": "Trees that are handed the true features of the clip they judge are no ceiling: where "
+    "speeds after a collision are among them, a model that only sees what came before can pass them.",
 }
 
 
@@ -77,7 +79,7 @@ def _pictures(run: Run, results: dict) -> list[str]:
     model, world = run.model, run.world
     file = run.file(results["protocol"]["split"])
     tables = can_show(model, world)
-    if isinstance(model, ClipModel) or not tables and "pixels" not in file.columns:
+    if isinstance(model, JudgesClips) or not tables and "pixels" not in file.columns:
         return []
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
     data = Data(run, file, [horizon], results["protocol"]["pool"], 0)

@@ -7,7 +7,7 @@ A latent is always (B, K, D). Monolithic models are K = 1 with D = per-object wi
 """
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -95,3 +95,17 @@ class Transition(Protocol):
     """
 
     def __call__(self, latent: Tensor, action: Tensor) -> Tensor: ...
+
+
+@runtime_checkable
+class JudgesClips(Protocol):
+    """A model that says how much whole clips (B, T, C, H, W) surprise, and predicts no frames. Its encoder gives clips."""
+
+    def judge(self, obs: Tensor, posterior: Tensor) -> Tensor:
+        """Surprise (B,) at clips in which `posterior` (B, 9) was observed; no, yes, irrelevant: 0, 1, 2."""
+
+    def judge_latent(self, latent: Tensor, posterior: Tensor) -> Tensor:
+        """The same of clips that were encoded, (B, 1, D)."""
+
+    def answers(self, obs: Tensor) -> Tensor:
+        """What is read off clips, (B, heads), in the order of `heads.heads`."""

@@ -20,9 +20,8 @@ from envs.problem import Problem
 from envs.protocols import Violations
 from envs.spec import EnvSpec, Observation
 from models.actions import vector
-from models.interfaces import Batch
+from models.interfaces import Batch, JudgesClips
 from models.layers.pixels import as_obs
-from models.ofpr import ClipModel
 from models.processes import count, gather, own_rows
 
 BATCH = 512  # frames encoded at a time
@@ -154,7 +153,7 @@ class Windows:
 
         Of a model of clips every row of a window has the latent of the window.
         """
-        if isinstance(model, ClipModel):
+        if isinstance(model, JudgesClips):
             return self._encode_clips(model)
         names, index = self.obs_id.unique(return_inverse=True)
         rows = torch.empty_like(names).scatter_(0, index, torch.arange(len(index)))  # one of each
@@ -179,7 +178,7 @@ class Windows:
 
 def splits_of(model, world) -> tuple[str, ...]:
     """Splits that training needs: train, valid, and for a model of clips valid with a violated cause where the world has it."""
-    pairs = world.versions("valid") if isinstance(model, ClipModel) and isinstance(world, Violations) else {}
+    pairs = world.versions("valid") if isinstance(model, JudgesClips) and isinstance(world, Violations) else {}
     return ("train", "valid", pairs["surprising"]) if "surprising" in pairs else ("train", "valid")
 
 

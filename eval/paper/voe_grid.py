@@ -1,5 +1,6 @@
 """A grid search of violated expectations: its runs, best first, and the combination that validation pairs choose."""
 
+from math import prod
 from pathlib import Path
 from statistics import mean
 
@@ -30,14 +31,15 @@ def combinations(runs_dir: Path) -> dict[str, list[dict]]:
             raise Problem(f"{place} was scored on split '{split}', and a grid is chosen on valid; move it out of runs_dir")
         grid = config["grid"]
         of_env = found.setdefault(results["env"], {})
-        of_env.setdefault((grid["seed"], grid["row"]), []).append({**config["loss"], **results["metrics"]})
+        size = prod(map(len, grid["domain"].values()))
+        of_env.setdefault((grid["seed"], grid["row"]), []).append({**config["loss"], **results["metrics"], "of": size})
     return {env: sorted((_one(*item) for item in rows.items()), key=lambda one: (-one[HIT], -one[AUC], one["row"]))
             for env, rows in found.items()}  # fmt: skip
 
 
 def _one(row: tuple, runs: list[dict]) -> dict:
     tuned = {key: runs[0][key] for key in ("learning_rate", "clips", "optimizer")}
-    return {"row": row, **tuned, "seeds": len(runs)} | {key: mean(run[key] for run in runs) for key in (HIT, AUC)}
+    return {"row": row, **tuned, "seeds": len(runs), "of": runs[0]["of"]} | {key: mean(run[key] for run in runs) for key in (HIT, AUC)}
 
 
 def show_grid(cfg: dict) -> None:
@@ -51,7 +53,7 @@ def show_grid(cfg: dict) -> None:
                   f"{one[HIT]:.3f}", f"{one[AUC]:.3f}", str(one["seeds"])] for one in rows]  # fmt: skip
         best = rows[0]
         chosen = " ".join(f"loss.{key}={best[key]}" for key in ("learning_rate", "clips", "optimizer"))
-        text = (f"{env}: {len(rows)} combinations of 96, scored on validation pairs, ties one half; chosen by hit rate, then AUC, "
+        text = (f"{env}: {len(rows)} combinations of {best['of']}, scored on validation pairs, ties one half; chosen by hit rate, then AUC, "
                 f"then the smaller row: env={env} {chosen}")  # fmt: skip
         print_table(HEADER, lines, "", title=f"{GRID}, {env}")
         print(text)

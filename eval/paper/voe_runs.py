@@ -25,16 +25,17 @@ def voe_tables() -> dict:
 
 @dataclass(frozen=True)
 class Kind:
-    """What tells runs of one row from those of another."""
+    """What tells runs of one row from those of another.  whole: a model of clips that looks at all of a clip."""
 
     model: str
     loss: str
     observation: str = "pixels"
     alternate: bool = False
+    whole: bool = False
 
     def __str__(self) -> str:
         shown = "no pixels" if self.observation != "pixels" else "pixels"
-        return f"{self.model} + {self.loss}, {shown}{', alternate' * self.alternate}"
+        return f"{self.model} + {self.loss}, {shown}{', whole clips' * self.whole}{', alternate' * self.alternate}"
 
 
 def _pairs(overrides: Iterable[str]) -> dict[str, str]:
@@ -60,7 +61,8 @@ class Row:
     @property
     def kind(self) -> Kind:
         told = _pairs(self.fit)
-        return Kind(told["model"], told["loss"], told.get("env.observation", "pixels"), "experiment" in told)
+        whole = told.get("model.frames") == "null"
+        return Kind(told["model"], told["loss"], told.get("env.observation", "pixels"), "experiment" in told, whole)
 
     @property
     def file(self) -> str:
@@ -117,8 +119,9 @@ class Runs:
         for place in run_folders(self.folder):
             own = results_of(place, "results.json")
             if own and own.get("env") in voe_tables()["envs"].values():
-                env = config_of(place).get("env", {})
-                kind = Kind(own["model"], own["loss"], env.get("observation", "pixels"), bool(env.get("stored_as")))
+                config = config_of(place)
+                env, whole = config.get("env", {}), config.get("model", {}).get("frames", ()) is None
+                kind = Kind(own["model"], own["loss"], env.get("observation", "pixels"), bool(env.get("stored_as")), whole)
                 found.setdefault((kind, own["env"], own["seed"]), []).append(place)
         return found
 
@@ -128,7 +131,8 @@ class Runs:
         kinds = (
             {kind for kind, _, _ in self._by_kind if kind not in known and not kind.alternate} if self.budget == FOUND else ()
         )
-        fits = {kind: (f"model={kind.model}", f"loss={kind.loss}", f"env.observation={kind.observation}") for kind in kinds}
+        fits = {kind: (f"model={kind.model}", f"loss={kind.loss}", f"env.observation={kind.observation}",
+                       *["model.frames=null"] * kind.whole) for kind in kinds}  # fmt: skip
         return [Row(str(kind), str(kind), fits[kind]) for kind in sorted(kinds, key=str)]
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from envs.episodes.on_disk import OnDisk
 from envs.problem import Problem
+from models.interfaces import JudgesClips
 from models.layers.pixels import as_obs
-from models.ofpr import ClipModel
 
 HORIZONS = (15, 25)  # frames ahead that are asked where nothing is said; chosen on validation pairs
 LABEL = ("label_features", "label_posterior", "label_version")  # columns that heads read
@@ -78,7 +78,7 @@ def _shown(run, file) -> Iterator[tuple[np.ndarray, Tensor]]:
 
 def clips_of(run, file, asked: Asked, say: Callable[[str], None] = lambda text: None) -> Clips:
     """Surprise of a run at all clips of a file; curves are not scaled yet, and `asked.of_clip` is left to who scales them."""
-    frames, judges = frames_of(file), isinstance(run.model, ClipModel)
+    frames, judges = frames_of(file), isinstance(run.model, JudgesClips)
     if judges and frames != (learned := run.config.loss.stages[-1].window + 1):
         raise Problem(f"clips of {file.path} have {frames} frames, and the run learned on clips of {learned}; score it on such")
     if not judges and asked.context + max(asked.horizons) > frames:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from models.ofpr import ClipModel
+from models.interfaces import JudgesClips
 
 KINDS = ("score", "ceiling", "comparison", "floor", "health")
 EVENTS = {"contact": "bodies touch", "push": "a block is pushed", "effect": "something follows", "moved": "a block moves"}  # others say their name
@@ -97,7 +97,7 @@ def probe(needs: tuple[type, ...] = (), rows: tuple[Row, ...] = (), unless: Call
 
 def no_forecast(run) -> str | None:
     """Why a run is not asked what comes next."""
-    return "asks for predicted frames, and the model judges whole clips" if isinstance(run.model, ClipModel) else None
+    return "asks for predicted frames, and the model judges whole clips" if isinstance(run.model, JudgesClips) else None
 
 
 def bounds(score: str, *rows: tuple[str, str, str], horizons: tuple[str, ...] = ()) -> tuple[Row, ...]:

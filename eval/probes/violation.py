@@ -15,7 +15,7 @@ from envs.voe.clip import SUBTYPES
 from eval.probes.clips import Asked, Clips, clips_of, frames_of, heads_report, labels_of
 from eval.probes.pair_scores import accuracy, auc, hit_rate, interval
 from eval.probes.probe import Row, probe
-from models.ofpr import ClipModel
+from models.interfaces import JudgesClips
 from models.trees import Rules
 
 TOLD = ("label_trial", "label_features", "label_posterior")
@@ -108,7 +108,8 @@ def moment_error(clips: Clips) -> np.ndarray:
 
 
 def ceiling(run, versions: dict[str, str], data_dir=None) -> dict[str, float]:
-    """Hit rate of trees that are handed the true features: what a perfect eye can reach under these rules."""
+    """Hit rate of trees that are handed the true features of every clip: a perfect eye under these rules. No ceiling of models
+    that look at frames before the violation alone, or learn the outcome without trees."""
     rules = Rules()
     true = labels_of(run.file("train", data_dir), "label_features", "label_prior", "label_posterior")
     rules.fit(*map(torch.from_numpy, true))
@@ -177,7 +178,7 @@ def _rows() -> tuple[Row, ...]:
         rows.append(Row(key, f"hit rate, {label}", short=f"hit rate {label}", horizons=shown, higher_is_better=better,
                         **number))  # fmt: skip
         if not kind:
-            rows.append(Row(f"ceiling/features/{key}", "trees on true features", "ceiling", key, **number))
+            rows.append(Row(f"ceiling/features/{key}", "trees on true features", "comparison", key, **number))
             rows.append(Row(f"floor/random/{key}", "random", "floor", key, **number))
         rows.append(Row(f"floor/change/{key}", "change of what is shown", "floor", key, **number))
         rows += [Row(f"{key}/{name}", f"hit rate, {label}, {name}", horizons=(), higher_is_better=better, **number)
@@ -200,6 +201,6 @@ def violation(run, data) -> dict[str, float]:
     data_dir = None if folder == Path(run.config.data_dir) else folder
     found = measure(run, split, [asked], data.say, data_dir)
     data.arrays["violation"] = found.about(versions)
-    if isinstance(run.model, ClipModel):
+    if isinstance(run.model, JudgesClips):
         data.arrays["heads"] = heads_report(run, data.file)
     return found.metrics | ceiling(run, versions, data_dir)

@@ -12,6 +12,8 @@ from eval.paper.voe_grid import combinations, show_grid
 TOY = ["env=square_clips", "experiment=voe_grid", "trainer=smoke", "logger=csv", "score.horizons=[1]", "loss.epochs.smoke=1",
        "model.width=16", "model.channels=2", "model.frames=4", "env.splits.train.episodes=16"]  # fmt: skip
 
+DOMAIN = {"learning_rate": [0.1, 0.2, 0.3], "clips": [4, 8], "optimizer": ["sgd"]}
+
 
 def test_the_domain_is_the_published_one(compose):
     from configs import _drawn
@@ -57,10 +59,13 @@ def test_the_best_combination_comes_first(tmp_path):
             assert [one["row"] for one in combinations(tmp_path)["voe_barrier"]] == [(0, 1), (0, 0)]
         place = Path(tmp_path / f"{row}-{seed}")
         place.mkdir()
-        (place / "config.yaml").write_text(yaml.safe_dump({"grid": {"seed": 0, "row": row}, "loss": {"learning_rate": 0.1, "clips": 4, "optimizer": "sgd"}}))
+        (place / "config.yaml").write_text(yaml.safe_dump({"grid": {"seed": 0, "row": row, "domain": DOMAIN}, "loss": {"learning_rate": 0.1, "clips": 4, "optimizer": "sgd"}}))
         metrics = {"voe/hit_rate": rate, "voe/auc": auc}
         (place / "results.json").write_text(json.dumps({"env": "voe_barrier", "metrics": metrics, "protocol": {"split": split}}))
     with pytest.raises(Problem, match="was scored on split 'test', and a grid is chosen on valid"):
         combinations(tmp_path)
+    (tmp_path / "2-0/results.json").unlink()
+    show_grid({"runs_dir": str(tmp_path), "out": str(tmp_path / "out")})
+    assert "2 combinations of 6, scored" in (tmp_path / "out/voe-grid.md").read_text()
     with pytest.raises(Problem, match="holds no run of a grid"):
         show_grid({"runs_dir": str(tmp_path / "none"), "out": str(tmp_path)})

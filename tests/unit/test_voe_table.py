@@ -52,7 +52,7 @@ def cfg(tmp_path):
             "out": str(tmp_path / "out"), "rows": None, "run_missing": False, "figure": None}  # fmt: skip
 
 
-def write_run(folder: Path, model: str, env: str, seed: int, rate: float, observation="pixels", loss="labels", **more):
+def write_run(folder: Path, model: str, env: str, seed: int, rate: float, observation="pixels", loss="labels", frames=None, **more):
     """A scored run, as train/fit.py leaves it."""
     folder.mkdir(parents=True)
     number = "ABCDE"[ENVS.index(env)]
@@ -61,7 +61,7 @@ def write_run(folder: Path, model: str, env: str, seed: int, rate: float, observ
     results = {"env": env, "seed": seed, "model": model, "loss": loss, "metrics": metrics, "timing": {"fit_s": 60.0},
                "protocol": {"epochs": [30], "split": "test"}, "violation": {"pairs": {"surprising": 50}}}  # fmt: skip
     (folder / "results.json").write_text(json.dumps(results))
-    (folder / "config.yaml").write_text(yaml.safe_dump({"env": {"observation": observation, **more}}))
+    (folder / "config.yaml").write_text(yaml.safe_dump({"env": {"observation": observation, **more}, "model": {"frames": frames}}))
 
 
 def test_ours_stand_beside_the_published_ones(cfg):
@@ -85,7 +85,7 @@ def test_ours_stand_beside_the_published_ones(cfg):
     assert of["OFPR-Net - OF-Net, published"]["B occlusion"].startswith("+0.089, t 7.8, p < .001")
     baseline = of["baseline (always expected), ours"], of["baseline (always expected), published"]
     assert set(baseline[0].values()) == {"not run"} and set(baseline[1].values()) == {"not published"}
-    assert of["ceiling: trees on true features"]["mean"] == "1.000" and of["floor: change of pixels"]["mean"] == "not run"
+    assert of["comparison: trees on true features"]["mean"] == "1.000" and of["floor: change of pixels"]["mean"] == "not run"
     assert of["OFPR-Net: A1, B1, C1, D1, E1"]["A support"] == "1.000 ± 0.000"
     assert not [name for name in of if name.startswith("baseline") and "A1" in name]
     third = of["OFPR-Net: D3, E3"]
@@ -110,12 +110,14 @@ def test_runs_of_any_name_are_found(cfg):
     """budget=found: by what runs are; the alternate reality and other observations are apart; models of no row follow."""
     runs, cfg = Path(cfg["runs_dir"]), cfg | {"budget": FOUND}
     write_run(runs / "mine", "ofpr", ENVS[2], 0, 0.8)
-    write_run(runs / "deeper" / "swapped", "ofpr", ENVS[2], 0, 0.4, stored_as={"train": "train-surprising"})
-    write_run(runs / "rim", "rim", ENVS[2], 1, 0.9, loss="nll")
+    write_run(runs / "key", "ofpr", ENVS[2], 0, 0.9, frames=[0, 2])
+    write_run(runs / "deeper" / "swapped", "ofpr", ENVS[2], 0, 0.4, frames=[0, 2], stored_as={"train": "train-surprising"})
+    write_run(runs / "rim", "rim", ENVS[2], 1, 0.9, loss="nll", frames=())
     asked = {"loss": "nll", "violation": {"horizons": [1, 6], "of_clip": "peak"}}
     assert "asked [1, 6] frames ahead, peak of a clip" in told_of([asked]) and "asked" not in told_of([asked | {"loss": "labels"}])
     normal, alternate, control = (fill(voe_specs([name])[0], cfg) for name in ("voe", "voe-alternate", "voe-control"))
-    assert normal.values["OFPR-Net", 0]["C"] == {0: 0.8} and alternate.values["OFPR-Net, alternate", 0]["C"] == {0: 0.4}
+    assert normal.values["OFPR-Net", 0]["C"] == {0: 0.8} and normal.values["OFPR-Net, key frames", 0]["C"] == {0: 0.9}
+    assert alternate.values["OFPR-Net, alternate", 0]["C"] == {0: 0.4}
     assert [row.name for row in control.rows][-1] == "rim + nll, pixels"
     assert control.values["rim + nll, pixels", 0]["C"] == {1: 0.8} and not jobs_of(normal.table.rows, cfg)
     (runs / "rim/config.yaml").write_text("{")
@@ -123,7 +125,7 @@ def test_runs_of_any_name_are_found(cfg):
         fill(voe_specs(["voe"])[0], cfg)
     (runs / "rim/config.yaml").unlink()
     write_run(runs / "twice", "ofpr", ENVS[2], 0, 0.7)
-    with pytest.raises(Problem, match="are both ofpr . labels, pixels on voe_containment with seed 0; move one of them"):
+    with pytest.raises(Problem, match="are both ofpr . labels, pixels, whole clips on voe_containment with seed 0; move one of them"):
         fill(voe_specs(["voe"])[0], cfg)
 
 
