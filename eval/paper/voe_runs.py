@@ -14,6 +14,7 @@ from eval.paper.table_specs import results_of, run_name
 from eval.runs import run_folders
 from eval.runs.results import surprise_file
 
+TEST = "test"
 FOUND = "found"  # the budget that trains nothing and shows every run of runs_dir
 
 
@@ -81,6 +82,14 @@ def config_of(place: Path) -> dict:
     return found
 
 
+def on_test(place: Path, results: dict) -> dict:
+    """results.json of a run, with the scores of eval/surprise.py split=test in place of its own where it was scored on another
+    split; the run's own where there are none."""
+    asked = {} if results["protocol"].get("split") == TEST else results_of(place, f"{surprise_file({}, TEST)}.json") or {}
+    told = {key: asked[key] for key in ("metrics", "violation") if key in asked}
+    return results | told | {"protocol": results["protocol"] | ({"split": TEST} if told else {})}
+
+
 class Runs:
     """Finished runs below a folder.  cfg: of eval/tables.py."""
 
@@ -106,7 +115,7 @@ class Runs:
             return None
         wanted = {"env": env, "seed": seed, "model": row.kind.model, "loss": row.kind.loss}
         epochs = found.get("protocol", {}).get("epochs", [])
-        return found if found | wanted == found and self._epochs in (None, *epochs) else None
+        return on_test(place, found) if found | wanted == found and self._epochs in (None, *epochs) else None
 
     def asked(self, row: Row, env: str, seed: int, results: dict) -> dict | None:
         """What the row shows of a run: its results, or the file of another way of asking, none where it is missing."""

@@ -129,6 +129,19 @@ def test_runs_of_any_name_are_found(cfg):
         fill(voe_specs(["voe"])[0], cfg)
 
 
+def test_runs_scored_on_valid_are_shown_on_test(cfg):
+    """What was chosen on validation pairs is scored on test by eval/surprise.py, into a file of its own."""
+    place, cfg = Path(cfg["runs_dir"]) / "lstm", cfg | {"budget": FOUND}
+    write_run(place, "lstm", ENVS[2], 0, 0.9, loss="memory", frames=())
+    results = json.loads((place / "results.json").read_text())
+    (place / "results.json").write_text(json.dumps(results | {"protocol": results["protocol"] | {"split": "valid"}}))
+    filled = fill(voe_specs(["voe-control"])[0], cfg)
+    assert filled.values["LSTM + memory", 0]["C"] == {0: 0.8} and "of split valid" in caption(filled, cfg)
+    (place / "surprise-test.json").write_text(json.dumps({"metrics": {"voe/control/hit_rate": 0.3}, "violation": results["violation"]}))
+    filled = fill(voe_specs(["voe-control"])[0], cfg)
+    assert filled.values["LSTM + memory", 0]["C"] == {0: 0.3} and "of split test" in caption(filled, cfg)
+
+
 def test_a_run_serves_all_variants_of_its_trees(cfg):
     """One training, then one way of asking after the other; what is there is not asked again."""
     (table,) = voe_specs(["voe-trees"])
