@@ -48,6 +48,8 @@ LIMITS = {
     "data.memory_gb": ("a number > 0", number(above=0)),
     "seed": ("a whole number from 0 to 4294967295", whole(0, 2**32 - 1)),
     "name": ("one name without slashes", lambda v: v is not None and str(v) not in ("", ".", "..") and "/" not in str(v)),
+    "ledger": ("a folder", lambda v: isinstance(v, str)),
+    "row": ("a name", lambda v: isinstance(v, str) and v != ""),
     "overwrite": ("true or false", lambda v: isinstance(v, bool)),
     "score.horizons": HORIZONS,
     "score.episodes": POOL,

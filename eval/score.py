@@ -35,6 +35,7 @@ from eval.probes.data import Data
 from eval.probes.probe import Probe
 from eval.probes.score_table import print_scores
 from eval.runs import Run, config_hash, folders_of
+from eval.runs.ledger import FINAL, SELECT, check_select, enter, open_final
 from eval.runs.results import holds_plan, numbers
 from eval.terminal import Steps
 
@@ -108,9 +109,14 @@ def measure(run: Run, data: Data, probes: list[Probe], progress: Steps) -> dict[
 
 
 def score_run(
-    folder, split=None, data_dir=None, horizons=None, episodes=None, counterfactuals=None, timing=None, probes=None
+    folder, split=None, data_dir=None, horizons=None, episodes=None, counterfactuals=None, timing=None, probes=None,
+    ledger=None,
 ) -> dict:
-    """Score a run, open or by its folder, and write its results; None takes what the run's config says."""
+    """Score a run, open or by its folder, and write its results; None takes what the run's config says.
+
+    ledger: where settings are frozen (eval/runs/ledger.py), asked of split `final` alone. Raises Problem there on a setting that
+    is not the frozen one.
+    """
     run = Run.open(folder)
     cfg, own = run.config, run.config.score
     asked = {
@@ -124,6 +130,10 @@ def score_run(
     wanted = probes_of(run, asked["probes"])
     if asked["probes"] is None and not own.get("structure", True):  # nor do those of long before
         wanted = [one for one in wanted if one.name != "structure"]
+    if asked["split"] == SELECT:
+        check_select(run)
+    elif asked["split"] == FINAL:
+        open_final(run, ledger)
     file = run.file(asked["split"], data_dir)
     start = time.monotonic()
     run.use_gpu()
@@ -159,10 +169,12 @@ def score_run(
 
 def run(cfg) -> None:
     """The command."""
-    asked = {key: cfg[key] for key in ("data_dir", "horizons", "episodes", "counterfactuals", "probes")}
+    asked = {key: cfg[key] for key in ("data_dir", "horizons", "episodes", "counterfactuals", "probes", "ledger")}
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
     for folder in folders_of(cfg.run):
         run = Run.open(folder)
         for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
             print_scores(score_run(run, split, **asked))
+        if cfg.ledger is not None:
+            print(enter(folder, cfg.ledger))

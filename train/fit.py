@@ -53,6 +53,7 @@ def _check_plan(cfg) -> None:
     """Raise Problem on stages, splits and processes that do not fit together."""
     import torch
 
+    from eval.runs.ledger import FINAL
     from train.distributed import processes_of
 
     if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
@@ -63,6 +64,8 @@ def _check_plan(cfg) -> None:
     for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")
+    if cfg.score.split == FINAL:
+        raise Problem("split 'final' is scored after a setting was chosen, by eval/score.py split=final; set score.split=select")
     if max(cfg.score.horizons) > cfg.env.splits[cfg.score.split].length:
         raise Problem(
             f"score.horizons={list(cfg.score.horizons)} reach beyond the episodes of split '{cfg.score.split}' "
@@ -171,6 +174,7 @@ def _train_and_score(
     from eval.probes.score_table import print_scores
     from eval.report import write_report
     from eval.runs import Run
+    from eval.runs.ledger import enter
     from eval.score import score_run
     from train.callbacks import seconds_of
     from train.distributed import processes_of, train_together
@@ -201,6 +205,8 @@ def _train_and_score(
         logger.experiment.summary.update(results["metrics"])
         logger.experiment.finish()
     report = write_report(run)
+    if (ledger := cfg.get("ledger")) is not None:  # old runs have no such key
+        enter(folder, ledger)
     print_scores(results)
     print(f"\n{folder / 'results.json'}\n{report}")
     if refused is not None:

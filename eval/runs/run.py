@@ -29,13 +29,14 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import, and who reads r
     from models.world_model import WorldModel
 
 MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
+FINAL = "final"  # the split that is scored once for a frozen setting (eval/runs/ledger.py)
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
 _BEFORE = {"board": 5, "own_window": True}  # of keys that came later
 _DEPTH = 3  # folders between runs_dir and a run, at most
 _OF_WORLD = ("graph", "dynamic", "delay")  # of chemistry; they stand below env.world as well
 _NOT_SCIENCE = (  # `spec` follows from env.world, name_part is a table of before
     "name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra", "goals", "data", "spec",
-    "name_part",
+    "name_part", "row", "ledger",
 )  # fmt: skip
 
 
@@ -55,6 +56,7 @@ class Run:
         files: Mapping[str, EpisodeFile] | None = None,
     ) -> None:  # fmt: skip
         self.model, self.config, self.folder = model, config, folder
+        self.final_is_open = False
         self._files = {(split, None): file for split, file in (files or {}).items()}
         if world is not None:
             self.world = world
@@ -85,8 +87,11 @@ class Run:
     def file(self, split: str, data_dir: str | Path | None = None) -> EpisodeFile:
         """The episodes of a split, collected where they are missing; data_dir none: the run's own.
 
-        Splits that came later than the run are those of configs/env.
+        Splits that came later than the run are those of configs/env. Raises Problem on `final` before it is opened.
         """
+        if split.split("-")[0] == FINAL and not self.final_is_open:
+            raise Problem(f"split '{split}' is kept for a frozen setting; score it with: python eval/score.py run=<run> "
+                          f"split={FINAL} ledger=results/ledger")  # fmt: skip
         if (split, data_dir) not in self._files:
             env = OmegaConf.to_container(self.config.env)
             if split not in env["splits"]:
@@ -164,6 +169,11 @@ def differences(before: DictConfig, now: DictConfig) -> str | None:
     What runs of before do not say, because the code did not know it, had the value in `_BEFORE`; splits to test on that
     were added since change no training.
     """
+    return differing(_science(before), _science(now))
+
+
+def differing(before: dict, now: dict) -> str | None:
+    """`differences` of what two configs hold."""
 
     def walk(a, b, path) -> Iterator[tuple[str, str]]:
         if a == "nothing" and path and (path[:2] == ("env", "splits") or b == _BEFORE.get(path[-1])):
@@ -178,7 +188,7 @@ def differences(before: DictConfig, now: DictConfig) -> str | None:
         elif a != b:
             yield ".".join(path), f"{a} there, {b} here"
 
-    found = dict(walk(_science(before), _science(now), ()))
+    found = dict(walk(before, now, ()))
     first = sorted(found, key=lambda key: (key != "seed", not re.fullmatch(r"\w+\.name", key)))
     shown = [f"{key}: {found[key]}" for key in first[:3]]
     return "; ".join([*shown, *([f"and {len(found) - 3} more"] if len(found) > 3 else [])]) or None

@@ -7,7 +7,7 @@ from envs.problem import Problem
 
 COMMANDS = (
     "fit", "score", "noisy", "adaptation", "collect", "report", "dashboard", "agent", "plan", "protocols",
-    "manipulation", "tables", "surprise",
+    "manipulation", "tables", "surprise", "ledger",
 )  # fmt: skip
 REFUSED = {
     "loss.stages.0.window=0": "window must be a whole number >= 1, got 0",
@@ -33,6 +33,8 @@ REFUSED = {
     "seed=-1": "seed must be a whole number from 0 to 4294967295, got -1",
     "seed=true": "seed must be a whole number",
     "seed=null": "seed must be a whole number from 0 to 4294967295, got null; set seed=",
+    "ledger=5": "ledger must be a folder, got 5",
+    "row=5": "row must be a name, got 5",
     "name=null": "name must be one name without slashes, got null",
     "data_dir=null": "data_dir must be a folder, got null",
     "runs_dir=null": "runs_dir must be a folder, got null",

@@ -1,0 +1,137 @@
+"""The ledger: one small file for every finished run, and the promise that `final` is scored under one setting of a row alone.
+
+    <ledger>/<env>/<run>-<hash>.json    what a run was, and what it reached on every split that it was scored on
+    <ledger>/frozen/<env>/<row>.json    the setting under which a row was first scored on `final`
+
+Everything is chosen on `select`. A row is what tables compare, a model under a loss, and may be named by `row=` in train/fit.py.
+"""
+
+import json
+import os
+import platform
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock
+from omegaconf import DictConfig, OmegaConf
+
+from envs.problem import Problem
+from envs.whole_files import write_whole
+from eval.runs.metrics_csv import losses
+from eval.runs.results import numbers
+from eval.runs.run import FINAL as FINAL
+from eval.runs.run import Run, config_hash, differing, load_config, read_results
+
+SELECT = "select"
+KEPT_WORLDS = range(10, 15)  # drawn worlds (env.world.scm_seed) that are scored on `final`, and nowhere looked at before
+_NAMES_NOTHING = ("score", "seed", "row")  # keys of a config that are no part of what is frozen
+
+
+def row_of(config: DictConfig) -> str:
+    """What tables compare: `row` of the config, or the model and the loss."""
+    named = config.row if "row" in config else None  # runs of before do not say
+    return str(named or f"{config.model.name} + {config.loss.name}")
+
+
+def setting_of(config: DictConfig) -> dict:
+    """What is frozen: model, loss, trainer, and the data of training; of the world all but the number of the drawn one."""
+    plain = {key: part for key, part in OmegaConf.to_container(config, resolve=True).items() if key not in _NAMES_NOTHING}
+    kept = {key: plain[key] for key in ("model", "loss", "trainer", "env") if key in plain}
+    env = kept.get("env", {})
+    splits = {name: plan for name, plan in env.get("splits", {}).items() if name in ("train", "valid")}
+    world = {key: value for key, value in env.get("world", {}).items() if key not in ("scm_seed", "workers")}
+    return kept | {"env": env | {"splits": splits, "world": world}}
+
+
+def open_final(run: Run, ledger: str | Path | None) -> None:
+    """Let a run be scored on `final`, and freeze its setting for its row.
+
+    Raises Problem without a ledger, on a drawn world that was chosen on, and where the row was frozen under another setting.
+    """
+    config = run.config
+    if ledger is None:
+        raise Problem("split 'final' is scored under one setting of a row, which a ledger keeps; name it: ledger=results/ledger")
+    world, row, setting = config.env.world.get("scm_seed"), row_of(config), setting_of(config)
+    if world is not None and world not in KEPT_WORLDS:
+        raise Problem(f"split 'final' is asked of the drawn worlds {KEPT_WORLDS[0]} to {KEPT_WORLDS[-1]}, which nobody chose on, got "
+                      f"env.world.scm_seed={world}; train the frozen setting there")  # fmt: skip
+    path = Path(ledger) / "frozen" / config.env.name / f"{_name(row)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        frozen = _read(path)
+        if frozen is None and path.exists():
+            raise Problem(f"{path} says under which setting row '{row}' is frozen, and is damaged; take it from the history again")
+        if frozen is None:
+            write_whole(path, json.dumps({"row": row, "first": config.name, "setting": setting}, indent=1) + "\n")
+        elif other := differing(frozen.get("setting"), setting):
+            raise Problem(f"row '{row}' was scored on '{FINAL}' of {config.env.name} under another setting ({path}): {other}; expected "
+                          f"that one; choose on split={SELECT}, or give what differs a row= of its own")  # fmt: skip
+    run.final_is_open = True
+
+
+def check_select(run: Run) -> None:
+    """Raise Problem where a drawn world that is kept for `final` is asked for `select`."""
+    world = run.config.env.world.get("scm_seed")
+    if world in KEPT_WORLDS:
+        raise Problem(f"split '{SELECT}' is for choosing, and drawn world {world} is kept for '{FINAL}'; choose on "
+                      f"env.world.scm_seed=0 to 4")  # fmt: skip
+
+
+def enter(folder: str | Path, ledger: str | Path) -> Path:
+    """Write what a finished run says of itself, in place of what stood there of the same run.  -> the file."""
+    folder = Path(folder)
+    config, results = load_config(folder), read_results(folder)
+    scored = {}
+    for path in sorted(folder.glob("results*.json")):
+        found = _read(path) or {}
+        split = found.get("protocol", {}).get("split")
+        usual = path.stem in ("results", f"results-{split}")
+        if usual and numbers(found.get("metrics")):
+            scored[split] = {"metrics": found["metrics"], "protocol": found["protocol"]}
+    curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
+    entry = {
+        "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
+        "env": config.env.name, "world": config.env.world.get("scm_seed"), "seed": config.seed,
+        "setting": setting_of(config), "config_hash": config_hash(config), "scores": scored,
+        "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
+        "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
+        "machine": machine(),
+    }  # fmt: skip
+    path = Path(ledger) / config.env.name / f"{_name(config.name)}-{config_hash(config)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_whole(path, json.dumps(entry, indent=1) + "\n")
+
+
+def entries(ledger: str | Path) -> Iterator[dict]:
+    """All runs of a ledger, by env and name. Raises Problem on a file that is damaged."""
+    for path in sorted(Path(ledger).glob("*/*.json")):
+        if path.parent.name == "frozen":
+            continue
+        found = _read(path)
+        if found is None or not {"row", "env", "seed", "scores"} <= found.keys():
+            raise Problem(f"{path} is no entry of a ledger; take it from the history again, or remove it and enter its run anew")
+        yield found
+
+
+def machine() -> dict:
+    """What the command runs on: processor, cores that it may use."""
+    try:
+        told = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        told = None
+    return {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": os.cpu_count()}
+
+
+def _name(text: str) -> str:
+    """As the name of a file."""
+    return re.sub(r"[^\w.-]+", "_", text)
+
+
+def _read(path: Path) -> dict | None:
+    """None: not there, or damaged."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

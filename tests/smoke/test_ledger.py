@@ -1,0 +1,115 @@
+"""The ledger: settings are chosen on `select`, `final` is scored under one setting of a row, and runs are entered whole."""
+
+import json
+import shutil
+
+import pytest
+from omegaconf import OmegaConf
+
+from envs.problem import Problem
+from eval.ledger import NOT_SCORED, collected, lines
+from eval.runs import Run
+from eval.runs.ledger import entries, open_final, setting_of
+
+FEW = ["env.splits.select.episodes=20", "env.splits.final.episodes=20", "score.episodes=20"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, fitted_here, small):
+    """A tiny run that was chosen on `select` and is entered."""
+    folder = tmp_path_factory.mktemp("ledger")
+    fitted_here("env=physics3", "model=ae", "loss=contrastive", *small, *FEW, "score.split=select", "logger=csv", "name=chosen",
+                "ledger=ledger", cwd=folder)  # fmt: skip
+    return folder / "runs/chosen"
+
+
+@pytest.fixture
+def copied(run, tmp_path):
+    """Of its folder, with the data where they were."""
+    shutil.copytree(run.parents[1], tmp_path / "here")
+    return tmp_path / "here/runs/chosen"
+
+
+def changed(run, name: str, **values):
+    """Another run with the same weights, whose config says otherwise."""
+    other = run.with_name(name)
+    shutil.copytree(run, other)
+    (other / "results-final.json").unlink(missing_ok=True)
+    config = OmegaConf.load(other / "config.yaml")
+    for key, value in {"name": name, **values}.items():
+        OmegaConf.update(config, key, value, force_add=True)
+    OmegaConf.save(config, other / "config.yaml")
+    return other
+
+
+def test_a_finished_run_is_entered(run):
+    (entry,) = entries(run.parents[1] / "ledger")
+    results = json.loads((run / "results.json").read_text())
+    assert entry["row"] == "ae + contrastive" and entry["seed"] == 0 and entry["world"] is None
+    assert entry["scores"]["select"]["metrics"] == results["metrics"] and entry["setting"]["loss"]["name"] == "contrastive"
+    assert len(entry["losses"]["joint val/loss"]) == 1 and entry["machine"]["cores"] >= 1
+
+
+def test_final_is_scored_under_one_setting(copied, command_here):
+    """Other seeds of the frozen setting are welcome, another setting is told which one was first, another row is its own."""
+    there = copied.parents[1]
+    score = "eval/score.py", "split=final", "ledger=ledger"
+    done = command_here(*score, f"run={copied}", cwd=there)
+    assert done.returncode == 0, done.stderr
+    header, rows = lines(collected(there / "ledger"))
+    assert header[:4] == ["env", "row", "split", "H@1 at 1"]
+    assert [row[2] for row in rows] == ["select", "final", "select - final"]
+    one, other, difference = (row[3].split()[0] for row in rows)
+    assert float(difference) == pytest.approx(float(one) - float(other), abs=0.011)
+    assert command_here(*score, f"run={changed(copied, 'seed1', seed=1)}", cwd=there).returncode == 0
+    assert "(2)" in lines(collected(there / "ledger"))[1][1][3]
+    tuned = changed(copied, "tuned", **{"loss.learning_rate": 0.5})
+    done = command_here(*score, f"run={tuned}", cwd=there)
+    assert done.returncode != 0 and "row 'ae + contrastive' was scored on 'final' of physics3 under another setting" in done.stderr
+    assert "loss.learning_rate: " in done.stderr and not (tuned / "results-final.json").exists()
+    assert command_here(*score, f"run={changed(copied, 'own', row='ae, tuned', **{'loss.learning_rate': 0.5})}", cwd=there).returncode == 0
+    done = command_here("eval/ledger.py", "ledger=ledger", cwd=there)
+    assert done.returncode == 0 and "ae, tuned" in done.stdout and NOT_SCORED not in done.stdout
+
+
+def test_final_stays_shut(copied, tmp_path, command_here, small):
+    """Without a ledger, by another door, in training, and where the frozen setting cannot be read."""
+    there = copied.parents[1]
+    done = command_here("eval/score.py", "split=final", f"run={copied}", cwd=there)
+    assert done.returncode != 0 and "which a ledger keeps; name it: ledger=results/ledger" in done.stderr
+    with pytest.raises(Problem, match="split 'final' is kept for a frozen setting"):
+        Run.open(copied).file("final")
+    done = command_here("train/fit.py", "env=physics3", "score.split=final", *small, cwd=there)
+    assert done.returncode != 0 and "set score.split=select" in done.stderr
+    frozen = there / "ledger/frozen/physics3/ae_contrastive.json"
+    frozen.parent.mkdir(parents=True, exist_ok=True)
+    frozen.write_text("{")
+    done = command_here("eval/score.py", "split=final", "ledger=ledger", f"run={copied}", cwd=there)
+    assert done.returncode != 0 and "ae_contrastive.json says under which setting" in done.stderr and frozen.read_text() == "{"
+    (there / "ledger/physics3/broken.json").write_text("[]")
+    done = command_here("eval/ledger.py", "ledger=ledger", cwd=there)
+    assert done.returncode != 0 and "broken.json is no entry of a ledger" in done.stderr
+    done = command_here("eval/ledger.py", f"ledger={tmp_path / 'none'}", cwd=there)
+    assert done.returncode != 0 and "holds no run; enter some with" in done.stderr
+
+
+class OfWorld:
+    """A run in a drawn world, as far as it is asked."""
+
+    def __init__(self, compose, number: int) -> None:
+        self.config = OmegaConf.create(OmegaConf.to_container(compose("fit", "env=chemistry_chain5", f"env.world.scm_seed={number}")))
+
+
+@pytest.mark.parametrize("number", [0, 9, 15])
+def test_final_is_asked_of_worlds_that_nobody_chose_on(compose, tmp_path, number):
+    with pytest.raises(Problem, match=f"asked of the drawn worlds 10 to 14, .* got env.world.scm_seed={number}"):
+        open_final(OfWorld(compose, number), tmp_path)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_all_kept_worlds_share_a_setting(compose, tmp_path):
+    for number in (10, 14):
+        open_final(run := OfWorld(compose, number), tmp_path)
+        assert run.final_is_open
+    assert len(list((tmp_path / "frozen").rglob("*.json"))) == 1
+    assert setting_of(OfWorld(compose, 10).config) == setting_of(OfWorld(compose, 14).config)
