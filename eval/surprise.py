@@ -72,6 +72,8 @@ def surprise_run(
     run.use_gpu()
     with Steps(f"surprise on {split}", 1) as progress:
         horizons = Asked.of(frames_of(run.file(split, data_dir)), context).horizons if horizons is None else tuple(horizons)
+        if len(set(horizons)) < len(horizons):
+            raise Problem(f"every horizon is asked once, got horizons={list(horizons)}; leave out the repeated ones")
         ways = [Asked(context, horizons, decoded, one) for one in of_clip]
         found = measure(run, split, ways, progress.part, data_dir)
     kept = {name: round(value, 4) for name, value in found.metrics.items()}

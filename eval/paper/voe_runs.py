@@ -15,6 +15,7 @@ from eval.runs import run_folders
 from eval.runs.results import surprise_file
 
 TEST = "test"
+USUAL = {"trees": "combined", "posterior_speeds": True, "observed": "oracle"}  # of a model of clips whose runs are shown
 FOUND = "found"  # the budget that trains nothing and shows every run of runs_dir
 
 
@@ -129,7 +130,10 @@ class Runs:
             own = results_of(place, "results.json")
             if own and own.get("env") in voe_tables()["envs"].values():
                 config = config_of(place)
-                env, whole = config.get("env", {}), config.get("model", {}).get("frames", ()) is None
+                env, model = config.get("env", {}), config.get("model", {})
+                if any(model.get(key, usual) != usual for key, usual in USUAL.items()):
+                    continue  # asked otherwise from the start: no row has it
+                whole = model.get("frames", ()) is None
                 kind = Kind(own["model"], own["loss"], env.get("observation", "pixels"), bool(env.get("stored_as")), whole)
                 found.setdefault((kind, own["env"], own["seed"]), []).append(place)
         return found

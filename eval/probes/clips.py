@@ -29,6 +29,11 @@ class Asked:
     decoded: bool = False
     of_clip: str = "mean"
 
+    @property
+    def firsts(self) -> np.ndarray:
+        """The first frame that is predicted over each horizon, (H,), from 0."""
+        return self.context - 1 + np.array(self.horizons)
+
     @classmethod
     def of(cls, frames: int, context: int | None = None) -> "Asked":
         """Where nothing is said of the horizons: HORIZONS, as far as clips of so many frames reach."""

@@ -49,14 +49,20 @@ def summed_up(curve: np.ndarray, of_clip: str) -> np.ndarray:
     return curve.max(1) if of_clip == "peak" else curve.mean(1)
 
 
-def scaled(clips: Clips, scale: Scale | None, change: Scale, of_clip: str) -> Clips:
+def largest(curve: np.ndarray, asked: Asked) -> np.ndarray:
+    """The largest of all horizons that predict a frame, (P, H, T)  ->  (P, T); 0 where none does."""
+    predicted = np.arange(curve.shape[-1]) >= asked.firsts[:, None]
+    return np.where(predicted.any(0), np.where(predicted, curve, -np.inf).max(1), 0.0)
+
+
+def scaled(clips: Clips, scale: Scale | None, change: Scale, asked: Asked) -> Clips:
     """Curves in units of the spread of expected validation clips, the largest of all horizons, and the score of a clip their
     peak, or their mean."""
     clips = clips._replace(change=change(clips.change))
     if scale is None:
         return clips
-    curve = scale(clips.curve).max(1)
-    return clips._replace(curve=curve, score=summed_up(curve, of_clip))
+    curve = largest(scale(clips.curve), asked)
+    return clips._replace(curve=curve, score=summed_up(curve, asked.of_clip))
 
 
 def matched(one: Clips, other: Clips) -> tuple[Clips, Clips]:
@@ -160,11 +166,13 @@ def _scored(clips: Mapping[str, Clips], versions: Mapping[str, str], asked: Aske
     before = clips["valid"]
     judges = before.curve is None
     scale, change = None if judges else Scale.of(before.curve), Scale.of(before.change)
-    threshold = 0.5 if judges else float(np.quantile(scaled(before, scale, change, asked.of_clip).score, QUANTILE))
-    found = {name: scaled(clips[split], scale, change, asked.of_clip) for name, split in versions.items()}
+    threshold = 0.5 if judges else float(np.quantile(scaled(before, scale, change, asked).score, QUANTILE))
+    found = {name: scaled(clips[split], scale, change, asked) for name, split in versions.items()}
     metrics = pair_metrics(found, threshold, names, asked.of_clip)
     if not judges and "surprising" in found and len(error := moment_error(found["surprising"])):
+        violation = found["surprising"].violation
         metrics[MOMENT] = float(np.median(error))
+        metrics[f"floor/{MOMENT}"] = float(np.median((asked.firsts.min() - violation[violation >= 0]).clip(min=0)))
     return Measured(metrics, found, threshold, asked, intervals(found, metrics, names))
 
 
@@ -187,6 +195,8 @@ def _rows() -> tuple[Row, ...]:
     rows.append(Row(ACCURACY, "accuracy at a threshold of validation clips", horizons=(), **number))
     rows.append(Row(MOMENT, "frames from the violation to the peak of surprise, median", higher_is_better=False, horizons=(),
                     percent=False, digits=1))  # fmt: skip
+    rows.append(Row(f"floor/{MOMENT}", "the first frame that is predicted, or the violation", "comparison", MOMENT, percent=False,
+                    digits=1))  # fmt: skip
     return tuple(rows)
 
 

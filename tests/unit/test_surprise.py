@@ -10,7 +10,7 @@ from torch import nn
 
 from envs.problem import Problem
 from envs.protocols import Violations
-from eval.probes.violation import Asked, Clips, Scale, clips_of, matched, moment_error, pair_metrics
+from eval.probes.violation import Asked, Clips, Scale, clips_of, largest, matched, moment_error, pair_metrics
 from eval.surprise import surprise_run
 from models.encoders import Entities, FlatEncoder
 from models.encoders.table import Tracks
@@ -91,6 +91,16 @@ def test_several_horizons_are_those_of_one_each():
         for curve, horizon in zip(found, (4, 1, 6)):
             assert torch.allclose(curve, model.surprise(obs, context=3, horizon=horizon), atol=1e-5)
             assert not curve[:, : 2 + horizon].any() and curve[:, 2 + horizon :].all()
+
+
+def test_only_predicted_frames_count():
+    """A horizon that does not reach a frame yet says nothing of it; it counted as an ordinary 0, which cut off all that was less."""
+    asked = Asked(context=2, horizons=(1, 3))
+    curve = np.full((1, 2, 6), -1.0)
+    curve[:, 0, :2] = curve[:, 1, :4] = 0.0  # not predicted
+    curve[0, 1, 5] = 2.0
+    assert largest(curve, asked)[0].tolist() == [0, 0, -1, -1, -1, 2]
+    assert largest(np.full((1, 2, 6), -1.0), asked)[0].tolist() == [0, 0, -1, -1, -1, -1]
 
 
 def test_actions_between_frames_are_those_of_their_steps():
@@ -223,6 +233,9 @@ def test_surprise_of_a_world_model_is_scored_and_drawn(fitted):
     again = surprise_run(folder, horizons=[1, 2], context=9, decoded=True)
     about = again["violation"]
     assert about["horizons"] == (1, 2) and about["decoded"] and about["context"] == 9
+    assert again["metrics"]["floor/voe/moment_error"] <= again["metrics"]["voe/moment_error"]
+    with pytest.raises(Problem, match=r"every horizon is asked once, got horizons=\[2, 2\]"):
+        surprise_run(folder, horizons=[2, 2])
     low, high = about["intervals"]["voe/hit_rate"]
     assert 0 <= low <= again["metrics"]["voe/hit_rate"] <= high <= 1 and "voe/control/hit_rate/E3" in about["intervals"]
     assert {"voe/hit_rate", "test/hits@1/h1"} <= again["metrics"].keys()
@@ -239,6 +252,15 @@ def test_tracks_say_how_they_are_predicted_and_fingers_are_predicted_as_before(c
     assert tracks.gradient_clip == 1 and tracks.objective.open_loop and tracks.window > 1
     fingers = compose("fit", "model=fingers", "loss=prediction", "env=trifinger_pushing").loss.stages[0]
     assert (fingers.gradient_clip, fingers.objective.open_loop, fingers.window, fingers.batch_size) == (None, False, 1, 256)
+
+
+@pytest.mark.parametrize("category, rate, clips", [("support", 7e-3, 16), ("occlusion", 3e-2, 8), ("barrier", 1e-3, 4)])
+def test_published_settings_go_with_the_category(compose, category, rate, clips):
+    """Of our own clips and of the published folders, whose env has one name for all categories."""
+    for env in ([f"env=voe_{category}"], ["env=voe_published", f"env.world.category={category}"]):
+        loss = compose("fit", "experiment=ofpr_published", *env).loss
+        assert (loss.learning_rate, loss.clips) == (rate, clips)
+    assert compose("fit", "model=ofpr", "loss=labels", "env=physics3").loss.clips == 16  # a world without categories
 
 
 def test_the_normalisation_knows_how_episodes_end():

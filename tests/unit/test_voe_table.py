@@ -111,6 +111,8 @@ def test_runs_of_any_name_are_found(cfg):
     runs, cfg = Path(cfg["runs_dir"]), cfg | {"budget": FOUND}
     write_run(runs / "mine", "ofpr", ENVS[2], 0, 0.8)
     write_run(runs / "key", "ofpr", ENVS[2], 0, 0.9, frames=[0, 2])
+    write_run(runs / "no-speeds", "ofpr", ENVS[2], 0, 0.1)
+    (runs / "no-speeds/config.yaml").write_text(yaml.safe_dump({"model": {"frames": None, "posterior_speeds": False}}))
     write_run(runs / "deeper" / "swapped", "ofpr", ENVS[2], 0, 0.4, frames=[0, 2], stored_as={"train": "train-surprising"})
     write_run(runs / "rim", "rim", ENVS[2], 1, 0.9, loss="nll", frames=())
     asked = {"loss": "nll", "violation": {"horizons": [1, 6], "of_clip": "peak"}}
