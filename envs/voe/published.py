@@ -153,12 +153,19 @@ class PublishedVoe(Source):
         trial = _number(folder)
         data = files.scene(folder / "scene_data.json")
         features, prior, posterior = self._labels(folder)
-        masks = self._squeezed(files.instances(files.volume(folder / "inst_raw.npz"), data, self._letter), rows)
+        stored = files.volume(folder / "inst_raw.npz")
+        if stored.dtype != np.uint8:
+            raise Problem(f"{folder / 'inst_raw.npz'} holds {stored.dtype}, instances are numbers of one byte (uint8)")
+        masks = self._squeezed(files.instances(stored, data, self._letter), rows)
         poses = _poses(data, self._letter)
+        video = files.video(folder / "rgb.avi")
         columns = {
-            "pixels": self._squeezed(files.video(folder / "rgb.avi"), rows),
+            "pixels": self._squeezed(video, rows),
             "objects": _table(self._letter, poses, features, masks),
         }
+        if stored.shape[1:] != video.shape[1:3]:
+            raise Problem(f"{folder / 'inst_raw.npz'} has {stored.shape[1]} x {stored.shape[2]} pixels, its video "
+                          f"{video.shape[1]} x {video.shape[2]}")  # fmt: skip
         if self._depth:
             units = self._squeezed(files.volume(folder / "depth_raw.npz"), rows)
             whole = 1 if units.dtype == np.uint16 else 1 / DEPTH_STEP  # two bytes: in the steps of this column

@@ -8,8 +8,8 @@ import numpy as np
 
 from envs.problem import Problem, lacking, nearest
 from envs.voe.clip import FRAMES, OBJECT, SHAPES
-from envs.voe.features import FEATURES
-from envs.voe.rules import prior_rules
+from envs.voe.features import FEATURES, RELEVANT
+from envs.voe.rules import IRRELEVANT, POSTERIOR_OF, PRIOR_OF, prior_rules
 from envs.voe.scenes import RATE
 from envs.voe.settings import CONTAINER_SHAPES, published
 
@@ -86,6 +86,8 @@ def volume(path: Path) -> np.ndarray:
             found = file["arr_0"]
     except Exception as error:  # zip, numpy and pickle raise what they like
         raise Problem(f"{path} cannot be read as the array 'arr_0' of an npz file ({error})") from error
+    if found.dtype not in (np.uint8, np.uint16):
+        raise Problem(f"{path} holds {found.dtype}, a published one whole numbers of one byte, or of two (uint8, uint16)")
     if found.ndim != 3 or found.shape[2] != FRAMES:
         raise Problem(f"{path} has shape {found.shape}, a published one is height x width x {FRAMES} frames")
     return np.moveaxis(found, 2, 0)
@@ -99,10 +101,22 @@ def scene(path: Path) -> dict:
         raise Problem(
             f"{path} has poses of {len(frames) if isinstance(frames, dict) else 'no'} frames, a published one of 1 to {FRAMES}"
         )
+    for number, entities in frames.items():
+        if not (isinstance(entities, dict) and all(map(_is_placed, entities.values()))):
+            raise Problem(f"{path} places something in frame {number} without x, y, z of its 'Pose' and 'Orientation' in numbers")
+    known = data.get("instance", {})
+    if not (isinstance(known, dict) and all(key.isdecimal() and int(key) < 256 for key in known)):
+        raise Problem(f"{path} has instances {str(known)[:80]}, expected a mapping of numbers from 0 to 255")
     first = data.get("first_frame_that_differs", -1)  # of our own files
     if not isinstance(first, int) or not -1 <= first < FRAMES:
         raise Problem(f"{path} has first_frame_that_differs {first!r}, expected -1 or the number of a frame below {FRAMES}")
     return data
+
+
+def _is_placed(place) -> bool:
+    """Whether an entity has a position and an orientation."""
+    parts = [place.get(kind) for kind in ("Pose", "Orientation")] if isinstance(place, dict) else [None]
+    return all(isinstance(part, dict) and all(_is_number(part.get(axis)) for axis in "xyz") for part in parts)
 
 
 def instances(volume: np.ndarray, data: Mapping, category: str) -> np.ndarray:
@@ -126,12 +140,23 @@ def labels(path: Path, category: str, trial: int, kind: str) -> tuple[np.ndarray
             raise Problem(f"{path} has the keys {', '.join(data)}, expected {', '.join(groups)} and a mapping in each of them")
     said = {**FEATURES, **_features(groups["features"], path)}
     prior, posterior = _rules(groups["prior_rules"], PRIOR, path), _rules(groups["posterior_rules"], POSTERIOR, path)
+    if unsaid := _unsaid(category, said, prior, posterior):
+        raise Problem(f"{path} does not say '{unsaid[0]}', which trials of {FOLDERS[category]} have")
     try:
         if kind == "ours":
             prior, posterior = _mended(category, trial, said, posterior)
-    except (Problem, IndexError) as error:
-        raise Problem(f"{path} lacks features of category {category} ({error})") from error
+    except IndexError as error:
+        raise Problem(f"{path} is of trial {trial}, and there are no settings of that number") from error
     return np.array([said[name] for name in FEATURES], np.float32), prior, posterior
+
+
+def _unsaid(category: str, said: dict, prior: np.ndarray, posterior: np.ndarray) -> list[str]:
+    """What a trial of a category says, and this one does not. A rule without an answer is not the same as an irrelevant one."""
+    left_out = {"opening_width", "opening_height", *PRIOR[11:13]} if said["wall_opening"] == 0 else set()  # a wall without one
+    lacking = [name for number, name in enumerate(FEATURES) if number in RELEVANT[category] and said[name] == FEATURES[name]]
+    for names, answers, own in ((PRIOR, prior, PRIOR_OF), (POSTERIOR, posterior, POSTERIOR_OF)):
+        lacking += [names[number] for number in own[category] if answers[number] == IRRELEVANT]
+    return [name for name in lacking if name not in left_out]
 
 
 def _features(given: Mapping, path: Path) -> dict[str, float]:
@@ -170,8 +195,12 @@ def _rules(given: Mapping, known: tuple[str, ...], path: Path) -> np.ndarray:
     return found
 
 
+def _is_number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
 def _number(value, name: str, path: Path) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+    if not _is_number(value):
         raise Problem(f"{path} has {name} {value!r}, expected a number")
     return float(value)
 
@@ -194,7 +223,7 @@ def read_json(path: Path) -> dict:
     """A mapping. Raises Problem where there is none."""
     try:
         data = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Problem(f"{path} cannot be read as JSON ({error})") from error
     if not isinstance(data, dict):
         raise Problem(f"{path} holds no mapping")

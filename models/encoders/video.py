@@ -106,11 +106,17 @@ class VideoEncoder(nn.Module):
             "to a file of Kinetics weights, or model.frozen=false"
         )
         fault = self._fault() if self.weights is not None else None
-        yield fault is None, f"model.weights={self.weights} {fault}; choose another file, or model.backbone=, or leave it out"
+        yield fault is None, (
+            f"model.weights={self.weights} {fault}; choose another file, or model.backbone= and model.width= (700 for the "
+            "published ones), or leave it out"
+        )
 
     def _state(self) -> dict[str, Tensor]:
         state = torch.load(self.weights, map_location="cpu", weights_only=True)
-        return as_torchvision(state.get("state_dict", state))
+        state = as_torchvision(state.get("state_dict", state))
+        if other := [name for name, value in state.items() if not isinstance(value, Tensor)]:
+            raise KeyError(f"'{other[0]}' is no tensor")
+        return state
 
     def _fault(self) -> str | None:
         """Why the file of weights does not fit this backbone, to follow its name; None where it does."""
@@ -129,7 +135,7 @@ class VideoEncoder(nn.Module):
             return None
         sides = (side.get(differing[0], "nothing") for side in shapes)
         return "does not fit backbone {}: {} of {} weights differ, first {} (expected {}, got {})".format(
-            self.backbone, len(differing), len(own), differing[0], *sides)  # fmt: skip
+            self.backbone, len(differing), len(own.keys() | found.keys()), differing[0], *sides)  # fmt: skip
 
     def begin(self) -> None:
         """Take up the weights of the file, where one is named; what a checkpoint holds comes later and goes over them."""

@@ -140,6 +140,7 @@ def frozen(tmp_path_factory):
         torch.save({"state_dict": VideoEncoder(width=width, channels=2).net.state_dict()}, folder / f"{name}.pth")
     (folder / "text.pth").write_text("weights")
     torch.save({"state_dict": nn.Linear(2, 2)}, folder / "code.pth")
+    torch.save({"epoch": 1, "model": 2.0}, folder / "numbers.pth")
     return folder
 
 
@@ -149,7 +150,7 @@ def told(encoder):
 
 @pytest.mark.parametrize("name, says", [
     ("wide", r"does not fit backbone small: 2 of \d+ weights differ, first .* \(expected \(16,\), got \(20,\)\)"),
-    ("text", "cannot be read as weights|is refused"), ("none", "is no file"), ("code", "is refused"),
+    ("numbers", r"cannot be read as weights \(KeyError\)"), ("text", "cannot be read as weights|is refused"), ("none", "is no file"), ("code", "is refused"),
 ])  # fmt: skip
 def test_weights_that_do_not_fit_are_told(frozen, name, says):
     (sentence,) = told(VideoEncoder(width=16, channels=2, weights=str(frozen / f"{name}.pth")))

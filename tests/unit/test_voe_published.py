@@ -181,7 +181,61 @@ def no_depth(home):
     (home / "depth_raw.npz").write_bytes(b"nothing")
 
 
+def no_rule(home):
+    """Read as "irrelevant", it made every version surprising."""
+    (home / "physical_data.json").write_text(json.dumps({**A, "posterior_rules": {}}))
+
+
+def no_prior_rule(home):
+    labels = {**A, "prior_rules": {"does_object_have_majority_contact_proportion?": False}}
+    (home / "physical_data.json").write_text(json.dumps(labels))
+
+
+def of_another_category(home):
+    (home / "physical_data.json").write_text(json.dumps(D))
+
+
+def no_contact(home):
+    labels = {**A, "features": {key: value for key, value in A["features"].items() if key != "contact_point"}}
+    (home / "physical_data.json").write_text(json.dumps(labels))
+
+
+def changed_scene(change):
+    def damage(home):
+        scene = json.loads((home / "scene_data.json").read_text())
+        change(scene)
+        (home / "scene_data.json").write_text(json.dumps(scene))
+
+    return damage
+
+
+def array(name, found):
+    return lambda home: np.savez_compressed(home / name, found)
+
+
+def deep(home):
+    (home / "scene_data.json").write_text("[" * 100_000)
+
+
+NO_POSE = "in frame 7 without x, y, z of its 'Pose' and 'Orientation' in numbers"
+
+
 @pytest.mark.parametrize(("damage", "sentence"), [
+    (no_rule, "physical_data.json does not say 'does_support_hold_object', which trials of A_support have"),
+    (no_prior_rule, "does not say 'does_object_have_majority_volume_proportion'"),
+    (of_another_category, "does not say 'object_height'"),
+    (no_contact, "does not say 'contact_point'"),
+    (changed_scene(lambda scene: scene["instance"].update(one={})), "has instances .*numbers from 0 to 255"),
+    (changed_scene(lambda scene: scene.update(instance=None)), "has instances None"),
+    (changed_scene(lambda scene: scene["instance"].update({"256": {}})), "numbers from 0 to 255"),
+    (changed_scene(lambda scene: scene["frame"]["7"]["Object"].pop("Pose")), NO_POSE),
+    (changed_scene(lambda scene: scene["frame"]["7"]["Object"]["Pose"].update(x=None)), NO_POSE),
+    (changed_scene(lambda scene: scene["frame"].update({"7": []})), NO_POSE),
+    (deep, "scene_data.json cannot be read as JSON"),
+    (array("depth_raw.npz", np.full((HEIGHT, WIDTH, FRAMES), np.nan)), "depth_raw.npz holds float64, a published one whole numbers"),
+    (array("depth_raw.npz", np.full((HEIGHT, WIDTH, FRAMES), "far")), "depth_raw.npz holds <U3"),
+    (array("inst_raw.npz", np.zeros((HEIGHT, WIDTH, FRAMES), np.uint16)), "inst_raw.npz holds uint16, instances are numbers of one byte"),
+    (array("inst_raw.npz", np.zeros((HEIGHT, 9, FRAMES), np.uint8)), "inst_raw.npz has 54 x 9 pixels, its video 54 x 96"),
     (broken_video, "rgb.avi cannot be read as a video"),
     (no_video, "rgb.avi does not exist"),
     (unknown_rule, "unknown rule 'does_suport_hold_object.': did you mean 'does_support_hold_object'"),
@@ -220,5 +274,5 @@ def test_what_is_not_there_is_said(root, tmp_path):
 
 def test_both_spellings_of_a_rule(tmp_path):
     for spelt in ("did_the_object_protude?", "did_the_object_protrude?", "did_the_object_protrude"):
-        (tmp_path / "x.json").write_text(json.dumps({**C, "posterior_rules": {spelt: True}}))
+        (tmp_path / "x.json").write_text(json.dumps({**C, "posterior_rules": {"did_the_object_fit?": True, spelt: True}}))
         assert files.labels(tmp_path / "x.json", "C", 1, "released")[2][3] == 1
