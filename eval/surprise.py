@@ -120,12 +120,15 @@ def print_surprise(results: dict) -> None:
         key = f"floor/change/voe/{kind}hit_rate"
         if key in m:
             rows.append(["  floor: change of what is shown", f"{m[key]:.3f}", "", *[""] * len(names)])
-    for label, key in (("accuracy", "voe/accuracy"), ("moment error, frames", "voe/moment_error")):
+    for label, key in (("accuracy", "voe/accuracy"), ("moment error, frames", "voe/moment_error"),
+                       ("  the first frame that is predicted, or the violation", "floor/voe/moment_error")):
         if key in m:
             rows.append([label, f"{m[key]:.3g}", "", *[""] * len(names)])
     pairs = ", ".join(f"{count} {name}" for name, count in about["pairs"].items())
-    told = (f"{results['model']} + {results['loss']} on {results['env']}: clips {pairs}; context {about['context']} frames, "
-            f"{', '.join(map(str, about['horizons']))} ahead, {about['of_clip']} of a clip; scores from 0 to 1, ties one half")
+    asked = (f"context {about['context']} frames, {', '.join(map(str, about['horizons']))} ahead, {about['of_clip']} of a clip"
+             if "voe/moment_error" in m else "clips judged as a whole, by the rules that hold in them")  # fmt: skip
+    told = (f"{results['model']} + {results['loss']} on {results['env']}: clips {pairs}; {asked}; scores from 0 to 1, ties one "
+            f"half")  # fmt: skip
     print_table(["", "all", "95 %", *names], rows, told)
 
 

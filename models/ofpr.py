@@ -53,6 +53,8 @@ class Heads(nn.Module):
 
     def __init__(self, heads: Sequence[Head], width: int = 700) -> None:
         super().__init__()
+        if width < 8:
+            raise ValueError(f"heads halve the vector of a clip three times, got width={width}; set model.width= to 8 or more")
         self.heads = tuple(heads)
         halves = [width, width // 2, width // 4, width // 8]
         self.nets = nn.ModuleList()

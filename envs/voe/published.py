@@ -118,10 +118,9 @@ class PublishedVoe(Source):
         folder = self._home / files.SEGMENTS[plan["segment"]] / plan["version"]
         trials = self._trials(folder)
         start = plan.get("start", 0)
-        if start + episodes > len(trials):
-            raise Problem(
-                f"{folder} holds {len(trials)} trials, got {start + episodes} episodes; set episodes={len(trials)} of the split"
-            )
+        asked = max(plan.get("episodes", 0), start + episodes)  # told before the first is read
+        if asked > len(trials):
+            raise Problem(f"{folder} holds {len(trials)} trials, got {asked} episodes; set episodes={len(trials)} of the split")
         clips = [
             clip
             for trial in trials[start : start + episodes]

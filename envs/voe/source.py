@@ -119,7 +119,9 @@ class VoeSource(Source):
         version; -1 where there is none), label_features (24,), label_prior (13,), label_posterior (9,).
         """
         rows = rows_of(plan, SEGMENTS, Version)
-        settings = self.settings(plan["segment"], plan.get("start", 0), episodes)
+        start = plan.get("start", 0)
+        self.settings(plan["segment"], 0, max(plan.get("episodes", 0), start + episodes))  # told before the first is drawn
+        settings = self.settings(plan["segment"], start, episodes)
         work = partial(record_trial, version=plan["version"], look=self._look, rows=rows)
         columns: dict[str, np.ndarray] = {}
         for number, clip in enumerate(self._map(work, settings)):

@@ -54,7 +54,7 @@ def published() -> dict[str, dict[str, Cell]]:
 
 def difference(one: Cell, other: Cell) -> Difference:
     """How much larger `one` is."""
-    if np.isnan([one.sd, other.sd]).any() or one.sd == other.sd == 0:
+    if np.isnan([one.sd, other.sd]).any() or 0 in (one.sd, other.sd):  # few seeds that agree know nothing of their spread
         return Difference(one.mean - other.mean, float("nan"), float("nan"))
     found = ttest_ind_from_stats(*one, *other, equal_var=False)
     return Difference(one.mean - other.mean, float(found.statistic), float(found.pvalue))

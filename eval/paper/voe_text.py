@@ -67,7 +67,8 @@ def caption(filled: Filled, cfg: dict) -> str:
     seeds = ", ".join(map(str, range(cfg["seeds"])))
     return (f"{table.title}. Hit rates from 0 to 1, ties one half; mean ± sample standard deviation over seeds, as many as are there "
             f"of seeds {seeds}; mean: over the categories, of seeds that have all; {tests}{budget['told']} (budget {cfg['budget']}); "
-            f"{told_of(filled.runs)}; our data and backbone, not the published ones")  # fmt: skip
+            f"{told_of(filled.runs)}; OFPR-Net and OF-Net are told the rules that hold in the clip (oracle) and compare them with what "
+            f"they expect; our data and backbone, not the published ones")  # fmt: skip
 
 
 def long_csv(filled: list[Filled]) -> str:

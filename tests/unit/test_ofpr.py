@@ -181,6 +181,12 @@ def test_what_is_no_clip_is_told():
         VideoEncoder(backbone="r3d34")
 
 
+def test_a_vector_too_short_to_halve_is_told():
+    """Layers of no width would answer with constants."""
+    with pytest.raises(ValueError, match="got width=4; set model.width= to 8 or more"):
+        Heads([Head("one", "label_features", 0, 0)], width=4)
+
+
 def test_the_fused_backbone_looks_at_the_frames_that_are_named():
     """Other frames change nothing; none named: sixteen spread over the clip, and of a short one some twice."""
     torch.manual_seed(0)

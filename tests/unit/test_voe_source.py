@@ -174,6 +174,7 @@ def test_what_cannot_be_is_said(options, sentence):
     ({"segment": "dev"}, "segment= one of train, valid, test, got 'dev'"),
     ({"length": 50}, "clips have 50 frames, got length=50"),
     ({"start": 499}, "segment 'test' has 500 trials, got 502 episodes"),
+    ({"episodes": 600}, "segment 'test' has 500 trials, got 600 episodes"),  # told with the first block
 ])  # fmt: skip
 def test_splits_that_cannot_be_are_said(split, sentence):
     with pytest.raises(Problem, match=sentence):

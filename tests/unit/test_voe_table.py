@@ -40,6 +40,7 @@ def test_one_seed_has_no_spread():
 def test_cells_without_spread_have_no_t():
     """A row of constants, as the baseline is, has no test, and no warning."""
     half = Cell.of([0.5, 0.5])
+    assert str(difference(Cell.of([0.6, 0.6]), Cell.of([0.4, 0.5]))) == "+0.150"
     assert str(difference(half, half)) == "+0.000" and math.isnan(difference(half, Cell.of([0.4, 0.4])).t)
 
 
