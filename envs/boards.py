@@ -46,12 +46,14 @@ class GridWorld:
     invalid_flag: ClassVar[str | None] = None
     identity: ClassVar[dict] = {}
     spec: EnvSpec = field(init=False, compare=False)
+    factor_sizes: tuple[int, ...] = field(init=False, compare=False)
 
-    def _set_spec(self, board: int, numbers: int, choices: int) -> None:
-        """board: cells along a side.  numbers: of an object's one-hot factors.  choices: actions of one object."""
+    def _set_spec(self, board: int, factor_sizes: tuple[int, ...], choices: int) -> None:
+        """board: cells along a side.  factor_sizes: values of each factor of an object.  choices: actions of one object."""
         n, side = self.num_objects, board * CELL
-        shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, numbers))}
+        shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, sum(factor_sizes)))}
         object.__setattr__(self, "spec", EnvSpec(shown, Action(n * choices, discrete=True, owners=n), n))
+        object.__setattr__(self, "factor_sizes", factor_sizes)
 
     @property
     def row_bytes(self) -> int:

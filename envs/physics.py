@@ -127,8 +127,8 @@ class PhysicsWorld(GridWorld):
             raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}")
         if not GRID <= self.board <= 9:
             raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.world.board=")
-        numbers = self.board**2 + (0 if self.hidden_weights else self.num_objects)
-        self._set_spec(self.board, numbers, NUM_DIRECTIONS)
+        ranks = () if self.hidden_weights else (self.num_objects,)
+        self._set_spec(self.board, (self.board**2, *ranks), NUM_DIRECTIONS)
 
     @property
     def _shape_is_index(self) -> bool:

@@ -106,6 +106,19 @@ class Goals(Simulator, Protocol):
 
 
 @runtime_checkable
+class Factors(Simulator, Protocol):
+    """Every object has discrete factors, which together are the state that can be seen.
+
+    factor_sizes: how many values each factor of an object has.
+    """
+
+    factor_sizes: tuple[int, ...]
+
+    def factors(self, state: State) -> np.ndarray:
+        """One-hot, one factor after the other, (B, N, sum of sizes) uint8; of an absent object all zero."""
+
+
+@runtime_checkable
 class Interventions(Protocol):
     """One variable of a state can be set while the others stay."""
 

@@ -1,0 +1,174 @@
+"""What a frozen read-out finds in latents, one protocol for every model: factors of true frames, exact states of predicted ones.
+
+Scores in latent space depend on the metric of the latents, which every model chooses for itself. Here a linear and a small
+read-out learn the factors of all objects from the latents of the same 8192 validation frames; then the model's predictions are
+read. A prediction counts where every factor of every object is right.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from envs.episodes.on_disk import OnDisk
+from envs.protocols import Factors
+from envs.streams import Stream
+from eval.probes.probe import Row, bounds, no_forecast, probe
+from eval.rollouts import branch, counterfactual_outcomes, encode_frames
+
+FRAMES, STEPS, BATCH, HIDDEN = 8192, 600, 1024, 256
+RATES = 5e-2, 1e-3  # of the linear part, of the rest
+KINDS = ("linear", "mlp")
+CHANGED = ("nothing", "one", "several")  # objects that an action changes
+
+
+class Linear(nn.Module):
+    """A linear layer, and with `hidden` a perceptron of one hidden layer that begins at nothing and is added to it."""
+
+    def __init__(self, inputs: int, outputs: int, hidden: int = 0) -> None:
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs)
+        self.more = nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs)) if hidden else None
+        for part in (self.linear, *([self.more[-1]] if hidden else [])):
+            nn.init.zeros_(part.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(x) if self.more is None else self.linear(x) + self.more(x)
+
+
+class Readout(NamedTuple):
+    """latents (B, K, D) -> values (B, N, G) of all factors: standardised, then a network."""
+
+    mean: Tensor
+    spread: Tensor
+    net: nn.Module
+    sizes: tuple[int, ...]
+
+    @torch.no_grad()
+    def __call__(self, latent: Tensor) -> np.ndarray:
+        parts = [_logits(self.net((part - self.mean) / self.spread), self.sizes) for part in latent.flatten(1).split(4096)]
+        return np.stack([torch.cat(group).argmax(-1).numpy() for group in zip(*parts)], -1)
+
+
+def _logits(out: Tensor, sizes: tuple[int, ...]) -> list[Tensor]:
+    """(B, N * sum of sizes)  ->  of every factor (B, N, values)."""
+    return list(out.unflatten(1, (-1, sum(sizes))).split(sizes, -1))
+
+
+def values(world: Factors, state) -> np.ndarray:
+    """The factors of states as numbers, (B, N, G); -1 of an absent object."""
+    groups = np.split(world.factors(state), np.cumsum(world.factor_sizes)[:-1], -1)
+    return np.stack([np.where(group.any(-1), group.argmax(-1), -1) for group in groups], -1)
+
+
+def fit(latent: Tensor, true: np.ndarray, sizes: tuple[int, ...], kind: str) -> Readout:
+    """latent (M, K, D), true (M, N, G).  The same draws, steps and rate for every model; few frames are given few steps."""
+    flat, target = latent.flatten(1), torch.from_numpy(true).long()
+    mean, spread = flat.mean(0), flat.std(0).clamp(min=1e-6 * flat.std().clamp(min=1e-12).item())
+    outputs, steps = true.shape[1] * sum(sizes), min(STEPS, max(100, len(flat) // 12))
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        torch.manual_seed(0)
+        net = Linear(flat.shape[1], outputs, HIDDEN if kind == "mlp" else 0)
+        groups = zip((part for part in (net.linear, net.more) if part is not None), RATES)
+        optimizer = torch.optim.Adam([{"params": part.parameters(), "lr": rate} for part, rate in groups])
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+        inputs = (flat - mean) / spread
+        for _ in range(steps):
+            rows = torch.randint(len(inputs), (min(BATCH, len(inputs)),))
+            heads = zip(_logits(net(inputs[rows]), sizes), target[rows].unbind(-1))
+            loss = sum(F.cross_entropy(out.flatten(0, 1), right.flatten(), ignore_index=-1) for out, right in heads)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    return Readout(mean, spread, net.eval(), sizes)
+
+
+def exact(read: np.ndarray, true: np.ndarray) -> np.ndarray:
+    """Whether all factors (B, N, G) of all objects that are there are right, (B,)."""
+    return ((read == true) | (true < 0)).all((1, 2))
+
+
+def _frames(run, split: str, data_dir) -> tuple[Tensor, np.ndarray]:
+    """Latents and factors of frames spread over a split."""
+    file = run.file(split, data_dir)
+    shown, stored = OnDisk(file, run.world.shown.column), OnDisk(file, "state")
+    rows = np.unique(np.linspace(0, len(stored) - 1, min(FRAMES, len(stored))).astype(int))
+    return encode_frames(run.model, shown.take(rows)), values(run.world, run.world.unpack(stored.take(rows)))
+
+
+def _rows() -> tuple[Row, ...]:
+    found = []
+    for kind in KINDS[::-1]:
+        exactly, what_if = f"readout/{kind}/exact/", f"readout/{kind}/what_if/"
+        found += [
+            Row(f"readout/{kind}/frames", f"factors read off true frames, {kind}", horizons=()),
+            Row(exactly, f"exact states read off predictions, {kind}", horizons=()),
+            *bounds(exactly, (f"readout/{kind}/eyes/", "read off true outcomes", "comparison"),
+                    *[("floor/copy/exact/", "the state that was", "floor")] * (kind == "mlp")),
+            Row(f"readout/{kind}/exact/{{event}}/", f"exact states read off predictions, {kind}, where {{event}}", horizons=()),
+            Row(what_if, f"exact outcomes of every action, {kind}, mean over what it changes", horizons=()),
+            *bounds(what_if, *[("floor/copy/what_if/", "nothing changes", "floor")] * (kind == "mlp")),
+            *(Row(f"{what_if}{name}/", f"exact outcomes of actions that change {name}, {kind}", horizons=()) for name in CHANGED),
+        ]  # fmt: skip
+    return tuple(found)
+
+
+@probe(needs=(Factors,), unless=no_forecast, rows=_rows())
+def readout(run, data) -> dict[str, float]:
+    """Percent, of a linear and a small read-out.
+
+    frames: of factors of unseen frames.  exact: of episodes whose predicted state is exact.  eyes: the same read off the true
+    outcome, what seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean
+    over actions that change nothing, one object, and several, so that the frequent ones do not decide.
+    """
+    folder = data.file.path.parent
+    latent, true = _frames(run, "valid", None if str(folder) == str(run.config.data_dir) else folder)
+    world, metrics = run.world, {}
+    asked = None if world.noise(1, Stream.COUNTERFACTUAL.rng()) is not None or not len(data.chosen) else {
+        h: _what_if(run, data, h) for h in data.horizons}  # fmt: skip
+    for kind in KINDS:
+        reads = fit(latent, true, world.factor_sizes, kind)
+        before = values(world, world.unpack(data.state[:, 0]))
+        metrics[f"readout/{kind}/frames"] = 100 * _share(reads(data.start), before)
+        for h in data.horizons:
+            after = values(world, world.unpack(data.state[:, h]))
+            right = exact(reads(data.predicted(h)), after)
+            metrics |= {f"readout/{kind}/exact/h{h}": 100 * right.mean(),
+                        f"readout/{kind}/eyes/h{h}": 100 * exact(reads(data.target(h)), after).mean(),
+                        f"floor/copy/exact/h{h}": 100 * exact(before, after).mean()}  # fmt: skip
+            metrics |= {f"readout/{kind}/exact/{event}/h{h}": 100 * right[seen].mean()
+                        for event, seen in data.events(h).items() if seen.any()}  # fmt: skip
+            if asked is not None:
+                metrics |= _told(kind, h, reads, *asked[h])
+        data.say(f"read-out, {kind}")
+    return metrics
+
+
+def _share(read: np.ndarray, true: np.ndarray) -> float:
+    """Of factors of objects that are there."""
+    return float((read == true)[true >= 0].mean())
+
+
+def _what_if(run, data, horizon: int) -> tuple[Tensor, np.ndarray, np.ndarray]:
+    """Predicted latents (A, K, D) of all alternatives of all asked states, their true factors, and those that were (A, N, G)."""
+    world, rows = run.world, data.chosen
+    sequences, states, outcome = counterfactual_outcomes(
+        world, data.state[rows, 0], data.action[rows], horizon, Stream.COUNTERFACTUAL.rng(horizon)
+    )
+    predicted = branch(run.model, data.start[rows], sequences, world.spec).flatten(0, 1)
+    before = values(world, world.unpack(data.state[rows, 0]))
+    return predicted, values(world, states)[outcome.ravel()], np.repeat(before, sequences.shape[1], 0)
+
+
+def _told(kind: str, horizon: int, reads: Readout, predicted: Tensor, after: np.ndarray, before: np.ndarray) -> dict[str, float]:
+    changed = (after != before).any(-1).sum(-1).clip(max=2)
+    right, still = exact(reads(predicted), after), changed == 0
+    classes = {name: changed == number for number, name in enumerate(CHANGED) if (changed == number).any()}
+    shares = {name: 100 * right[of].mean() for name, of in classes.items()}
+    metrics = {f"readout/{kind}/what_if/{name}/h{horizon}": share for name, share in shares.items()}
+    metrics[f"readout/{kind}/what_if/h{horizon}"] = float(np.mean(list(shares.values())))
+    metrics[f"floor/copy/what_if/h{horizon}"] = float(np.mean([100 * still[of].mean() for of in classes.values()]))
+    return metrics
