@@ -85,7 +85,8 @@ def _before(path: Path) -> dict:
 
 
 def probes_of(run: Run, names: list[str] | None) -> list[Probe]:
-    """The probes of these names, in the order of the tables, none named: all that the run can be asked.
+    """The probes of these names, in the order of the tables, none named: all that the run can be asked but those that are
+    asked by name alone.
 
     Raises Problem on a name that is none, or on a probe that the run cannot be asked.
     """
@@ -95,7 +96,9 @@ def probes_of(run: Run, names: list[str] | None) -> list[Probe]:
             raise Problem(f"there is no probe '{name}': {nearest(str(name), every)}")
         if why := every[name].why_not(run):
             raise Problem(f"probe '{name}' {why}; leave it out of probes=")
-    return [one for one in every.values() if (not one.why_not(run) if names is None else one.name in names)]
+    if names is None:
+        return [one for one in every.values() if not (one.by_name or one.why_not(run))]
+    return [one for one in every.values() if one.name in names]
 
 
 def measure(run: Run, data: Data, probes: list[Probe], progress: Steps) -> dict[str, float]:

@@ -62,7 +62,8 @@ class Probe:
     """A measurement of a run on held-out episodes. Called with (run, data) it gives metrics, name -> number.
 
     needs: protocols of envs/protocols.py that the world must answer.  unless: says why a run cannot be asked although its
-    world answers, or nothing.  measure: None where another command measures what the rows show.
+    world answers, or nothing.  measure: None where another command measures what the rows show.  by_name: only asked by its
+    name, as it takes long.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Probe:
     rows: tuple[Row, ...]
     measure: Callable[..., dict[str, float]] | None
     unless: Callable[..., str | None]
+    by_name: bool = False
 
     def why_not(self, run) -> str | None:
         """Why this run cannot be asked, to follow the name of the probe; None where it can."""
@@ -86,11 +88,14 @@ class Probe:
         return self.measure(run, data)
 
 
-def probe(needs: tuple[type, ...] = (), rows: tuple[Row, ...] = (), unless: Callable[..., str | None] = lambda run: None):
+def probe(
+    needs: tuple[type, ...] = (), rows: tuple[Row, ...] = (), unless: Callable[..., str | None] = lambda run: None,
+    by_name: bool = False,
+):  # fmt: skip
     """Makes a probe of a function (run, data) -> metrics, named as the function is."""
 
     def made(measure: Callable[..., dict[str, float]]) -> Probe:
-        return Probe(measure.__name__, measure.__module__, needs, rows, measure, unless)
+        return Probe(measure.__name__, measure.__module__, needs, rows, measure, unless, by_name)
 
     return made
 

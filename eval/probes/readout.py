@@ -116,7 +116,7 @@ def _rows() -> tuple[Row, ...]:
     return tuple(found)
 
 
-@probe(needs=(Factors,), unless=no_forecast, rows=_rows())
+@probe(needs=(Factors,), unless=no_forecast, rows=_rows(), by_name=True)
 def readout(run, data) -> dict[str, float]:
     """Percent, of a linear and a small read-out.
 

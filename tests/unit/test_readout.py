@@ -12,6 +12,7 @@ from envs.protocols import Factors
 from eval.probes.data import Data
 from eval.probes.readout import exact, fit, readout, values
 from eval.runs import Run
+from eval.score import probes_of
 
 RNG = np.random.default_rng
 
@@ -57,6 +58,13 @@ def test_chance_has_no_exact_counterfactual(tmp_path):
     world = ChemistryWorld(3, 3, "chain3", observation="state")
     m = asked(tmp_path, world, Knows(1.0), "toy")
     assert m["readout/linear/frames"] > 99 and not [key for key in m if "what_if" in key]
+
+
+def test_it_is_asked_by_name_alone():
+    """It takes longer than all other scores of a run together."""
+    run = Run(Knows(1.0), world=PhysicsWorld(3, observation="state"))
+    assert "readout" not in [one.name for one in probes_of(run, None)]
+    assert [one.name for one in probes_of(run, ["readout"])] == ["readout"]
 
 
 def test_collapsed_latents_read_nothing():
