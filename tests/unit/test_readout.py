@@ -34,7 +34,7 @@ class Knows:
 
 def asked(tmp_path, world, model, name="physics3"):
     splits = {split: {"episodes": count, "length": 5, "seed": seed, "mode": "train"}
-              for seed, (split, count) in enumerate({"valid": 600, "test": 60}.items())}  # fmt: skip
+              for seed, (split, count) in enumerate({"valid": 400, "test": 60}.items())}  # fmt: skip
     env = {"name": name, "splits": splits, "drop_invalid": name == "physics3"}
     run = Run(model, OmegaConf.create({"env": env, "data_dir": str(tmp_path)}), world=world)
     return readout(run, Data(run, collect(env, world, "test", tmp_path, quiet=True), [1, 2], 1000, 10))
