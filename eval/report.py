@@ -40,8 +40,8 @@ NOTES = {  # how the label of a bound begins -> what the page says below the tab
     "floor": "Floors need no model; copying and painting are done in the model's own latents.",
     "ceiling": "Where chance decides, the ceiling is exact Bayes: the likeliest candidate of the pool under the true tables, "
     "which no model can be expected to pass.",
-    "comparison: true model": "The true model in one-hot colours is no ceiling: another geometry of latents may score more. Counterfactual "
-    "scores have no ceiling there either, as they depend on the metric of the latents that are asked.",
+    "comparison: true model": "The true model in one-hot colours is no ceiling: another geometry of latents may score more. "
+    "Counterfactual scores have no ceiling there either, as they depend on the metric of the latents that are asked.",
     "comparison: trees on true features": "Trees that are handed the true features of the clip they judge are no ceiling: where "
     "speeds after a collision are among them, a model that only sees what came before can pass them.",
 }

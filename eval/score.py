@@ -35,8 +35,9 @@ from eval.probes.data import Data
 from eval.probes.probe import Probe
 from eval.probes.score_table import print_scores
 from eval.runs import Run, config_hash, folders_of
-from eval.runs.ledger import FINAL, SELECT, check_select, enter, open_final
+from eval.runs.ledger import SELECT, check_select, enter, open_final
 from eval.runs.results import holds_plan, numbers
+from eval.runs.run import FINAL
 from eval.terminal import Steps
 
 

@@ -53,7 +53,7 @@ def _check_plan(cfg) -> None:
     """Raise Problem on stages, splits and processes that do not fit together."""
     import torch
 
-    from eval.runs.ledger import FINAL
+    from eval.runs.run import FINAL
     from train.distributed import processes_of
 
     if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():

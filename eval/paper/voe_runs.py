@@ -86,9 +86,10 @@ def config_of(place: Path) -> dict:
 def on_test(place: Path, results: dict) -> dict:
     """results.json of a run, with the scores of eval/surprise.py split=test in place of its own where it was scored on another
     split; the run's own where there are none."""
-    asked = {} if results["protocol"].get("split") == TEST else results_of(place, f"{surprise_file({}, TEST)}.json") or {}
+    protocol = results.get("protocol", {})
+    asked = {} if protocol.get("split") == TEST else results_of(place, f"{surprise_file({}, TEST)}.json") or {}
     told = {key: asked[key] for key in ("metrics", "violation") if key in asked}
-    return results | told | {"protocol": results["protocol"] | ({"split": TEST} if told else {})}
+    return results | told | {"protocol": protocol | ({"split": TEST} if told else {})}
 
 
 class Runs:

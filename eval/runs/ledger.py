@@ -20,12 +20,10 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.runs.metrics_csv import losses
 from eval.runs.results import numbers
-from eval.runs.run import FINAL as FINAL
-from eval.runs.run import Run, config_hash, differing, load_config, read_results
+from eval.runs.run import FINAL, Run, config_hash, differing, load_config, read_results
 
 SELECT = "select"
 KEPT_WORLDS = range(10, 15)  # drawn worlds (env.world.scm_seed) that are scored on `final`, and nowhere looked at before
-_NAMES_NOTHING = ("score", "seed", "row")  # keys of a config that are no part of what is frozen
 
 
 def row_of(config: DictConfig) -> str:
@@ -36,7 +34,7 @@ def row_of(config: DictConfig) -> str:
 
 def setting_of(config: DictConfig) -> dict:
     """What is frozen: model, loss, trainer, and the data of training; of the world all but the number of the drawn one."""
-    plain = {key: part for key, part in OmegaConf.to_container(config, resolve=True).items() if key not in _NAMES_NOTHING}
+    plain = OmegaConf.to_container(config, resolve=True)
     kept = {key: plain[key] for key in ("model", "loss", "trainer", "env") if key in plain}
     env = kept.get("env", {})
     splits = {name: plan for name, plan in env.get("splits", {}).items() if name in ("train", "valid")}
@@ -120,7 +118,7 @@ def machine() -> dict:
         told = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     except OSError:
         told = None
-    return {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": os.cpu_count()}
+    return {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": len(os.sched_getaffinity(0))}
 
 
 def _name(text: str) -> str:
