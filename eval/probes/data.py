@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -58,6 +59,12 @@ class Data:
         if key not in self._done:
             self._done[key] = make()
         return self._done[key]
+
+    @property
+    def data_dir(self) -> Path | None:
+        """Where other splits of the same data lie; none: where the run found its own."""
+        folder = self.file.path.parent
+        return None if folder == Path(self._run.config.data_dir) else folder
 
     @cached_property
     def action(self) -> np.ndarray:

@@ -124,8 +124,7 @@ def readout(run, data) -> dict[str, float]:
     outcome, what seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean
     over actions that change nothing, one object, and several, so that the frequent ones do not decide.
     """
-    folder = data.file.path.parent
-    latent, true = _frames(run, "valid", None if str(folder) == str(run.config.data_dir) else folder)
+    latent, true = _frames(run, "valid", data.data_dir)
     world, metrics = run.world, {}
     asked = None if world.noise(1, Stream.COUNTERFACTUAL.rng()) is not None or not len(data.chosen) else {
         h: _what_if(run, data, h) for h in data.horizons}  # fmt: skip

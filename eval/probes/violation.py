@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -207,10 +206,8 @@ def violation(run, data) -> dict[str, float]:
     versions = run.world.versions(split)
     if "surprising" not in versions:
         return {}
-    asked, folder = Asked.of(frames_of(data.file)), data.file.path.parent
-    data_dir = None if folder == Path(run.config.data_dir) else folder
-    found = measure(run, split, [asked], data.say, data_dir)
+    found = measure(run, split, [Asked.of(frames_of(data.file))], data.say, data.data_dir)
     data.arrays["violation"] = found.about(versions)
     if isinstance(run.model, JudgesClips):
         data.arrays["heads"] = heads_report(run, data.file)
-    return found.metrics | ceiling(run, versions, data_dir)
+    return found.metrics | ceiling(run, versions, data.data_dir)
