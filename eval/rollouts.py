@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
-from envs.protocols import Simulator
+from envs.protocols import Factors, Simulator, State
 from models.actions import vector
 from models.layers.pixels import as_obs, to_float
 
@@ -79,14 +79,38 @@ def true_frames(obs: np.ndarray) -> torch.Tensor:
     return numbers * scale
 
 
-def counterfactual_outcomes(world: Simulator, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator, count: int = 25):
+class Outcomes(NamedTuple):
+    """sequences (M, C, horizon, ...) of actions; states: the U distinct outcomes; outcome (M, C) index into them.
+
+    changed (M, C): how many objects the replaced action changes, at its own step; None where the world has no factors.
+    """
+
+    sequences: np.ndarray
+    states: State
+    outcome: np.ndarray
+    changed: np.ndarray | None
+
+
+def values(world: Factors, state: State) -> np.ndarray:
+    """The factors of states as numbers, (B, N, G); -1 of an absent object."""
+    groups = np.split(world.factors(state), np.cumsum(world.factor_sizes)[:-1], -1)
+    return np.stack([np.where(group.any(-1), group.argmax(-1), -1) for group in groups], -1)
+
+
+def changed_objects(world: Factors, before: State, after: State) -> np.ndarray:
+    """How many objects have another factor afterwards, (B,)."""
+    return (values(world, before) != values(world, after)).any(-1).sum(-1)
+
+
+def counterfactual_outcomes(
+    world: Simulator, state: np.ndarray, action: np.ndarray, horizon: int, rng: np.random.Generator, count: int = 25
+) -> Outcomes:
     """True outcomes of action sequences that differ in one action.
 
     state (M, ...) rows of the state column; action (M, T >= horizon, ...). The action at one random step of the first
     `horizon` is replaced by every candidate in turn: every action where the world can count them, else the one done and
     draws, `count` in all. Chance, where the world has any, is the same for all candidates of a state: the outcomes are
     counterfactuals of one another, not samples.
-    -> (sequences (M, C, horizon, ...), the U distinct outcomes, outcome (M, C) index into them).
     """
     rows = np.arange(len(state))
     step = rng.integers(0, horizon, len(state))
@@ -95,14 +119,18 @@ def counterfactual_outcomes(world: Simulator, state: np.ndarray, action: np.ndar
     sequences = np.repeat(action[:, None, :horizon], choices, 1)
     sequences[rows, :, step] = candidates
     states = world.unpack(np.repeat(state, choices, 0))
+    changed = np.zeros((len(state), choices), int) if isinstance(world, Factors) else None
     for t in range(horizon):
-        noise = world.noise(len(state), rng)
+        before, noise = states, world.noise(len(state), rng)
         noise = None if noise is None else np.repeat(noise, choices, 0)
-        states, _ = world.step(states, sequences[:, :, t].reshape(-1, *sequences.shape[3:]), noise)
+        states, _ = world.step(before, sequences[:, :, t].reshape(-1, *sequences.shape[3:]), noise)
+        if changed is not None and (now := step == t).any():
+            of = np.flatnonzero(np.repeat(now, choices))
+            changed[now] = changed_objects(world, before.take(of), states.take(of)).reshape(-1, choices)
     # Equal outcomes of one state are one candidate.
     key = np.concatenate([np.repeat(rows, choices)[:, None], world.pack(states).reshape(len(states), -1)], 1)
     _, first, outcome = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    return sequences, states.take(first), outcome.reshape(len(state), choices)
+    return Outcomes(sequences, states.take(first), outcome.reshape(len(state), choices), changed)
 
 
 def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -126,18 +154,23 @@ def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarr
 
 
 class CounterfactualRanks(NamedTuple):
-    """Ranks (M, C), 0 = best: of the model, and of the floor that answers "nothing happens" in the model's own latents."""
+    """Ranks (M, C), 0 = best: of the model, and of the floor that answers "nothing happens" in the model's own latents.
+
+    changed: as of `Outcomes`.
+    """
 
     model: np.ndarray
     copy: np.ndarray
+    changed: np.ndarray | None
 
 
 def counterfactual_ranks(model, world, obs, state, action, horizon: int, rng) -> CounterfactualRanks:
     """`rank_outcomes` of a model's predictions.  obs (M, ...): what the model is shown of `state`."""
-    sequences, states, outcome = counterfactual_outcomes(world, state, action, horizon, rng)
+    sequences, states, outcome, changed = counterfactual_outcomes(world, state, action, horizon, rng)
     outcomes = world.observe(states)
     ids = frame_ids(outcomes, world.shown.resolution)
     start, codes = encode_frames(model, obs), encode_frames(model, outcomes)
     nothing = start[:, None].expand(-1, outcome.shape[1], -1, -1)
     predicted = branch(model, start, sequences, world.spec)
-    return CounterfactualRanks(rank_outcomes(predicted, codes, outcome, ids), rank_outcomes(nothing, codes, outcome, ids))
+    ranks = (rank_outcomes(guess, codes, outcome, ids) for guess in (predicted, nothing))
+    return CounterfactualRanks(*ranks, changed)

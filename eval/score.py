@@ -4,8 +4,10 @@
     python eval/score.py run=runs/<name> split=[test-v3,fewer-1]
     python eval/score.py run=runs/<name> horizons=[1,10] episodes=2000
     python eval/score.py run=runs/<name> probes=[ranking_pool,counterfactual]
+    python eval/score.py run=runs/<name> round=[1,2,5]         weights of these rounds, of a run with trainer=minutes
 
-Writes results.json into the run folder; another split, pool, horizon or probes than the run's own: results-<what differs>.json.
+Writes results.json into the run folder; another split, pool, horizon, probes or round than the run's own:
+results-<what differs>.json.
 Every file of eval/probes/ that holds a probe is asked, where the world of the run can answer it.
 """
 
@@ -55,7 +57,7 @@ def versions(*others: str) -> dict:
     return found
 
 
-def _file_name(asked: dict, own) -> str:
+def _file_name(asked: dict, own, round: int | None = None) -> str:
     """results.json for the run's own protocol; another protocol gets a name of its own and never takes that place."""
     parts = ["results"]
     if asked["split"] != own.split:
@@ -68,6 +70,8 @@ def _file_name(asked: dict, own) -> str:
         parts.append(f"cf{asked['counterfactuals']}")
     if asked["probes"] is not None and asked["probes"] != own.get("probes"):
         parts.append("-".join(asked["probes"]))
+    if round is not None:
+        parts.append(f"round{round}")
     return "-".join(parts) + ".json"
 
 
@@ -144,7 +148,7 @@ def score_run(
     with Steps(f"scoring {asked['split']}", len(wanted)) as progress:
         data = Data(run, file, asked["horizons"], asked["episodes"], asked["counterfactuals"])
         metrics = measure(run, data, wanted, progress)
-    path = run.folder / _file_name(asked, own)
+    path = run.folder / _file_name(asked, own, run.round)
     if timing is None:
         timing = _before(path).get("timing", {})
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in run.model.named_children()}
@@ -153,7 +157,8 @@ def score_run(
         "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "trainer": cfg.trainer.name, "seed": cfg.seed,
         "metrics": {name: round(value, 4) for name, value in metrics.items() if math.isfinite(value)},
         "protocol": {**data.protocol, "seeds": [cfg.seed], "budget": cfg.trainer.budget,
-                     "epochs": [stage.epochs for stage in cfg.loss.stages], "probes": [one.name for one in wanted]},
+                     "epochs": [stage.epochs for stage in cfg.loss.stages], "probes": [one.name for one in wanted],
+                     **({} if run.round is None else {"round": run.round})},
         "structure": {},
         **data.arrays,
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
@@ -177,8 +182,9 @@ def run(cfg) -> None:
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
     for folder in folders_of(cfg.run):
-        run = Run.open(folder)
-        for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
-            print_scores(score_run(run, split, **asked))
+        for number in cfg.round if isinstance(cfg.round, ListConfig) else [cfg.round]:
+            run = Run.open(folder, round=number)
+            for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
+                print_scores(score_run(run, split, **asked))
         if cfg.ledger is not None:
             print(enter(folder, cfg.ledger))

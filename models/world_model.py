@@ -1,5 +1,6 @@
 """WorldModel: encoder + decoder + transition + objective, spoken in verbs: encode, transition, decode, rollout, surprise."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
@@ -12,6 +13,15 @@ from models.layers.pixels import to_float
 
 NORMALISED_BY = 100_000  # observations at most, spread over all episodes
 AT_ONCE = 256  # frames of clips that are encoded or decoded together
+
+
+def one_cycle(progress: float, warm_up: float = 0.05, start: float = 0.04, end: float = 4e-6) -> float:
+    """The share of the learning rate at a progress from 0 to 1: up from `start`, then down to `end`, a half cosine each.
+
+    That of torch's OneCycleLR, for stages that do not know their steps.
+    """
+    first, last, part = (start, 1.0, progress / warm_up) if progress < warm_up else (1.0, end, (progress - warm_up) / (1 - warm_up))
+    return last + (first - last) * (1 + math.cos(math.pi * min(1.0, part))) / 2
 
 
 class WorldModel(LightningModule):
@@ -185,12 +195,14 @@ class WorldModel(LightningModule):
         schedule: str = "constant",
         weight_decay: float = 0.0,
         optimizer: str = "adam",
+        progress: Callable[[], float] | None = None,
     ) -> None:
         """Set what this stage optimises: parts named in `trains` learn, the others are frozen, in eval mode.
 
         schedule: constant | cosine (warm-up over the first twentieth, then down to zero).
         weight_decay: decoupled (AdamW); 0 is plain Adam.
         optimizer: adam | sgd, with a momentum of 0.9.
+        progress: says how much of the stage is over, from 0 to 1, where that is not the share of its steps.
         """
         if schedule not in ("constant", "cosine"):
             raise ValueError(f"schedule is constant or cosine, got '{schedule}'")
@@ -201,6 +213,7 @@ class WorldModel(LightningModule):
                              f"choose another loss=")  # fmt: skip
         self.objective, self._trains, self._optimizer = objective, list(trains), optimizer
         self._learning_rate, self._schedule, self._weight_decay = learning_rate, schedule, weight_decay
+        self._progress = progress
         for name in self.PARTS:
             part = getattr(self, name)
             if part is not None:
@@ -253,6 +266,9 @@ class WorldModel(LightningModule):
             optimizer = torch.optim.AdamW(self._parameter_groups(), **common)
         if self._schedule == "constant":
             return optimizer
+        if self._progress is not None:
+            schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: one_cycle(self._progress()))
+            return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
         steps = max(2, int(self.trainer.estimated_stepping_batches))
         warm_up = 0.06 if steps == 20 else 0.05  # torch divides by the steps of the warm-up less one
         schedule = torch.optim.lr_scheduler.OneCycleLR(

@@ -5,7 +5,7 @@ Episodes lie in memory; observations above a memory budget stay on the disk and 
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -200,6 +200,7 @@ class EpisodeData(LightningDataModule):
         self.stream = streams(files, spec.shown(observation), stream, memory_gb)
         self.files, self.spec, self.seed, self.observation = files, spec, seed, observation
         self._cut: tuple | None = None
+        self.loader: Callable[[Windows, int], Iterable[Batch]] | None = None  # of a stage whose epochs are no passes
 
     @classmethod
     def of(cls, cfg, train: EpisodeFile, valid: EpisodeFile, world, surprising: EpisodeFile | None = None) -> "EpisodeData":
@@ -233,7 +234,9 @@ class EpisodeData(LightningDataModule):
         for part in self.parts:
             part.latent = part.encode(model)
 
-    def train_dataloader(self) -> Windows:
+    def train_dataloader(self) -> Iterable[Batch]:
+        if self.loader is not None:
+            return self.loader(self.train, self.trainer.current_epoch)
         self.train.epoch = self.trainer.current_epoch  # the stage's Trainer asks anew every epoch
         return self.train
 

@@ -61,6 +61,9 @@ def _check_plan(cfg) -> None:
             f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
         )
     processes = processes_of(cfg)
+    if processes > 1 and cfg.trainer.get("cpu_minutes"):
+        raise Problem(f"trainer.cpu_minutes= is the time of one process, and {processes} are asked for; set trainer.devices=1, or "
+                      f"trainer=ddp")  # fmt: skip
     for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")

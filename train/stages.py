@@ -5,6 +5,7 @@ import os
 import secrets
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 from hydra.utils import instantiate
@@ -22,6 +23,7 @@ from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, Pairs, S
 from train.checkpoint_files import WholeCheckpoints, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
+from train.rounds import Clock
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
 logging.getLogger("lightning").setLevel(logging.ERROR)
@@ -74,12 +76,20 @@ def _save(model: WorldModel, path: Path) -> None:
         save_weights(model, path)
 
 
+def _clock(cfg: DictConfig, number: int, checkpoints: Path) -> Clock | None:
+    """The clock of a stage whose epochs are rounds of processor time; none where they are passes over the data."""
+    minutes, rounds = cfg.trainer.get("cpu_minutes"), [stage.epochs for stage in cfg.loss.stages]
+    return minutes and Clock(60 * minutes / sum(rounds), rounds[number], sum(rounds[:number]), checkpoints)
+
+
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     working = checkpoints / f"{number}-{stage.name}"
     objective = instantiate(stage.objective)
     usual = {key: stage[key] for key in ("schedule", "weight_decay", "optimizer") if key in stage}
-    model.configure_stage(objective, stage.trains, stage.learning_rate, **usual)
+    clock = _clock(cfg, number, checkpoints)
+    model.configure_stage(objective, stage.trains, stage.learning_rate, **usual, progress=clock and partial(getattr, clock, "progress"))
     data.cut(stage.window, stage.batch_size)
+    data.loader = clock and clock.round
     data.label(getattr(objective, "columns", ()))
     if number == 0:
         model.fit_normalisation(data.train)
@@ -101,6 +111,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         gradient_clip_val=stage.get("gradient_clip") or cfg.trainer.gradient_clip,
         max_epochs=stage.epochs,
         callbacks=[
+            *([clock] if clock else []),
             MetricsFile(checkpoints.parent / "metrics.csv", stage.name),  # first: its clock covers the others
             HardWindows(data.train, stage.get("hard_share", 0.0)),
             SeedEpochs(cfg.seed, number),

@@ -105,11 +105,11 @@ def counterfactual_figure(model, world: Simulator, pixels, state, action, look: 
     """
     own, count, objects = world.spec.action.choices, min(look, len(state)), world.spec.objects
     rng = Stream.COUNTERFACTUAL.rng
-    _, states, outcome = counterfactual_outcomes(world, state[:count], action[:count], 1, rng(1))
+    _, states, outcome, _ = counterfactual_outcomes(world, state[:count], action[:count], 1, rng(1))
     changed = (world.observe(states, "pixels")[outcome] != pixels[:count, None]).reshape(count, objects, -1).sum(-1)
     row, block = divmod(int(changed.argmax()), objects)
     one = (state[[row]], action[[row]])
-    sequences, states, outcome = counterfactual_outcomes(world, *one, 1, rng(1))
+    sequences, states, outcome, _ = counterfactual_outcomes(world, *one, 1, rng(1))
     frames, outcomes = world.observe(states, "pixels"), world.observe(states)
     obs = world.observe(world.unpack(one[0]))
     wrong = counterfactual_ranks(model, world, obs, *one, 1, rng(1)).model[0] > 0

@@ -4,23 +4,28 @@ import numpy as np
 
 from envs.protocols import Simulator
 from envs.streams import Stream
-from eval.probes.probe import Row, probe
+from eval.probes.probe import Row, bounds, probe
 from eval.ranking import hits_at_k, mrr
 from eval.rollouts import counterfactual_ranks
 
 CF = "test/cf_hits@1/"
+CHANGED = ("nothing", "one", "several")  # objects that an action changes
 
 
 @probe(needs=(Simulator,), rows=(
     Row(CF, "counterfactual H@1", short="counterfactual H@1", horizons=("first",)),
     Row("floor/copy/cf_hits@1/", "copy the start", "floor", CF),
+    Row(f"{CF}mean/", "counterfactual H@1, mean over what actions change", horizons=()),
+    *bounds(f"{CF}mean/", ("floor/copy/cf_hits@1/mean/", "copy the start", "floor")),
+    *(Row(f"{CF}{name}/", f"counterfactual H@1 of actions that change {name}", horizons=()) for name in CHANGED),
     Row("test/cf_hits@1/{event}/", "counterfactual H@1 where {event}", horizons=()),
     Row("test/cf_mrr/", "counterfactual MRR", horizons=()),
 ))  # fmt: skip
 def counterfactual(run, data) -> dict[str, float]:
     """H@1 and MRR of the model and of "nothing happens", over all candidate actions of the chosen states, percent.
 
-    By event: over states whose recorded actions lead to it.
+    By event: over states whose recorded actions lead to it. By how many objects the replaced action changes at its own step, and
+    the mean over these classes, so that the frequent ones do not decide; at one step the start is right where nothing changes.
     """
     metrics, chosen = {}, data.chosen
     if not len(chosen):
@@ -31,11 +36,22 @@ def counterfactual(run, data) -> dict[str, float]:
             run.model, run.world, data.obs[chosen, 0], data.state[chosen, 0], data.action[chosen], h, Stream.COUNTERFACTUAL.rng(h)
         )
         data.protocol["counterfactual_actions"] = ranked.model.shape[1]
-        for name, result in zip(("test", "floor/copy"), ranked):
+        for name, result in (("test", ranked.model), ("floor/copy", ranked.copy)):
             metrics |= {f"{name}/cf_hits@1/h{h}": hits_at_k(result.ravel()), f"{name}/cf_mrr/h{h}": mrr(result.ravel())}
+            metrics |= _by_change(f"{name}/cf_hits@1", h, result, ranked.changed)
             for event, seen in data.events(h).items():
                 metrics[f"{name}/cf_hits@1/{event}/h{h}"] = hits_at_k(result[np.flatnonzero(seen[chosen])].ravel())
         data.say(f"counterfactuals of {h} step{'s' if h > 1 else ''}")
     if 1 in data.horizons:
         metrics |= {"test/cf_hits@1": metrics["test/cf_hits@1/h1"], "test/cf_mrr": metrics["test/cf_mrr/h1"]}
     return metrics
+
+
+def _by_change(name: str, horizon: int, ranks: np.ndarray, changed: np.ndarray | None) -> dict[str, float]:
+    """H@1 of each class of actions that is there, and their mean; nothing in a world without factors."""
+    if changed is None:
+        return {}
+    classes = {kind: changed.clip(max=2) == number for number, kind in enumerate(CHANGED)}
+    shares = {kind: hits_at_k(ranks[of]) for kind, of in classes.items() if of.any()}
+    found = {f"{name}/{kind}/h{horizon}": share for kind, share in shares.items()}
+    return found | {f"{name}/mean/h{horizon}": float(np.mean(list(shares.values())))}

@@ -15,13 +15,13 @@ from torch.nn import functional as F
 from envs.episodes.on_disk import OnDisk
 from envs.protocols import Factors
 from envs.streams import Stream
+from eval.probes.counterfactual import CHANGED
 from eval.probes.probe import Row, bounds, no_forecast, probe
-from eval.rollouts import branch, counterfactual_outcomes, encode_frames
+from eval.rollouts import branch, counterfactual_outcomes, encode_frames, values
 
 FRAMES, STEPS, BATCH, HIDDEN = 8192, 600, 1024, 256
 RATES = 5e-2, 1e-3  # of the linear part, of the rest
 KINDS = ("linear", "mlp")
-CHANGED = ("nothing", "one", "several")  # objects that an action changes
 
 
 class Linear(nn.Module):
@@ -55,12 +55,6 @@ class Readout(NamedTuple):
 def _logits(out: Tensor, sizes: tuple[int, ...]) -> list[Tensor]:
     """(B, N * sum of sizes)  ->  of every factor (B, N, values)."""
     return list(out.unflatten(1, (-1, sum(sizes))).split(sizes, -1))
-
-
-def values(world: Factors, state) -> np.ndarray:
-    """The factors of states as numbers, (B, N, G); -1 of an absent object."""
-    groups = np.split(world.factors(state), np.cumsum(world.factor_sizes)[:-1], -1)
-    return np.stack([np.where(group.any(-1), group.argmax(-1), -1) for group in groups], -1)
 
 
 def fit(latent: Tensor, true: np.ndarray, sizes: tuple[int, ...], kind: str) -> Readout:
@@ -154,7 +148,7 @@ def _share(read: np.ndarray, true: np.ndarray) -> float:
 def _what_if(run, data, horizon: int) -> tuple[Tensor, np.ndarray, np.ndarray]:
     """Predicted latents (A, K, D) of all alternatives of all asked states, their true factors, and those that were (A, N, G)."""
     world, rows = run.world, data.chosen
-    sequences, states, outcome = counterfactual_outcomes(
+    sequences, states, outcome, _ = counterfactual_outcomes(
         world, data.state[rows, 0], data.action[rows], horizon, Stream.COUNTERFACTUAL.rng(horizon)
     )
     predicted = branch(run.model, data.start[rows], sequences, world.spec).flatten(0, 1)

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.runs.metrics_csv import losses
+from eval.runs.metrics_csv import by_epoch, losses
 from eval.runs.results import numbers
 from eval.runs.run import FINAL, Run, config_hash, differing, load_config, read_results
 
@@ -80,18 +80,21 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     """Write what a finished run says of itself, in place of what stood there of the same run.  -> the file."""
     folder = Path(folder)
     config, results = load_config(folder), read_results(folder)
-    scored = {}
+    scored, of_rounds = {}, {}
     for path in sorted(folder.glob("results*.json")):
         found = _read(path) or {}
-        split = found.get("protocol", {}).get("split")
-        usual = path.stem in ("results", f"results-{split}")
-        if usual and numbers(found.get("metrics")):
-            scored[split] = {"metrics": found["metrics"], "protocol": found["protocol"]}
+        protocol = found.get("protocol", {})
+        split, number = protocol.get("split"), protocol.get("round")
+        ends = "" if number is None else f"-round{number}"
+        if path.stem in (f"results{ends}", f"results-{split}{ends}") and numbers(found.get("metrics")):
+            into = scored if number is None else of_rounds.setdefault(number, {})
+            into[split] = {"metrics": found["metrics"], "protocol": protocol}
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
         "env": config.env.name, "world": config.env.world.get("scm_seed"), "seed": config.seed,
         "setting": setting_of(config), "config_hash": config_hash(config), "scores": scored,
+        "rounds": _rounds(config, folder, of_rounds),
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
         "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
         "machine": machine(),
@@ -99,6 +102,18 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     path = Path(ledger) / config.env.name / f"{_name(config.name)}-{config_hash(config)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     return write_whole(path, json.dumps(entry, indent=1) + "\n")
+
+
+def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict]) -> list[dict]:
+    """The rounds of training by minutes: processor seconds until their end, updates of their stage, scores where there are any."""
+    found, before = [], 0
+    told = by_epoch(folder / "metrics.csv", "cpu_seconds", "updates")
+    for stage in config.loss.stages:
+        seconds, updates = (told.get((stage.name, name), {}) for name in ("cpu_seconds", "updates"))
+        found += [{"round": before + epoch + 1, "stage": stage.name, "cpu_s": seconds[epoch], "updates": int(updates[epoch]),
+                   "scores": scored.get(before + epoch + 1, {})} for epoch in sorted(seconds.keys() & updates.keys())]  # fmt: skip
+        before += stage.epochs
+    return found
 
 
 def entries(ledger: str | Path) -> Iterator[dict]:

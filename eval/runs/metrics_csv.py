@@ -33,8 +33,13 @@ def whole_rows(path: Path, columns: dict[str, Callable[[str], object]]) -> list[
 
 def losses(metrics: Path) -> dict[tuple[str, str], dict[int, float]]:
     """(stage, train/loss or val/loss) -> epoch from 0 -> its value, of a metrics.csv; empty where there is none."""
+    return by_epoch(metrics, "train/loss", "val/loss")
+
+
+def by_epoch(metrics: Path, *names: str) -> dict[tuple[str, str], dict[int, float]]:
+    """(stage, name) -> epoch from 0 -> its value, of some metrics of a metrics.csv; empty where there is none."""
     found: dict[tuple[str, str], dict[int, float]] = {}
     for row in whole_rows(metrics, COLUMNS):  # a resumed run repeats an epoch: the last line counts
-        if row["metric"] in ("train/loss", "val/loss"):
+        if row["metric"] in names:
             found.setdefault((row["stage"], row["metric"]), {})[int(row["epoch"])] = float(row["value"])
     return found

@@ -46,32 +46,43 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 class Run:
     """A trained model with all that belongs to it, opened once and handed on: from training to scores, goals and report.
 
-    model: in eval mode.  config: complete.  folder: where it lies.  world and files are made when they are asked for, unless
+    model: in eval mode.  config: complete.  folder: where it lies.  round: of training by minutes that the weights are of, counted
+    from 1 over all stages; none: the best weights.  world and files are made when they are asked for, unless
     they are handed in: files by their split, as they lie in the run's own data_dir.
     Unpacks as `model, config = run`.
     """
 
     def __init__(
         self, model: "WorldModel", config: DictConfig | None = None, folder: Path | None = None, world: Source | None = None,
-        files: Mapping[str, EpisodeFile] | None = None,
+        files: Mapping[str, EpisodeFile] | None = None, round: int | None = None,
     ) -> None:  # fmt: skip
-        self.model, self.config, self.folder = model, config, folder
+        self.model, self.config, self.folder, self.round = model, config, folder, round
         self.final_is_open = False
         self._files = {(split, None): file for split, file in (files or {}).items()}
         if world is not None:
             self.world = world
 
     @classmethod
-    def open(cls, folder: "str | Path | Run", world: Source | None = None, files: Mapping | None = None) -> "Run":
-        """The run of a folder, with its best weights; one that is open already as it is.  world, files: as of `Run`."""
+    def open(
+        cls, folder: "str | Path | Run", world: Source | None = None, files: Mapping | None = None, round: int | None = None
+    ) -> "Run":  # fmt: skip
+        """The run of a folder, with its best weights or those of a round; one that is open already as it is.
+
+        world, files, round: as of `Run`. Raises Problem on a round that was not kept.
+        """
         if isinstance(folder, Run):
             return folder
         from eval.runs.checkpoints import load_weights
 
         config = load_config(folder)
+        path = Path(folder) / "checkpoints" / ("model.ckpt" if round is None else f"round-{round}.ckpt")
+        if round is not None and not path.exists():
+            kept = len(list(path.parent.glob("round-*.ckpt")))
+            raise Problem(f"{folder} holds no weights of round {round}, "
+                          + (f"it has {kept}; set round= to 1 to {kept}" if kept else "rounds are kept by: train/fit.py trainer=minutes"))
         model = instantiate(config.model.module)
-        load_weights(model, Path(folder) / "checkpoints" / "model.ckpt")
-        return cls(model.eval(), config, Path(folder), world, files)
+        load_weights(model, path)
+        return cls(model.eval(), config, Path(folder), world, files, round)
 
     def __iter__(self) -> Iterator:
         return iter((self.model, self.config))

@@ -150,7 +150,7 @@ def test_counterfactuals_by_simulation(graph):
     """What if: the recorded action gives its recorded outcome, and every other one changes only what it reaches."""
     world = ChemistryWorld(graph=graph)
     start, action = world.reset(40, RNG(0)), RNG(1).integers(0, 25, (40, 1))
-    _, boards, outcome = counterfactual_outcomes(world, world.pack(start), action, 1, RNG(2))
+    _, boards, outcome, _ = counterfactual_outcomes(world, world.pack(start), action, 1, RNG(2))
     rng = RNG(2)
     rng.integers(0, 1, 40)  # counterfactual_outcomes draws its steps first
     recorded, _ = world.step(start, action[:, 0], world.noise(40, rng))

@@ -234,7 +234,7 @@ def test_what_if_of_vectors(horizon):
     """Sequences differ in one step, the one recorded stands among them; who knows the rule is right about all of them."""
     world, rng = Plane(), RNG(0)
     state, action = rng.uniform(-1, 1, (30, 2)), rng.uniform(-1, 1, (30, 5, 2)).astype(np.float32)
-    sequences, outcomes, outcome = counterfactual_outcomes(world, state, action, horizon, RNG(1), 7)
+    sequences, outcomes, outcome, _ = counterfactual_outcomes(world, state, action, horizon, RNG(1), 7)
     assert sequences.shape == (30, 7, horizon, 2) and outcome.shape == (30, 7) and sequences.dtype == np.float32
     differs = (sequences != action[:, None, :horizon]).any(-1)
     assert not differs[:, 0].any() and (differs[:, 1:].sum(2) == 1).all() and (differs.any(1).sum(1) == 1).all()

@@ -74,7 +74,7 @@ def situation(count=12, length=5):
 def test_what_if_by_simulation(horizon):
     """Every sequence differs from the recorded one at one step at most, tries every action there, and its frame is true."""
     _, state, action = situation()
-    sequences, boards, outcome = counterfactual_outcomes(WORLD, state, action, horizon, np.random.default_rng(1))
+    sequences, boards, outcome, _ = counterfactual_outcomes(WORLD, state, action, horizon, np.random.default_rng(1))
     assert sequences.shape == (12, 15, horizon) and outcome.shape == (12, 15)
     differs = sequences != action[:, None, :horizon]
     assert (differs.any(1).sum(1) == 1).all()  # one step, the same for all alternatives
@@ -101,7 +101,7 @@ def test_constant_model_hits_one_outcome():
     """One answer for all actions fits one outcome of each state at most; so says every hit."""
     pixels, state, action = situation()
     result = counterfactual_ranks(Constant(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
-    _, _, outcome = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
+    _, _, outcome, _ = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
     for ranks, names in zip(result, outcome):
         assert len(set(names[ranks == 0])) <= 1
     assert (result == 0).mean() < 0.6
@@ -111,7 +111,7 @@ def test_still_model_hits_exactly_the_actions_without_effect():
     """Predicting the start is right where nothing moves, and nowhere else."""
     pixels, state, action = situation()
     result = counterfactual_ranks(Still(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
-    _, boards, outcome = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
+    _, boards, outcome, _ = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
     unchanged = (WORLD.render(boards)[outcome] == pixels[:, None]).all((2, 3, 4))
     assert np.array_equal(result == 0, unchanged)
 
@@ -122,7 +122,7 @@ def test_floor_is_the_still_model():
     model = Perfect()
     model.learn(state, pixels)
     floor = counterfactual_ranks(model, WORLD, pixels, state, action, 1, np.random.default_rng(1)).copy
-    _, boards, outcome = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
+    _, boards, outcome, _ = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
     assert np.array_equal(floor == 0, (WORLD.render(boards)[outcome] == pixels[:, None]).all((2, 3, 4)))
 
 
@@ -130,7 +130,7 @@ def test_collapsed_model_never_hits():
     """All outcomes tied: ties count against us, so no hit at all."""
     pixels, state, action = situation()
     result = counterfactual_ranks(Collapsed(), WORLD, pixels, state, action, 1, np.random.default_rng(1)).model
-    _, _, outcome = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
+    _, _, outcome, _ = counterfactual_outcomes(WORLD, state, action, 1, np.random.default_rng(1))
     distinct = np.array([len(set(row)) for row in outcome])
     assert (result == distinct[:, None] - 1).all() and (result > 0).all()
 
@@ -168,7 +168,7 @@ class Doubler:
 def test_branches_are_rollouts(horizon):
     """Sharing the common beginning changes no outcome."""
     _, state, action = situation()
-    sequences, _, _ = counterfactual_outcomes(WORLD, state, action, horizon, np.random.default_rng(1))
+    sequences, _, _, _ = counterfactual_outcomes(WORLD, state, action, horizon, np.random.default_rng(1))
     latent = torch.arange(12.0).view(12, 1, 1)
     ends = branch(Doubler(), latent, sequences, WORLD.spec)
     flat = actions_of(sequences.reshape(-1, horizon), WORLD.spec)

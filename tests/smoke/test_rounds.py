@@ -1,0 +1,91 @@
+"""Training by processor time: rounds of equal seconds whatever they hold, weights of each, and a resumed run that goes on."""
+
+import json
+import time
+
+import pytest
+import torch
+
+from eval.runs.checkpoints import read_checkpoint
+from eval.runs.ledger import entries
+from eval.runs.metrics_csv import by_epoch
+from models.world_model import one_cycle
+from train.rounds import Clock
+
+FAST = ["trainer=minutes", "env.splits.select.episodes=30", "env.splits.valid.episodes=10", "score.split=select", "score.episodes=30",
+        "score.counterfactuals=5", "goals=false", "logger=csv", "env=physics3"]  # fmt: skip
+
+
+class Batches(list):
+    """A loader of fixed batches that remembers its epochs."""
+
+    epoch = None
+
+    def __iter__(self):
+        self.seen.append(self.epoch)
+        return super().__iter__()
+
+    seen: list
+
+
+def used(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_a_round_lasts_as_long_as_it_is_given(tmp_path):
+    clock, windows = Clock(seconds=0.2, rounds=2, before=0, folder=tmp_path), Batches(range(3))
+    windows.seen = []
+    count = sum(used(0.03) is None for _ in clock.round(windows, 0))
+    assert 0.2 <= clock.used < 0.3 and 4 <= count <= 7
+    assert windows.seen[:2] == [0, 1], "a second pass has an order of its own"
+    sum(used(0.03) is None for _ in clock.round(windows, 1))
+    assert 0.4 <= clock.used < 0.5 and 1000 in windows.seen and clock.progress == 1
+
+
+def test_a_round_has_one_batch_at_least(tmp_path):
+    clock, windows = Clock(seconds=0.01, rounds=1, before=0, folder=tmp_path), Batches("ab")
+    windows.seen = []
+    used(0.02)
+    assert list(clock.round(windows, 0)) == ["a"]
+
+
+def test_the_rate_is_that_of_one_cycle():
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=4000, pct_start=0.05, cycle_momentum=False)
+    for step in range(3999):
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(one_cycle(step / 3999), abs=5e-3)
+        optimizer.step()
+        schedule.step()
+
+
+def test_three_stages_share_the_time_and_rounds_are_scored(tmp_path, fitted_here, command_here):
+    fitted_here(*FAST, "model=ae", "loss=nll", "loss.epochs.minutes=1", "trainer.cpu_minutes=0.03", "env.splits.train.episodes=20", "name=timed",
+                "ledger=ledger", cwd=tmp_path)  # fmt: skip
+    run = tmp_path / "runs/timed"
+    told = by_epoch(run / "metrics.csv", "cpu_seconds", "updates")
+    ends = [told[stage, "cpu_seconds"][0] for stage in ("reconstruction", "prediction", "finetune")]
+    assert ends == sorted(ends) and ends[0] > 0.6 and ends[2] > 1.8
+    weights = [read_checkpoint(run / f"checkpoints/round-{n}.ckpt")["state_dict"] for n in (1, 2, 3)]
+    assert not torch.equal(*(some["decoder.mlp.0.weight"] for some in (weights[0], weights[2])))
+    done = command_here("eval/score.py", "run=runs/timed", "round=[1,2]", "ledger=ledger", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (entry,) = entries(tmp_path / "ledger")
+    assert [one["round"] for one in entry["rounds"]] == [1, 2, 3] and entry["rounds"][2]["scores"] == {}
+    first = json.loads((run / "results-round1.json").read_text())
+    assert entry["rounds"][0]["scores"]["select"]["metrics"] == first["metrics"] and first["protocol"]["round"] == 1
+    assert entry["scores"]["select"]["metrics"] != first["metrics"], "the best weights are others"
+    done = command_here("eval/score.py", "run=runs/timed", "round=7", cwd=tmp_path)
+    assert done.returncode != 0 and "it has 3" in done.stderr
+
+
+def test_a_resumed_stage_remembers_what_it_used(tmp_path):
+    clock = Clock(seconds=1, rounds=2, before=0, folder=tmp_path)
+    clock.load_state_dict({"used": 1.5})
+    assert 1.5 <= clock.used < 1.7 and clock.progress > 0.74
+
+
+def test_one_process_has_a_clock(tmp_path, command_here):
+    done = command_here("train/fit.py", *FAST, "model=ae", "loss=nll", "+trainer.devices=2", cwd=tmp_path)
+    assert done.returncode != 0 and "trainer.cpu_minutes= is the time of one process, and 2 are asked for" in done.stderr
