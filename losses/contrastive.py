@@ -31,6 +31,8 @@ class Contrastive:
     z_t, which is Eq. 5 as printed (c-swm issues 3 and 7 ask about this one line).
     Negatives are drawn from torch's own generator, fixed points allowed as published, from the batch of all processes.
     reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
+    own_window: a second negative for every anchor, another frame of its own window: of the same episode, as Biza et al. 2021
+    (arXiv 2107.11676) propose. Equal pictures are none.
     open_loop: inside a window the model is fed its own predictions.
     """
 
@@ -41,11 +43,12 @@ class Contrastive:
         anchor: str = "current",
         reference: bool = False,
         open_loop: bool = False,
+        own_window: bool = False,
     ) -> None:
         if anchor not in ("current", "next"):
             raise ValueError(f"anchor is current or next, got '{anchor}'")
         self.hinge, self.sigma, self.anchor = hinge, sigma, anchor
-        self.reference, self.open_loop = reference, open_loop
+        self.reference, self.open_loop, self.own_window = reference, open_loop, own_window
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         return gives(self, model, "vectors")
@@ -61,7 +64,19 @@ class Contrastive:
         if self.anchor == "next":
             anchor = gather(target)
         negative = everyone[agreed(torch.randperm(len(everyone), device=state.device))]
-        return {
+        terms = {
             "positive": energy(predicted, target, self.sigma).mean(),
             "negative": (self.hinge - energy(anchor, negative, self.sigma)).clamp(min=0).mean(),
         }
+        return terms | ({"own_window": self._own_window(latent, batch.obs_id)} if self.own_window else {})
+
+    def _own_window(self, latent: Tensor, obs_id: Tensor) -> Tensor:
+        """The hinge between every anchor and one other frame of its window, drawn evenly.  latent (B, T+1, K, D)."""
+        count, frames = obs_id.shape
+        first = int(self.anchor == "next")
+        mine = torch.arange(first, frames - 1 + first, device=obs_id.device).expand(count, -1)
+        other = (mine + torch.randint(1, frames, mine.shape, device=obs_id.device)) % frames
+        row = torch.arange(count, device=obs_id.device)[:, None]
+        anchor, negative = latent[row, mine].flatten(0, 1), latent[row, other].flatten(0, 1)
+        differ = (obs_id[row, mine] != obs_id[row, other]).flatten()
+        return ((self.hinge - energy(anchor, negative, self.sigma)).clamp(min=0) * differ).mean()

@@ -226,6 +226,15 @@ class WorldModel(LightningModule):
             if part is not None and name not in self._trains:
                 part.train(getattr(self.objective, "frozen_in_train_mode", False))
 
+    def on_save_checkpoint(self, checkpoint: dict) -> None:
+        """What an objective keeps beside the model goes with the state of its stage."""
+        if hasattr(self.objective, "state_dict"):
+            checkpoint["objective"] = self.objective.state_dict()
+
+    def on_load_checkpoint(self, checkpoint: dict) -> None:
+        if "objective" in checkpoint:
+            self.objective.load_state_dict(checkpoint["objective"])
+
     def training_step(self, batch, _) -> Tensor:
         return batch.weight * self._log_terms("train", batch)
 

@@ -50,7 +50,10 @@ class RecurrentTransition(WithMemory):
         self.core = core
         self.change = LatentLinear(core.units, size)
 
+    def inputs(self, latent: Tensor, action: Tensor) -> Tensor:
+        """What the core reads, (B, T, inputs)."""
+        return torch.cat([self.state(latent.flatten(2)), self.action(action)], -1)
+
     def run(self, latent: Tensor, action: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        x = torch.cat([self.state(latent.flatten(2)), self.action(action)], -1)  # (B, T, inputs)
-        outputs, memory = self.core(x, memory)
+        outputs, memory = self.core(self.inputs(latent, action), memory)
         return latent + self.change(outputs).view_as(latent), memory

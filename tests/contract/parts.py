@@ -24,7 +24,11 @@ def models():
 
 
 def _merged(base, more):
-    return {**base, **{k: _merged(base.get(k) or {}, v) if isinstance(v, dict) else v for k, v in more.items()}}
+    def over(key, value):
+        before = base.get(key)
+        return _merged(before if isinstance(before, dict) else {}, value) if isinstance(value, dict) else value
+
+    return {**base, **{key: over(key, value) for key, value in more.items()}}
 
 
 def plain(group, name):
@@ -40,7 +44,9 @@ def pair(model, loss):
     encoder = object.__new__(find_class(plain("model", model)["module"]["encoder"]["_target_"]))
     decoder = plain("model", model)["module"].get("decoder")
     decoder = decoder and object.__new__(find_class(decoder["_target_"]))
-    asked = SimpleNamespace(encoder=SimpleNamespace(gives=type(encoder).gives), decoder=decoder)
+    transition = plain("model", model)["module"].get("transition")
+    transition = transition and object.__new__(find_class(transition["_target_"]))
+    asked = SimpleNamespace(encoder=SimpleNamespace(gives=type(encoder).gives), decoder=decoder, transition=transition)
     spec = SimpleNamespace(action=SimpleNamespace(discrete=True, owners=3), objects=3, paints=True)
     classes = [find_class(stage["objective"]["_target_"]) for stage in plain("loss", loss)["stages"]]
     return all(met for c in classes for met, _ in object.__new__(c).needs(asked, spec))

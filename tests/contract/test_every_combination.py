@@ -29,8 +29,8 @@ KINDS = {  # what is done and what is shown -> overrides that name the world; no
 }  # fmt: skip
 REFUSED = {  # models that no loss trains there, as they stand
     "object actions, image": {"fingers", "tracks"},
-    "object actions, table": {"fingers", "random", "causal"},
-    "vector action, table": {"categorical", "random", "causal"},
+    "object actions, table": {"fingers", "random", "causal", "slot_attention"},
+    "vector action, table": {"categorical", "random", "causal", "slot_attention"},
     "vector action, image": {"categorical", "fingers", "tracks"},
     "no action, clip": {"categorical", "fingers", "tracks"},
 }

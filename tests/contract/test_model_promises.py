@@ -57,7 +57,10 @@ def test_open_loop_reaches_every_objective_that_predicts(compose, loss):
             seen = []
             built.predict_windows = lambda z, a: seen.append("true frames") or type(built).predict_windows(built, z, a)
             built.rollout = lambda z, a: seen.append("predictions") or type(built).rollout(built, z, a)
-            terms = instantiate(stage.objective)(built, batch)
+            objective = instantiate(stage.objective)
+            if hasattr(objective, "prepare"):
+                objective.prepare(built, None)
+            terms = objective(built, batch)
             assert seen == ["predictions" if flag == "true" else "true frames"]
             assert all(term.isfinite() for term in terms.values())
 

@@ -66,6 +66,8 @@ def test_every_loss_is_the_same_under_bfloat16(compose, model, loss):
     batch.obs = batch.obs[:, :1].expand_as(batch.obs)  # nothing happens, and nearly that is predicted
     for stage in cfg.loss.stages:
         objective = instantiate(stage.objective)
+        if hasattr(objective, "prepare"):
+            objective.prepare(world_model, None)
         world_model.configure_stage(objective, list(stage.trains), stage.learning_rate)
         terms = {}
         for name, context in (("single", torch.autocast("cpu", enabled=False)), ("bf16", bf16())):

@@ -1,0 +1,179 @@
+"""Objectives that need no negatives, and what keeps their latents from collapsing; models that they are compared with."""
+
+import math
+
+import pytest
+import torch
+from hydra.utils import instantiate
+from torch.distributions import Normal, kl_divergence
+
+from losses.contrastive import Contrastive, energy
+from losses.recurrent_state import RecurrentState, divergence
+from losses.sigreg import SIGReg, epps_pulley
+from losses.target_network import TargetNetwork
+from losses.vicreg import VICReg
+from models.encoders.slot_attention import SlotAttention
+from models.interfaces import Batch, Latent
+from models.transitions.transformer import TransformerTransition
+
+
+@pytest.fixture
+def built(compose):
+    """built(name, *overrides) -> a model on physics3 and a batch for it."""
+
+    def make(name, *overrides):
+        cfg = compose("fit", f"model={name}", "env=physics3", "loss=nll", *overrides)
+        torch.manual_seed(0)
+        obs = torch.randint(0, 256, (6, 3, 3, 50, 50), dtype=torch.uint8)
+        action = torch.eye(cfg.spec.action.size)[torch.randint(0, cfg.spec.action.size, (6, 2))]
+        return instantiate(cfg.model.module), Batch(obs, action, torch.arange(18).view(6, 3))
+
+    return make
+
+
+def test_the_statistic_is_that_of_the_definition():
+    """Of one draw x at t: (cos tx - phi)^2 + sin^2 tx, weighted by phi, over both signs of t, by the trapezoid rule."""
+    x = 0.7
+    t = [3 * i / 16 for i in range(17)]
+    phi = [math.exp(-s * s / 2) for s in t]
+    values = [((math.cos(s * x) - p) ** 2 + math.sin(s * x) ** 2) * p for s, p in zip(t, phi)]
+    area = 2 * sum((a + b) / 2 * 3 / 16 for a, b in zip(values, values[1:]))
+    assert epps_pulley(torch.tensor([[x]])).item() == pytest.approx(area, rel=1e-5)
+
+
+def test_the_statistic_tells_a_gaussian_from_all_else():
+    generator = torch.Generator().manual_seed(0)
+    few, many = (epps_pulley(torch.randn(n, 200, generator=generator)).mean().item() for n in (200, 2000))
+    assert few == pytest.approx(many, rel=0.2), "of a Gaussian it does not grow with the draws"
+    draws = torch.randn(2000, 50, generator=generator)
+    for other in (0.5 * draws, draws + 0.5, draws.sign(), torch.zeros_like(draws)):
+        assert epps_pulley(other).mean() > 20 * many
+
+
+def test_gaussian_slots_are_drawn_apart_or_together(built):
+    model, batch = built("modular")
+    for per_slot, size in ((True, 16), (False, 48)):
+        seen = []
+        loss = SIGReg(per_slot=per_slot)
+        torch.manual_seed(0)
+        randn = torch.randn
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("losses.sigreg.torch.randn", lambda *shape, **how: seen.append(shape) or randn(*shape, **how))
+            terms = loss(model, batch)
+        assert seen == [(size, 64)] and set(terms) == {"prediction", "gaussian"}
+        assert all(term.isfinite() and term > 0 for term in terms.values())
+
+
+def test_spread_and_correlation_have_their_prices():
+    class Model:
+        """Latents as they are given, predictions that are right."""
+
+        training = False
+        transition = None
+
+        def __init__(self, latent):
+            self.latent = latent
+
+        def predict_windows(self, latent, action):
+            return latent[:, 1:]
+
+    torch.manual_seed(0)
+    drawn = torch.randn(400, 2, 1, 3)
+    action, ids = torch.zeros(400, 1, 2), torch.arange(800).view(400, 2)
+
+    def terms(latent):
+        return VICReg()(Model(latent), Batch(None, action, ids, latent))
+
+    free = terms(drawn)
+    assert free["prediction"] == 0 and free["variance"] < 1 and free["covariance"] < 0.05
+    flat = terms(torch.ones_like(drawn))
+    assert flat["variance"].item() == pytest.approx(25 * (1 - 0.01), rel=1e-3) and flat["covariance"] == 0
+    tied = terms(drawn[..., :1].expand_as(drawn))
+    assert tied["covariance"].item() == pytest.approx(2.0, rel=0.2), "six entries of one, for three numbers"
+
+
+def test_the_copy_follows_slowly_and_learns_nothing(built):
+    model, batch = built("modular")
+    objective = TargetNetwork(momentum=0.9)
+    objective.prepare(model, None)
+    with torch.no_grad():
+        for weight in model.encoder.parameters():
+            weight.add_(1.0)
+    before = objective.copy.encoder.mlp[0].weight.clone()
+    objective(model.train(), batch)["prediction"].backward()
+    after = objective.copy.encoder.mlp[0].weight.clone()
+    moved = after - before
+    assert torch.allclose(moved, torch.full_like(moved, 0.1), atol=1e-5)
+    assert all(weight.grad is None for weight in objective.copy.parameters())
+    assert any(weight.grad is not None for weight in model.encoder.parameters())
+    objective(model.eval(), batch)
+    assert torch.equal(objective.copy.encoder.mlp[0].weight, after), "validation moves nothing"
+
+
+def test_the_copy_goes_with_the_checkpoint(built):
+    model, _ = built("modular")
+    objective, later = TargetNetwork(), TargetNetwork()
+    objective.prepare(model, None)
+    with torch.no_grad():
+        objective.copy.encoder.mlp[0].weight.zero_()
+    model.configure_stage(objective, ["encoder", "transition"], 1e-3)
+    checkpoint = {}
+    model.on_save_checkpoint(checkpoint)
+    later.prepare(model, None)
+    model.configure_stage(later, ["encoder", "transition"], 1e-3)
+    model.on_load_checkpoint(checkpoint)
+    assert not later.copy.encoder.mlp[0].weight.any()
+
+
+def test_negatives_of_the_own_window(built):
+    """With two frames a window the other frame is the negative; equal pictures are none."""
+    model, batch = built("modular")
+    obs, action, ids = batch.obs[:, :2], batch.action[:, :1], batch.obs_id[:, :2].clone()
+    ids[0, 1] = ids[0, 0]
+    obs[0, 1] = obs[0, 0]
+    batch = Batch(obs, action, ids)
+    terms = Contrastive(own_window=True)(model.eval(), batch)
+    latent = model.encode(obs.flatten(0, 1)).unflatten(0, (6, 2))
+    apart = (1 - energy(latent[:, 0], latent[:, 1])).clamp(min=0)
+    assert terms["own_window"].item() == pytest.approx(apart[1:].sum().item() / 6, rel=1e-4)
+    assert set(Contrastive()(model, batch)) == {"positive", "negative"}
+
+
+def test_divergence_is_that_of_gaussians():
+    torch.manual_seed(0)
+    q, p = (Latent(torch.randn(4, 3, 2), torch.randn(4, 3, 2)) for _ in range(2))
+    exact = kl_divergence(*(Normal(d.mean, (d.logvar / 2).exp()) for d in (q, p))).sum((1, 2))
+    assert torch.allclose(divergence(q, p), exact, rtol=1e-4)
+
+
+def test_each_divergence_moves_its_own_side(built):
+    """dynamics moves the prior alone, representation the posterior."""
+    model, batch = built("rssm")
+    for name, moved in (("dynamics", "transition"), ("representation", "encoder")):
+        model.zero_grad()
+        RecurrentState(free=0.0)(model.train(), batch)[name].backward()
+        reached = any(w.grad is not None and w.grad.any() for w in model.transition.logvar.parameters())
+        assert reached == (moved == "transition")
+
+
+def test_free_nats_cost_nothing(built):
+    model, batch = built("rssm")
+    terms = RecurrentState(dynamics=1.0, representation=0.1, free=1e6)(model, batch)
+    assert terms["dynamics"] == 1e6 and terms["representation"].item() == pytest.approx(2e5)
+
+
+def test_hidden_objects_tell_nothing_in_training():
+    torch.manual_seed(0)
+    transition = TransformerTransition(3, 4, width=5, hidden_share=0.999999).train()
+    latent, other, action = torch.randn(2, 3, 5), torch.randn(2, 3, 5), torch.randn(2, 4)
+    change, another = (transition(z, action) - z for z in (latent, other))
+    assert torch.allclose(change, another, atol=1e-5), "nothing of a hidden latent is read"
+    seen, elsewhere = (transition.eval()(z, action) - z for z in (latent, other))
+    assert not torch.allclose(seen, elsewhere, atol=1e-3), "outside of training nothing is hidden"
+
+
+def test_slots_compete_for_places():
+    torch.manual_seed(0)
+    slots, share = SlotAttention(3, (50, 50, 3)).attend(torch.rand(2, 3, 50, 50))
+    assert slots.shape == (2, 3, 64) and share.shape == (2, 3, 169)
+    assert torch.allclose(share.sum(1), torch.ones(2, 169), atol=1e-5)
