@@ -7,12 +7,15 @@
     python eval/tables.py table=all
     python eval/tables.py table=[voe,voe-trees] budget=40min seeds=10
     python eval/tables.py table=voe-control budget=found runs_dir=<any folder of runs> seeds=10
+    python eval/tables.py table=causes tune=true        equal effort: draws settings for every row and chooses on split select
+    python eval/tables.py table=causes seeds=5          trains what was chosen, scores it on final, prints from the ledger
     python eval/tables.py -m table=4 seeds=3 worker='range(4)' hydra/launcher=submitit_slurm
 
 Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/<budget>/table4.md,
 .csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
 Tables of violated expectations (voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budget `found` trains
 nothing and shows every run.
+causes (eval/effort/causes.yaml) is read from ledger= alone; what that holds is not run again, on any machine.
 voe-grid prints a grid search (configs/experiment/voe_grid.yaml) and the row that validation pairs choose.
 
 Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,
@@ -38,6 +41,8 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
+from eval.effort.command import run_causes
+from eval.effort.settings import TABLE as CAUSES
 from eval.figures.charts import write_chart
 from eval.paper.claims import check_claims, claims_markdown, print_claims
 from eval.paper.sweep import Job, missing, run_jobs
@@ -237,13 +242,16 @@ def run(cfg) -> None:
     asked = cfg["table"] if isinstance(cfg["table"], list) else [cfg["table"]]
     grid = asked.count(GRID) * [GRID]
     voe = [name for name in asked if name in voe_tables()["tables"]]
-    rest = [name for name in asked if name not in (*voe, *grid)]
+    effort_asked = asked.count(CAUSES) * [CAUSES]
+    rest = [name for name in asked if name not in (*voe, *grid, *effort_asked)]
     for name in rest:
         if str(name).startswith("voe"):
             raise Problem(f"there is no table '{name}': {nearest(name, (*voe_tables()['tables'], GRID))}")
     if grid:
         show_grid(cfg)
     failed = _run_voe(voe, cfg) if voe else {}
+    if effort_asked:
+        failed |= run_causes(cfg, _run_missing)
     if rest or cfg["figure"] is not None:
         failed |= _run_paper(cfg["table"] if rest == asked else rest or None, cfg)
     if failed:

@@ -14,11 +14,13 @@ from eval.figures.svg import calm, inline_svg, svg_text
 
 INK, SOFT, GREEN = "#23303b", "#6b7a87", "#4a9b7f"
 MODELS = {"ae": "#9a7b4f", "vae": "#b0487a", "gnn": "#d6903f", "modular": "#2f6f9f", "edge": "#3d8f83", "categorical": "#8a5a9c",
-          "causal": "#d6603f", "pairwise_lstm": "#5f9ea8", "random": "#8895a0"}  # fmt: skip
+          "causal": "#d6603f", "transformer": "#b8860b", "slot_attention": "#7a5195", "rssm": "#546e7a",
+          "pairwise_lstm": "#5f9ea8", "random": "#8895a0"}  # fmt: skip
 OTHERS = ("#5b7f3a", "#6a6fb5", "#a8553f", "#4f6d7a")  # of models without a colour of their own, by their order
 HATCHES = {"contrastive": "", "nll": "/////", "infonce": "....", "inverse_action": "xxxx"}
 OTHER_HATCH = "\\\\\\"
-MARKERS = {"contrastive": "o", "nll": "s", "infonce": "D", "inverse_action": "^", "memory": "P"}
+MARKERS = {"contrastive": "o", "nll": "s", "infonce": "D", "inverse_action": "^", "memory": "P", "sigreg": "*", "vicreg": "p",
+           "byol": "h", "recurrent_state": "<"}
 OTHER_MARKER = "v"
 FEWEST = 3  # points that have a rank correlation
 

@@ -127,6 +127,13 @@ def entries(ledger: str | Path) -> Iterator[dict]:
         yield found
 
 
+def entry_of(ledger: str | Path, env: str, run: str) -> dict | None:
+    """The newest entry of a run by its name, or None."""
+    paths = (Path(ledger) / env).glob(f"{_name(run)}-*.json")
+    found = [one for path in sorted(paths, key=lambda path: path.stat().st_mtime) if (one := _read(path)) and one.get("run") == run]
+    return found[-1] if found else None
+
+
 def machine() -> dict:
     """What the command runs on: processor, cores that it may use."""
     try:

@@ -1,0 +1,109 @@
+"""Rows of a table of equal effort, the settings that they draw, and the one that is chosen: by one criterion, on `select`."""
+
+import json
+import random
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import mean
+
+import yaml
+
+from envs.problem import Problem, nearest
+from envs.whole_files import write_whole
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+TABLE = "causes"  # its name for eval/tables.py
+
+
+@lru_cache
+def causes() -> dict:
+    """causes.yaml."""
+    return yaml.safe_load(Path(__file__).with_name("causes.yaml").read_text())
+
+
+@dataclass(frozen=True)
+class Row:
+    """name: in tables and in the ledger.  fit: overrides of train/fit.py.  told: what it knows beforehand."""
+
+    name: str
+    fit: tuple[str, ...]
+    told: tuple[str, ...]
+
+    @property
+    def slug(self) -> str:
+        """Its name as a part of names of runs."""
+        return re.sub(r"[^a-z0-9]+", "_", self.name.lower()).strip("_")
+
+    def overrides(self, setting: dict) -> list[str]:
+        """A drawn setting as overrides of train/fit.py: keys of stages in all that they concern, those it has not left out."""
+        stages = self._stages
+        every, moving = range(len(stages)), [n for n, stage in enumerate(stages) if "transition" in stage["trains"]]
+        found = [f"loss.learning_rate={setting['learning_rate']}", f"loss.window={setting['window']}", f"model.width={setting['width']}"]
+        found += [f"loss.stages.{n}.weight_decay={setting['weight_decay']}" for n in every]
+        return found + [f"loss.stages.{n}.hard_share={setting['hard_share']}" for n in moving]
+
+    @property
+    def _stages(self) -> list[dict]:
+        loss = dict(part.split("=", 1) for part in self.fit)["loss"]
+        return yaml.safe_load((CONFIGS / "loss" / f"{loss}.yaml").read_text())["stages"]
+
+
+def rows_of(only: list[str] | str | None) -> list[Row]:
+    """The rows of these names, none named: all. Raises Problem on a name that is none."""
+    known = causes()["rows"]
+    only = [only] if isinstance(only, str) else only
+    for name in only or ():
+        if name not in known:
+            raise Problem(f"there is no row '{name}': {nearest(str(name), known)}")
+    return [Row(name, tuple(row["fit"]), tuple(row["told"])) for name, row in known.items() if only is None or name in only]
+
+
+def drawn(number: int) -> dict:
+    """Setting `number`, from 0, the same for every row. The draw decides each key apart."""
+    draw = random.Random(f"setting {number}")
+    return {key: draw.choice(values) for key, values in causes()["space"].items()}
+
+
+def worth(metrics: dict) -> float:
+    """The criterion, percent; raises KeyError where a horizon was not scored."""
+    told, horizons = causes(), causes()["horizons"]
+    key = told["criterion"] if told["criterion"].format(horizons[0]) in metrics else told["fallback"]
+    return mean(metrics[key.format(h)] for h in horizons)
+
+
+def chosen_file(ledger: Path, env: str, row: Row) -> Path:
+    """Where the choice of a row is kept."""
+    return ledger / "chosen" / env / f"{row.slug}.json"
+
+
+def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict]) -> dict:
+    """Write which of the drawn settings is best, with the worth of all.  scored: draw -> metrics on `select`.
+
+    Of equal ones the first.  Raises Problem where a draw is missing, and where another choice was frozen before.
+    """
+    draws, path = causes()["tune"]["draws"], chosen_file(ledger, env, row)
+    if missing := [n for n in range(draws) if n not in scored]:
+        raise Problem(f"row '{row.name}' has {len(scored)} of {draws} drawn settings on {env}, draw {missing[0]} is missing; run: "
+                      f"python eval/tables.py table={TABLE} tune=true")  # fmt: skip
+    tried = [{"draw": n, "setting": drawn(n), "worth": round(worth(scored[n]), 4)} for n in range(draws)]
+    best = max(tried, key=lambda one: (one["worth"], -one["draw"]))
+    found = {"row": row.name, "env": env, "criterion": causes()["criterion"], "chosen": best["draw"], "setting": best["setting"],
+             "overrides": row.overrides(best["setting"]), "tried": tried}  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(found, indent=1) + "\n")
+    return found
+
+
+def choice(ledger: Path, env: str, row: Row) -> dict | None:
+    """What was chosen for a row, or None. Raises Problem on a file that is damaged."""
+    path = chosen_file(ledger, env, row)
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text())
+        return {key: found[key] for key in ("chosen", "setting", "overrides", "tried")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise Problem(f"{path} is no choice of a setting ({type(error).__name__}); take it from the history again, or choose anew "
+                      f"with: python eval/tables.py table={TABLE} tune=true") from error  # fmt: skip

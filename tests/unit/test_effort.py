@@ -1,0 +1,141 @@
+"""Tables of equal effort: every row draws the same settings, one criterion chooses on select, and the ledger is all that is read."""
+
+import json
+
+import pytest
+from omegaconf import OmegaConf
+
+import eval.paper.sweep
+from envs.problem import Problem
+from eval.effort.command import run_causes
+from eval.effort.jobs import table_job, tune_job, tune_ledger, tune_name
+from eval.effort.settings import causes, choice, chosen_file, drawn, rows_of, worth
+from eval.effort.table import Filled, curve_lines, interval, lines
+from eval.paper.sweep import missing, run_jobs
+
+ENV = "physics3"
+
+
+@pytest.fixture
+def cfg(tmp_path, compose):
+    found = OmegaConf.to_container(compose("tables"))
+    return found | {"table": "causes", "envs": [ENV], "seeds": 2, "ledger": str(tmp_path / "ledger"), "runs_dir": str(tmp_path / "runs"),
+                    "out": str(tmp_path / "out"), "data_dir": str(tmp_path / "data")}  # fmt: skip
+
+
+@pytest.fixture
+def scripts(tmp_path, monkeypatch):
+    """train/fit.py and eval/score.py that only write what the real ones enter into the ledger; scores grow with the rate."""
+    (tmp_path / "train").mkdir()
+    (tmp_path / "eval").mkdir()
+    common = (
+        "import sys, json, pathlib\n"
+        "told = dict(a.split('=', 1) for a in sys.argv[1:])\n"
+        "place = pathlib.Path(told['ledger']) / 'physics3'; place.mkdir(parents=True, exist_ok=True)\n"
+        "keys = ['hits@1', 'cf_hits@1/mean', 'cf_hits@1/several']\n"
+        "def metrics(v): return {f'test/{k}/h{h}': v for k in keys for h in (1, 5, 10)} | {f'plan/success/h{h}': v for h in (1, 5, 10)}\n"
+    )
+    (tmp_path / "train/fit.py").write_text(common + (
+        "name = told['name']; split = told['score.split']\n"
+        "(pathlib.Path(told['runs_dir']) / name).mkdir(parents=True)\n"
+        "(pathlib.Path(told['runs_dir']) / name / 'results.json').write_text('{}')\n"
+        "value = 1e4 * float(told['loss.learning_rate']) + int(told['seed'])\n"
+        "rounds = [{'round': n, 'cpu_s': 60.0 * n, 'updates': n, 'scores': {}} for n in range(1, 11)]\n"
+        "entry = {'run': name, 'row': told['row'].strip('\"'), 'env': 'physics3', 'seed': int(told['seed']), 'rounds': rounds,\n"
+        "         'scores': {split: {'metrics': metrics(value)}}}\n"
+        "(place / f'{name}-abc.json').write_text(json.dumps(entry))\n"
+    ))  # fmt: skip
+    (tmp_path / "eval/score.py").write_text(common + (
+        "path = place / (pathlib.Path(told['run']).name + '-abc.json'); entry = json.loads(path.read_text())\n"
+        "value = entry['scores']['select']['metrics']['test/hits@1/h1']\n"
+        "if 'round' in told:\n"
+        "    for n in json.loads(told['round']): entry['rounds'][n - 1]['scores']['final'] = {'metrics': metrics(value - 10 + n)}\n"
+        "else: entry['scores']['final'] = {'metrics': metrics(value - 1)}\n"
+        "path.write_text(json.dumps(entry))\n"
+    ))  # fmt: skip
+    monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
+
+
+def run_missing(jobs, minutes, cfg):
+    return run_jobs(missing(jobs), 2, eval.paper.sweep.ROOT / "logs", lambda _: None)
+
+
+def test_draws_are_the_same_for_every_row_and_differ():
+    settings = [drawn(n) for n in range(causes()["tune"]["draws"])]
+    assert settings == [drawn(n) for n in range(len(settings))] and len({json.dumps(s) for s in settings}) == len(settings)
+    for key, values in causes()["space"].items():
+        assert {s[key] for s in settings} <= set(values)
+        assert len({s[key] for s in settings}) > 1, "a key that never changes is not tuned"
+
+
+@pytest.mark.parametrize("row", rows_of(None), ids=lambda row: row.slug)
+def test_every_row_composes_under_every_draw(compose, row):
+    """What a draw says arrives in every stage that it concerns; hard windows only where the transition is trained."""
+    setting = drawn(0)
+    config = compose("fit", *row.fit, *row.overrides(setting), "trainer=minutes", f"env={ENV}", f'row="{row.name}"')
+    assert config.row == row.name and config.model.width == setting["width"]
+    assert all((s.learning_rate, s.window, s.weight_decay) == tuple(setting[k] for k in ("learning_rate", "window", "weight_decay"))
+               for s in config.loss.stages)  # fmt: skip
+    assert all(s.hard_share == (setting["hard_share"] if "transition" in s.trains else 0) for s in config.loss.stages)
+    assert set(row.told) <= {"objects", "cells", "point", "blocks"} and len({one.slug for one in rows_of(None)}) == len(causes()["rows"])
+
+
+def test_unknown_rows_are_refused():
+    with pytest.raises(Problem, match="no row 'edge . InfoNC': did you mean 'edge . InfoNCE'"):
+        rows_of("edge + InfoNC")
+
+
+def test_worth_is_a_mean_over_horizons():
+    metrics = {f"test/cf_hits@1/mean/h{h}": value for h, value in zip((1, 5, 10), (90, 60, 30))}
+    assert worth(metrics) == 60
+    assert worth({f"test/cf_hits@1/h{h}": 50 for h in (1, 5, 10)}) == 50
+
+
+def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):
+    """From nothing to the table; what the ledger holds is not run again, not even with the runs gone."""
+    cfg["rows"] = ["edge + InfoNCE", "AE + hinge, small encoder"]
+    rows = rows_of(cfg["rows"])
+    with pytest.raises(Problem, match="no setting was chosen for row 'edge . InfoNCE' on physics3; run first"):
+        run_causes(cfg, run_missing)
+    assert not run_causes(cfg | {"tune": True}, run_missing)
+    best = max(range(8), key=lambda n: (drawn(n)["learning_rate"], -n))
+    found = choice(tmp_path / "ledger", ENV, rows[0])
+    assert found["chosen"] == best and found["overrides"] == rows[0].overrides(drawn(best)) and len(found["tried"]) == 8
+    assert not missing([tune_job(row, ENV, n, cfg) for row in rows for n in range(8)])
+    assert not run_causes(cfg, run_missing)
+    elsewhere = cfg | {"runs_dir": str(tmp_path / "nowhere")}
+    assert not missing([table_job(row, ENV, seed, elsewhere) for row in rows for seed in (0, 1)])
+    value = 1e4 * drawn(best)["learning_rate"]
+    filled = [Filled.of(row, ENV, cfg) for row in rows]
+    assert filled[0].scores("what if", 10) == {0: value - 1, 1: value} and filled[0].fell == "+1.00"
+    header, body = lines(filled)
+    assert body[0][-1] == "2" and body[0][-2] in ("objects, cells, point", "objects, cells")
+    assert curve_lines(filled)[1][0][1:] == [f"{value - 9 + .5:.1f} (1.0)", f"{value - 8 + .5:.1f} (2.0)", f"{value - 5 + .5:.1f} (5.0)",
+                                              f"{value - .5:.1f} (10.0)"]  # fmt: skip
+    text = (tmp_path / "out/causes/physics3.md").read_text()
+    assert "edge + InfoNCE" in text and "chosen by the mean of what if" in text and (tmp_path / "out/causes/physics3.svg").exists()
+    assert "physics3,edge + InfoNCE,what if,10,end,0," in (tmp_path / "out/causes/physics3.csv").read_text()
+
+
+def test_a_missing_draw_is_told(cfg, scripts):
+    """A choice among fewer settings than other rows had would not be equal effort."""
+    cfg |= {"rows": ["edge + InfoNCE"], "tune": True}
+    run_causes(cfg, run_missing)
+    (row,) = rows_of(cfg["rows"])
+    next((tune_ledger(eval.paper.sweep.Path(cfg["ledger"])) / ENV).glob(f"{tune_name(row, ENV, 3)}-*")).unlink()
+    with pytest.raises(Problem, match="has 7 of 8 drawn settings on physics3, draw 3 is missing"):
+        run_causes(cfg | {"run_missing": False}, run_missing)
+
+
+def test_a_damaged_choice_is_told(tmp_path):
+    (row,) = rows_of("edge + InfoNCE")
+    path = chosen_file(tmp_path, ENV, row)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"chosen": 1}')
+    with pytest.raises(Problem, match="is no choice of a setting"):
+        choice(tmp_path, ENV, row)
+
+
+def test_intervals_are_students():
+    assert interval([]) == "-" and interval([5.0]) == "5.0"
+    assert interval([1.0, 3.0]) == "2.0 ± 12.7" and interval([0.0, 1.0, 2.0]) == "1.0 ± 2.5"
