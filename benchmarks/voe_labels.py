@@ -4,7 +4,8 @@
     python benchmarks/voe_labels.py --seeds 0-2 --rows ofpr of --categories barrier
 
 Trains what is missing, one thread each; runs that are done are skipped, and copies of the command share the work. Writes the
-results of all runs that are there to results/voe_labels.json and prints the hit rates. Collects clips that are missing.
+results of all runs that are there to results/voe_labels.json, where those of other machines stay, and prints the hit rates.
+Collects clips that are missing.
 """
 
 import sys
@@ -72,6 +73,14 @@ def result(row: str, category: str, seed: int, folder: Path) -> dict:
     }  # fmt: skip
 
 
+def with_others(found: list[dict], out: Path) -> list[dict]:
+    """Runs that are here, and those of the file that were made elsewhere, by row, category and seed."""
+    every = json.loads(out.read_text())["runs"] if out.exists() else []
+    every = {(one["row"], one["env"], one["seed"]): one for one in (*every, *found)}
+    envs = [f"voe_{category}" for category in CATEGORIES]
+    return sorted(every.values(), key=lambda one: (list(ROWS).index(one["row"]), envs.index(one["env"]), one["seed"]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
@@ -92,6 +101,7 @@ def main() -> None:
             for folder in sorted(runs.glob(f"{row}-{category}-s[0-9]*")):
                 if (folder / "results.json").exists():
                     found.append(result(row, category, int(folder.name.rpartition("-s")[2]), folder))
+    found = with_others(found, asked.out)
     write_whole(asked.out, json.dumps({"protocol": PROTOCOL, "runs": found}, indent=1))
     print_rates(found)
     for name, why in failed.items():

@@ -85,7 +85,7 @@ def exact(read: np.ndarray, true: np.ndarray) -> np.ndarray:
     return ((read == true) | (true < 0)).all((1, 2))
 
 
-def _frames(run, split: str, data_dir) -> tuple[Tensor, np.ndarray]:
+def frames_of(run, split: str, data_dir) -> tuple[Tensor, np.ndarray]:
     """Latents and factors of frames spread over a split."""
     file = run.file(split, data_dir)
     shown, stored = OnDisk(file, run.world.shown.column), OnDisk(file, "state")
@@ -118,7 +118,7 @@ def readout(run, data) -> dict[str, float]:
     outcome, what seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean
     over actions that change nothing, one object, and several, so that the frequent ones do not decide.
     """
-    latent, true = _frames(run, "valid", data.data_dir)
+    latent, true = frames_of(run, "valid", data.data_dir)
     world, metrics = run.world, {}
     asked = None if world.noise(1, Stream.COUNTERFACTUAL.rng()) is not None or not len(data.chosen) else {
         h: _what_if(run, data, h) for h in data.horizons}  # fmt: skip

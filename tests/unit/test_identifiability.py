@@ -1,0 +1,46 @@
+"""Slots that hold one object each, slots that hold them all, and numbers that say nothing."""
+
+import numpy as np
+import pytest
+import torch
+
+from eval.probes.identifiability import alone, matched, reads
+
+
+@pytest.fixture
+def objects():
+    """(M, 3, 4) one-hot."""
+    generator = torch.Generator().manual_seed(0)
+    return torch.eye(4)[torch.randint(0, 4, (2000, 3), generator=generator)]
+
+
+def test_slots_are_matched_whatever_their_order(objects):
+    torch.manual_seed(0)
+    latent = (objects @ torch.randn(4, 6))[:, [2, 0, 1]]
+    score, correlation = reads(latent, objects)
+    slots, found = matched(score.numpy())
+    assert found[np.argsort(slots)].tolist() == [2, 0, 1]
+    own = score[slots, found]
+    assert own.min() > 0.98 and correlation[slots, found].min() > 0.98 and score.sum() - own.sum() < 0.05
+    assert alone(score.numpy()) > 0.95 and alone(score.numpy().T) > 0.95
+
+
+def test_slots_that_hold_everything_are_not_alone(objects):
+    torch.manual_seed(0)
+    everything = (objects.flatten(1) @ torch.randn(12, 16))[:, None].expand(-1, 3, -1)
+    score, _ = reads(everything, objects)
+    assert score.min() > 0.95 and alone(score.numpy()) < 0.01 and alone(score.numpy().T) < 0.01
+
+
+def test_numbers_that_say_nothing_score_nothing(objects):
+    torch.manual_seed(0)
+    score, correlation = reads(torch.randn(2000, 3, 5), objects)
+    assert score.max() < 0.02 and correlation.abs().max() < 0.1
+    constant, _ = reads(torch.ones(2000, 3, 5), objects)
+    assert constant.max() == 0
+
+
+def test_entropy_is_of_each_row():
+    assert alone(np.eye(3)) == pytest.approx(1) and alone(np.ones((3, 3))) == pytest.approx(0)
+    assert alone(np.zeros((3, 3))) == 0 and alone(np.ones((3, 1))) == 0
+    assert alone(np.array([[1.0, 1.0, 0.0]])) == pytest.approx(1 - np.log(2) / np.log(3))

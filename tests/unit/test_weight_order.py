@@ -1,0 +1,94 @@
+"""The order of weights: boards that ask for a push, and models that know everything, nothing, or only numbers."""
+
+import types
+
+import numpy as np
+import pytest
+import torch
+
+from envs.physics import PhysicsWorld
+from eval.probes.weight_order import pairs_of, tournament, weight_order
+from eval.probes.weight_posterior import if_heavier
+
+WORLD = PhysicsWorld(num_objects=5, object_order="shuffled")
+RNG = np.random.default_rng
+
+
+class Model:
+    """A latent is the frame itself; `knows` says of boards and actions what follows."""
+
+    device = "cpu"
+
+    def __init__(self, knows):
+        self.knows, self.asked = knows, {}
+
+    def encode(self, obs):
+        return obs.float().flatten(1)[:, None]
+
+    def step(self, latent, action):
+        boards, moves = self.asked["boards"], self.asked["action"]
+        return self.encode(torch.from_numpy(WORLD.observe(self.knows(boards, moves))).permute(0, 3, 1, 2)), None
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """asked(knows) -> metrics of a model on fresh boards."""
+    import eval.probes.weight_order as here
+
+    def ask(knows, world=WORLD):
+        model = Model(knows)
+        remembered = here.margins
+
+        def margins(model, world, boards, action):
+            model.asked = {"boards": boards, "action": action}
+            return remembered(model, world, boards, action)
+
+        monkeypatch.setattr(here, "margins", margins)
+        monkeypatch.setattr(here, "EPISODES", 12)
+        state = world.pack(world.reset(12, RNG(0)))[:, None]
+        run = types.SimpleNamespace(world=world, model=model)
+        return weight_order(run, types.SimpleNamespace(state=state, say=lambda text: None))
+
+    return ask
+
+
+def test_every_ordered_pair_can_be_pushed():
+    """The mover stands before the other, which would yield to a heavier one; no two blocks share a cell."""
+    boards = WORLD.reset(30, RNG(1))
+    placed, action, pairs = pairs_of(boards, 5, RNG(2))
+    assert len(action) == 30 * 20 and len(pairs) == 20
+    after, contact, invalid = if_heavier(WORLD, placed, action)
+    assert contact.all() and not invalid.any()
+    other = np.tile(pairs[:, 1], 30)
+    moved = (after.positions != placed.positions).any(-1)
+    assert moved[np.arange(len(other)), other].all() and (moved.sum(1) == 2).all()
+    cells = placed.positions[..., 0] * 5 + placed.positions[..., 1]
+    assert (np.sort(cells, 1)[:, 1:] != np.sort(cells, 1)[:, :-1]).all() and cells.min() >= 0 and cells.max() < 25
+    assert np.array_equal(placed.weights, boards.weights.repeat(20, 0))
+
+
+def test_the_true_world_knows_the_order(asked):
+    found = asked(lambda boards, action: WORLD.step(boards, action)[0])
+    assert found["order/tau"] == pytest.approx(1) and found["order/shd"] == 0 and found["order/asks"] == 100
+    assert abs(found["floor/order/tau"]) < 0.4 and 3 < found["floor/order/shd"] < 7, "numbers tell nothing where they are shuffled"
+
+
+def test_numbers_tell_the_order_where_they_are_not_shuffled(asked):
+    world = PhysicsWorld(num_objects=5)
+    found = asked(lambda boards, action: boards, world)
+    assert found["floor/order/tau"] == pytest.approx(1) and found["floor/order/shd"] == 0
+
+
+def test_who_says_that_nothing_moves_knows_nothing(asked):
+    found = asked(lambda boards, action: boards)
+    assert found["order/shd"] == 10 and found["order/asks"] == 50 and found["order/tau"] == 0
+
+
+def test_a_tournament_counts_wrong_pairs():
+    pairs = np.array([(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)])
+    weights = np.array([[3.0, 2.0, 1.0]])
+    right = np.array([[1.0, 1.0, -1.0, 1.0, -1.0, -1.0]])
+    assert tournament(right, pairs, weights)["shd"] == [0]
+    one_wrong = np.array([[-1.0, 1.0, 1.0, 1.0, -1.0, -1.0]])  # 1 beats 0
+    found = tournament(one_wrong, pairs, weights)
+    assert found["shd"] == [1] and found["tau"][0] == pytest.approx(1 / 3) and found["asks"][0] == pytest.approx(4 / 6)
