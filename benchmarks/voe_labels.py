@@ -25,7 +25,7 @@ from benchmarks.trained import left_of, numbers
 from envs.voe.clip import CATEGORIES as NAMED
 from envs.whole_files import write_whole
 from eval.paper.sweep import Job, missing, run_jobs
-from eval.paper.voe_runs import Row
+from eval.paper.voe_runs import Row, voe_tables
 from eval.paper.voe_table import Cell, published
 from eval.runs.metrics_csv import COLUMNS, whole_rows
 from eval.terminal import print_table
@@ -33,13 +33,8 @@ from eval.terminal import print_table
 CATEGORIES = tuple(NAMED.values())
 NO_SPEEDS = "-no_speeds"  # the end of rows whose trees are not shown speeds and directions after a collision
 ROWS = {  # name -> the row in eval/paper/voe_table.yaml, which says how it is trained
-    "ofpr": "OFPR-Net, key frames",
-    "of": "OF-Net, key frames",
-    "always_expected": "baseline (always expected)",
-    "ofpr-no_speeds": "OFPR-Net, key frames",
-    "ofpr-whole": "OFPR-Net",
-    "of-whole": "OF-Net",
-    "ofpr-whole-no_speeds": "OFPR-Net",
+    name: voe_tables()["stored"][name.removesuffix(NO_SPEEDS)]
+    for name in ("ofpr", "of", "always_expected", "ofpr-no_speeds", "ofpr-whole", "of-whole", "ofpr-whole-no_speeds")
 }
 TRAIN = ("trainer=quick", "logger=csv", "goals=false", "score.probes=[violation]")
 PROTOCOL = (

@@ -22,15 +22,14 @@ import json
 from benchmarks.trained import left_of, numbers, run_command
 from envs.voe.clip import CATEGORIES
 from envs.whole_files import write_whole
-from eval.paper.voe_runs import Row
+from eval.paper.voe_runs import Row, voe_tables
 from eval.probes.violation import KINDS
 from eval.terminal import print_table
 
 FIT = ("trainer=quick", "logger=csv", "goals=false", "score.split=valid", "score.probes=[violation]", "score.horizons=[1]")
 RECIPES = {  # name -> its row in eval/paper/voe_table.yaml, which says how it is trained; without a memory: gnn, modular, ae
-    "tracks": "tracks (no pixels)", "lstm": "LSTM + memory", "gnn": "GNN + contrastive", "modular": "Modular + InfoNCE",
-    "ae": "AE + NLL",
-}  # fmt: skip
+    name: voe_tables()["stored"][name] for name in ("tracks", "lstm", "gnn", "modular", "ae")
+}
 
 
 def train(category: str, recipe: str, seed: int, runs: Path, data: Path) -> tuple[Path, dict]:

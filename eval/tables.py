@@ -6,6 +6,7 @@
     python eval/tables.py table=[few-shot,ablation]     ours, beyond the paper
     python eval/tables.py table=all
     python eval/tables.py table=[voe,voe-trees] budget=40min seeds=10
+    python eval/tables.py table=[voe,voe-control] budget=stored runs_dir=results seeds=10
     python eval/tables.py table=voe-control budget=found runs_dir=<any folder of runs> seeds=10
     python eval/tables.py table=causes tune=true        equal effort: draws settings for every row and chooses on split select
     python eval/tables.py table=causes seeds=5          trains what was chosen, scores it on final, prints from the ledger
@@ -13,8 +14,8 @@
 
 Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/<budget>/table4.md,
 .csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
-Tables of violated expectations (voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budget `found` trains
-nothing and shows every run.
+Tables of violated expectations (voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budgets `found` and
+`stored` train nothing and show every run of a folder, or of the JSON files in results.
 causes (eval/effort/causes.yaml) is read from ledger= alone; what that holds is not run again, on any machine.
 voe-grid prints a grid search (configs/experiment/voe_grid.yaml) and the row that validation pairs choose.
 

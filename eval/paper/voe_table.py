@@ -12,6 +12,7 @@ from scipy.stats import ttest_ind_from_stats
 from envs.problem import Problem
 from envs.voe.clip import SUBTYPES as NAMED
 from eval.paper.voe_runs import Row, Runs, voe_tables
+from eval.paper.voe_stored import STORED, StoredRuns
 
 MEAN = "mean"  # the column of the mean over categories
 SUBTYPES = Counter(name[0] for name in NAMED)  # how many each category has
@@ -112,7 +113,7 @@ class Filled:
 
 def fill(table: VoeTable, cfg: dict) -> Filled:
     """Read the runs."""
-    runs, envs = Runs(cfg), voe_tables()["envs"]
+    runs, envs = StoredRuns(cfg) if cfg["budget"] == STORED else Runs(cfg), voe_tables()["envs"]
     rows = (*table.rows, *(runs.others([Row.of(name) for name in voe_tables()["rows"]]) if table.others else ()))
     values: dict[tuple[str, int], Values] = {}
     shown: list[dict] = []

@@ -156,7 +156,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
     about["strength"] = np.round(strength, 4).tolist()
     metrics["structure/vacuous_edges"], metrics["structure/true_edges"] = float(vacuous.sum()), float(true.sum())
     if getattr(model.transition, "categories", 0):
-        codes = _codes(model, world, state)[:, :, found.slots]
+        codes = codes_of(model, world, state)[:, :, found.slots]
         before, after = (part.reshape(len(acted), -1) for part in (codes[:, :-1], codes[:, 1:]))
         seen = changes(before, after, acted) > SEEN
         lost = leave_one_out(after, acted, seen & ~seen.T, model.transition.categories)
@@ -174,7 +174,7 @@ def structure(run, data) -> dict[str, float]:
     return metrics
 
 
-def _codes(model, world, state: np.ndarray) -> np.ndarray:
+def codes_of(model, world, state: np.ndarray) -> np.ndarray:
     """The codes that the encoder reads off the boards of (E, T, N, F).  -> (E, T, K) int64."""
     boards = world.unpack(state.reshape(-1, *state.shape[2:]))
     parts = np.split(np.arange(len(boards)), range(4096, len(boards), 4096))

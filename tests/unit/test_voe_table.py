@@ -12,6 +12,7 @@ import eval.tables
 from envs.problem import Problem
 from eval.paper.table_specs import run_name
 from eval.paper.voe_runs import FOUND, Row, Runs, jobs_of, told_of, voe_tables
+from eval.paper.voe_stored import STORED
 from eval.paper.voe_table import Cell, difference, fill, published, voe_specs
 from eval.paper.voe_text import caption, lines, long_csv
 
@@ -179,3 +180,25 @@ def test_pages_are_written_and_bad_names_told(cfg, capsys):
                         ({"table": "voe", "rows": ["GNN + NLL"]}, "no table asked for has the rows GNN . NLL")):  # fmt: skip
         with pytest.raises(Problem, match=said):
             eval.tables.run(OmegaConf.create(cfg | asked))
+
+
+def test_stored_runs_fill_the_same_table(cfg, tmp_path):
+    """What benchmarks wrote, without a run folder; what is asked otherwise is not run; a damaged file is told."""
+    cfg |= {"budget": STORED, "runs_dir": str(tmp_path)}
+    metrics = {"voe/hit_rate": 0.75, "voe/control/hit_rate": 0.5, "voe/lawful/hit_rate": 0.5}
+    runs = [{"row": row, "env": env, "seed": seed, "epochs": 30, "train_seconds": 60.0, "metrics": metrics | {"voe/hit_rate": rate + seed / 10}}
+            for row, rate in (("ofpr-whole", 0.75), ("ofpr-no_speeds", 0.1)) for env in ENVS for seed in (0, 1)]  # fmt: skip
+    (tmp_path / "voe_labels.json").write_text(json.dumps({"runs": runs}))
+    told = {"metrics": metrics, "pairs": {"surprising": 50}, "horizons": [15], "of_clip": "mean"}
+    surprise = {f"{env.removeprefix('voe_')}/lstm/s0": {"epochs": [4, 40], "fit_s": 30.0, "test": told, "valid": told} for env in ENVS}
+    (tmp_path / "voe_surprise.json").write_text(json.dumps(surprise | {"support/lstm/s1": {"epochs": [1], "fit_s": 1.0, "valid": told}}))
+    filled = fill(voe_specs(["voe"])[0], cfg)
+    assert filled.values["OFPR-Net", 0]["mean"] == {0: 0.75, 1: pytest.approx(0.85)} and not filled.values["OFPR-Net, key frames", 0]["A"]
+    filled = fill(voe_specs(["voe-control"])[0], cfg)
+    assert filled.values["LSTM + memory", 0]["A"] == {0: 0.5} and "50 pairs a category, of split test" in caption(filled, cfg)
+    trees = fill(voe_specs(["voe-trees"])[0], cfg)
+    assert not any(trees.values[row.name, 0]["A"] for row in trees.rows[1:])
+    assert jobs_of([Row.of("OFPR-Net")], cfg) == []
+    (tmp_path / "voe_labels.json").write_text("[")
+    with pytest.raises(Problem, match="voe_labels.json cannot be read .JSONDecodeError."):
+        fill(voe_specs(["voe"])[0], cfg)
