@@ -24,13 +24,14 @@ def round_file(checkpoints: Path, number: int) -> Path:
 class Clock(Callback):
     """The processor time of a stage, of all its sessions, and what is kept at the end of each round.
 
-    seconds: of a round.  rounds: of the stage.  before: rounds of the stages before it.  folder: of checkpoints.
+    seconds: of a round.  rounds: of the stage.  before: rounds of the stages before it.  folder: of checkpoints.  spent: seconds
+    that the stages before it took.
     Time begins when the clock is made, so that what a stage prepares counts; validation counts, too. Logs `cpu_seconds` of all
     stages and `updates` of the stage at the end of a round.
     """
 
-    def __init__(self, seconds: float, rounds: int, before: int, folder: Path) -> None:
-        self.seconds, self.rounds, self.before, self.folder = seconds, rounds, before, folder
+    def __init__(self, seconds: float, rounds: int, before: int, folder: Path, spent: float = 0.0) -> None:
+        self.seconds, self.rounds, self.before, self.folder, self.spent = seconds, rounds, before, folder, spent
         self.start, self.earlier = time.process_time(), 0.0
 
     @property
@@ -49,7 +50,7 @@ class Clock(Callback):
 
     def on_train_epoch_end(self, trainer, model) -> None:
         number = self.before + trainer.current_epoch
-        model.log("cpu_seconds", self.before * self.seconds + self.used)
+        model.log("cpu_seconds", self.spent + self.used)
         model.log("updates", float(trainer.global_step))
         save_weights(model, round_file(self.folder, number + 1))
 

@@ -17,6 +17,7 @@ from pytorch_lightning.plugins.environments import LightningEnvironment
 from pytorch_lightning.strategies import DDPStrategy
 
 from eval.runs.checkpoints import load_weights, save_weights
+from eval.runs.metrics_csv import by_epoch
 from models.processes import count, rank
 from models.world_model import WorldModel
 from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, Pairs, SeedEpochs
@@ -79,7 +80,11 @@ def _save(model: WorldModel, path: Path) -> None:
 def _clock(cfg: DictConfig, number: int, checkpoints: Path) -> Clock | None:
     """The clock of a stage whose epochs are rounds of processor time; none where they are passes over the data."""
     minutes, rounds = cfg.trainer.get("cpu_minutes"), [stage.epochs for stage in cfg.loss.stages]
-    return minutes and Clock(60 * minutes / sum(rounds), rounds[number], sum(rounds[:number]), checkpoints)
+    if not minutes:
+        return None
+    told = by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds")
+    spent = max((max(of_epoch.values()) for (stage, _), of_epoch in told.items() if stage != cfg.loss.stages[number].name), default=0.0)
+    return Clock(60 * minutes / sum(rounds), rounds[number], sum(rounds[:number]), checkpoints, spent)
 
 
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from eval.effort.settings import Row, causes, choice, drawn
+from eval.effort.settings import Row, causes, choice, drawn, probes
 from eval.paper.sweep import Job
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
@@ -26,8 +26,7 @@ def _fit(row: Row, env: str, name: str, seed: int, overrides: list[str], cfg: di
     if (folder / "config.yaml").exists():
         return ("train/fit.py", f"resume={folder}")
     return ("train/fit.py", *row.fit, f"env={env}", "trainer=minutes", *overrides, f"seed={seed}", f"name={name}", f'row="{row.name}"',
-            f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}", "logger=csv",
-            "score.probes=[ranking_pool,counterfactual,sensitivity]")  # fmt: skip
+            f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}", "logger=csv")
 
 
 def tune_name(row: Row, env: str, draw: int) -> str:
@@ -39,7 +38,7 @@ def tune_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
     """Trains a drawn setting, scores it on `select`, and enters it."""
     told, name, ledger = causes()["tune"], tune_name(row, env, draw), tune_ledger(Path(cfg["ledger"]))
     overrides = [*row.overrides(drawn(draw)), *_world(env, "tune", 0), f"trainer.cpu_minutes={told['minutes']}", *_rounds(row, told["rounds"]),
-                 f"score.split={SELECT}", f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}",
+                 f"score.split={SELECT}", f"score.probes=[{','.join(probes(env, 'tune'))}]", f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}",
                  "goals=false", f"ledger={ledger}"]  # fmt: skip
 
     def left() -> list[tuple[str, ...]]:
@@ -51,7 +50,7 @@ def tune_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
 
 def _rounds(row: Row, rounds: int) -> list[str]:
     """Of a stage, so that all together are about as many."""
-    return [f"loss.epochs.minutes={max(1, round(rounds / len(row._stages)))}"]
+    return [f"loss.epochs.minutes={max(1, round(rounds / len(row.stages)))}"]
 
 
 def table_name(row: Row, env: str, draw: int, seed: int) -> str:
@@ -65,7 +64,7 @@ def table_job(row: Row, env: str, seed: int, cfg: dict) -> Job:
     chosen = choice(ledger, env, row)
     name, world = table_name(row, env, chosen["chosen"], seed), _world(env, "table", seed)
     folder = Path(cfg["runs_dir"]) / name
-    overrides = [*chosen["overrides"], *world, f"trainer.cpu_minutes={told['minutes']}", f"score.split={'valid' if world else SELECT}",
+    overrides = [*chosen["overrides"], *world, f"score.probes=[{','.join(probes(env, 'table'))}]", f"trainer.cpu_minutes={told['minutes']}", f"score.split={'valid' if world else SELECT}",
                  f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}", f"ledger={ledger}"]  # fmt: skip
 
     def left() -> list[tuple[str, ...]]:
@@ -76,7 +75,7 @@ def table_job(row: Row, env: str, seed: int, cfg: dict) -> Job:
         if FINAL not in entered["scores"]:
             steps.append(score)
         if not entered["rounds"] or rounds:
-            steps.append((*score, f"round={rounds or told['rounds']}"))
+            steps.append((*score, f"round={rounds or told['rounds']}", f"probes=[{','.join(probes(env, 'round'))}]"))
         return steps
 
     return Job(name, left)

@@ -38,14 +38,15 @@ class Row:
 
     def overrides(self, setting: dict) -> list[str]:
         """A drawn setting as overrides of train/fit.py: keys of stages in all that they concern, those it has not left out."""
-        stages = self._stages
+        stages = self.stages
         every, moving = range(len(stages)), [n for n, stage in enumerate(stages) if "transition" in stage["trains"]]
         found = [f"loss.learning_rate={setting['learning_rate']}", f"loss.window={setting['window']}", f"model.width={setting['width']}"]
         found += [f"loss.stages.{n}.weight_decay={setting['weight_decay']}" for n in every]
         return found + [f"loss.stages.{n}.hard_share={setting['hard_share']}" for n in moving]
 
     @property
-    def _stages(self) -> list[dict]:
+    def stages(self) -> list[dict]:
+        """Of its loss, as the config says them."""
         loss = dict(part.split("=", 1) for part in self.fit)["loss"]
         return yaml.safe_load((CONFIGS / "loss" / f"{loss}.yaml").read_text())["stages"]
 
@@ -64,6 +65,12 @@ def drawn(number: int) -> dict:
     """Setting `number`, from 0, the same for every row. The draw decides each key apart."""
     draw = random.Random(f"setting {number}")
     return {key: draw.choice(values) for key, values in causes()["space"].items()}
+
+
+def probes(env: str, part: str) -> list[str]:
+    """What runs of an env are asked for; part: tune, round, or table, which asks for more at the end."""
+    told = causes()["probes"]
+    return [*told["always"], *(told[env.partition("_")[0].rstrip("0123456789")] if part == "table" else [])]
 
 
 def worth(metrics: dict) -> float:

@@ -15,6 +15,7 @@ from eval.runs.ledger import FINAL, SELECT, entry_of
 
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
          "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
+AT_ONCE = {"exact": "readout/mlp/what_if/h10", "order of weights": "order/tau", "own R2": "identifiability/own"}  # one number of a run
 ALSO = {"what if": "test/cf_hits@1/h{}"}  # where a world has no classes of actions
 CURVE = "what if"
 T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Student's t, two sides, of 1 to 9 degrees of freedom
@@ -22,14 +23,14 @@ CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 MISSING = "-"
 
 
-def interval(values: list[float]) -> str:
+def interval(values: list[float], digits: int = 1) -> str:
     """Mean and half of the 95 % interval over seeds (Student's t); of one seed the number alone."""
     if not values:
         return MISSING
     if len(values) == 1:
-        return f"{values[0]:.1f}"
+        return f"{values[0]:.{digits}f}"
     t = T95[min(len(values) - 2, len(T95) - 1)]
-    return f"{mean(values):.1f} ± {t * stdev(values) / len(values) ** 0.5:.1f}"
+    return f"{mean(values):.{digits}f} ± {t * stdev(values) / len(values) ** 0.5:.{digits}f}"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class Filled:
                 found[seed] = value
         return found
 
+    def number(self, key: str) -> dict[int, float]:
+        """Seed -> a metric on `final`."""
+        found = {seed: entry["scores"].get(FINAL, {}).get("metrics", {}) for seed, entry in self.entries.items()}
+        return {seed: metrics[key] for seed, metrics in found.items() if key in metrics}
+
     @cached_property
     def curve(self) -> dict[tuple[str, int], list[tuple[float, int, float]]]:
         """(name, horizon) -> (minutes of processor time, seed, value), of rounds and of the end."""
@@ -86,7 +92,7 @@ class Filled:
 def lines(filled: Iterable[Filled]) -> tuple[list[str], list[list[str]]]:
     """Header and rows, best first by what if at ten steps; horizons side by side."""
     horizons = causes()["horizons"]
-    header = ["", *(f"{name} {' / '.join(map(str, horizons))}" for name in SHOWN), f"{SELECT} - {FINAL}", "told", "seeds"]
+    header = ["", *(f"{name} {' / '.join(map(str, horizons))}" for name in SHOWN), *AT_ONCE, f"{SELECT} - {FINAL}", "told", "seeds"]
 
     def last(one: Filled) -> float:
         values = one.scores("what if", horizons[-1]).values()
@@ -95,7 +101,9 @@ def lines(filled: Iterable[Filled]) -> tuple[list[str], list[list[str]]]:
     rows = []
     for one in sorted(filled, key=last, reverse=True):
         cells = [" / ".join(interval(list(one.scores(name, h).values())) for h in horizons) for name in SHOWN]
-        rows.append([one.row.name, *(cell if set(cell) - set("- /") else MISSING for cell in cells), one.fell, ", ".join(one.row.told), str(len(one.entries))])
+        cells = [cell if set(cell) - set("- /") else MISSING for cell in cells]
+        alone = [interval(list(one.number(key).values()), 2 if key == AT_ONCE["order of weights"] else 1) for key in AT_ONCE.values()]
+        rows.append([one.row.name, *cells, *alone, one.fell, ", ".join(one.row.told), str(len(one.entries))])
     return header, rows
 
 
@@ -129,7 +137,8 @@ def caption(env: str, cfg: dict) -> str:
     return (
         f"{env}; split {FINAL}, {table['episodes']} episodes are the ranking pool, rule grouped, ties against us, {table['states']} states asked what if; "
         f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; goals: 1000 "
-        f"tasks, closed loop, exactly T actions; {table['minutes']} minutes of processor time for every row, seeds 0 to {cfg['seeds'] - 1}, mean and 95 % "
+        f"tasks, closed loop, exactly T actions; exact: outcomes of every action at ten steps, exact in all factors by a frozen read-out; order "
+        f"of weights: Kendall's tau; own R2: of objects in their own slots; {table['minutes']} minutes of processor time for every row, seeds 0 to {cfg['seeds'] - 1}, mean and 95 % "
         f"interval (t) over seeds; every row drew {tune['draws']} settings, {tune['minutes']} minutes each, seed {tune['seed']}, chosen by the mean of what if "
         f"at {', '.join(map(str, causes()['horizons']))} steps on {tune['episodes']} episodes of {SELECT}; percent"
     )
@@ -160,6 +169,9 @@ def long_csv(filled: Iterable[Filled]) -> str:
             for h in causes()["horizons"]:
                 for seed, value in one.scores(name, h).items():
                     out.writerow([one.env, one.row.name, name, h, "end", seed, value])
+        for name, key in AT_ONCE.items():
+            for seed, value in one.number(key).items():
+                out.writerow([one.env, one.row.name, name, "", "end", seed, value])
         for (name, h), points in one.curve.items():
             for minutes, seed, value in points:
                 out.writerow([one.env, one.row.name, name, h, f"{minutes:.2f}", seed, value])

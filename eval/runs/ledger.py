@@ -85,8 +85,9 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         found = _read(path) or {}
         protocol = found.get("protocol", {})
         split, number = protocol.get("split"), protocol.get("round")
-        ends = "" if number is None else f"-round{number}"
-        if path.stem in (f"results{ends}", f"results-{split}{ends}") and numbers(found.get("metrics")):
+        ends = [""] if number is None else [f"-round{number}", f"-{'-'.join(protocol.get('probes', []))}-round{number}"]
+        usual = {f"{begins}{end}" for begins in ("results", f"results-{split}") for end in ends}  # no other pool, no other horizons
+        if path.stem in usual and numbers(found.get("metrics")):
             into = scored if number is None else of_rounds.setdefault(number, {})
             into[split] = {"metrics": found["metrics"], "protocol": protocol}
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}

@@ -9,7 +9,7 @@ import eval.paper.sweep
 from envs.problem import Problem
 from eval.effort.command import run_causes
 from eval.effort.jobs import table_job, tune_job, tune_ledger, tune_name
-from eval.effort.settings import causes, choice, chosen_file, drawn, rows_of, worth
+from eval.effort.settings import causes, choice, chosen_file, drawn, probes, rows_of, worth
 from eval.effort.table import Filled, curve_lines, interval, lines
 from eval.paper.sweep import missing, run_jobs
 
@@ -83,6 +83,21 @@ def test_every_row_composes_under_every_draw(compose, row):
 def test_unknown_rows_are_refused():
     with pytest.raises(Problem, match="no row 'edge . InfoNC': did you mean 'edge . InfoNCE'"):
         rows_of("edge + InfoNC")
+
+
+def test_worlds_are_asked_for_probes_that_they_answer(compose):
+    """At the end of a run of the table as well, and only for probes that exist."""
+    from hydra.utils import instantiate
+
+    from eval.probes import every_probe
+
+    known = {one.name: one for one in every_probe()}
+    for env in ("physics5_shuffled", "physics9_7x7", "chemistry_chain5"):
+        world = instantiate(compose("fit", f"env={env}").env.world)
+        for part in ("tune", "round", "table"):
+            asked = probes(env, part)
+            assert all(isinstance(world, need) for name in asked for need in known[name].needs)
+        assert set(probes(env, "round")) < set(asked)
 
 
 def test_worth_is_a_mean_over_horizons():
