@@ -1,5 +1,6 @@
 """The runs of a table of equal effort: first the drawn settings, then the chosen one; what the ledger holds is not run again."""
 
+import hashlib
 from pathlib import Path
 
 from eval.effort.settings import Row, causes, choice, drawn, probes
@@ -29,9 +30,14 @@ def _fit(row: Row, env: str, name: str, seed: int, overrides: list[str], cfg: di
             f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}", "logger=csv")
 
 
+def _mark(row: Row, overrides: list[str], minutes: float) -> str:
+    """Of a setting: another space, row or budget gives runs other names, so that none is taken for another."""
+    return hashlib.sha256("\n".join([*row.fit, *overrides, str(minutes)]).encode()).hexdigest()[:6]
+
+
 def tune_name(row: Row, env: str, draw: int) -> str:
     """Of the run of a drawn setting."""
-    return f"{row.slug}-{env}-draw{draw}"
+    return f"{row.slug}-{env}-draw{draw}-{_mark(row, row.overrides(drawn(draw)), causes()['tune']['minutes'])}"
 
 
 def tune_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
@@ -53,16 +59,17 @@ def _rounds(row: Row, rounds: int) -> list[str]:
     return [f"loss.epochs.minutes={max(1, round(rounds / len(row.stages)))}"]
 
 
-def table_name(row: Row, env: str, draw: int, seed: int) -> str:
-    """Of a run of the table."""
-    return f"{row.slug}-{env}-{causes()['table']['minutes']}min-draw{draw}-s{seed}"
+def table_name(row: Row, env: str, chosen: dict, seed: int) -> str:
+    """Of a run of the table.  chosen: as of `choice`."""
+    minutes = causes()["table"]["minutes"]
+    return f"{row.slug}-{env}-{minutes}min-{_mark(row, chosen['overrides'], minutes)}-s{seed}"
 
 
 def table_job(row: Row, env: str, seed: int, cfg: dict) -> Job:
     """Trains the chosen setting, scores it and its rounds on `final`, and enters it."""
     told, ledger = causes()["table"], Path(cfg["ledger"])
     chosen = choice(ledger, env, row)
-    name, world = table_name(row, env, chosen["chosen"], seed), _world(env, "table", seed)
+    name, world = table_name(row, env, chosen, seed), _world(env, "table", seed)
     folder = Path(cfg["runs_dir"]) / name
     overrides = [*chosen["overrides"], *world, f"score.probes=[{','.join(probes(env, 'table'))}]", f"trainer.cpu_minutes={told['minutes']}", f"score.split={'valid' if world else SELECT}",
                  f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}", f"ledger={ledger}"]  # fmt: skip

@@ -47,7 +47,7 @@ class Filled:
         ledger = Path(cfg["ledger"])
         chosen = choice(ledger, env, row)
         found = {} if chosen is None else {
-            seed: entry for seed in range(cfg["seeds"]) if (entry := entry_of(ledger, env, table_name(row, env, chosen["chosen"], seed)))}  # fmt: skip
+            seed: entry for seed in range(cfg["seeds"]) if (entry := entry_of(ledger, env, table_name(row, env, chosen, seed)))}  # fmt: skip
         return cls(row, env, chosen, found)
 
     def scores(self, name: str, horizon: int, split: str = FINAL) -> dict[int, float]:

@@ -1,6 +1,7 @@
 """Tables of equal effort: every row draws the same settings, one criterion chooses on select, and the ledger is all that is read."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from omegaconf import OmegaConf
@@ -130,6 +131,15 @@ def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):
     text = (tmp_path / "out/causes/physics3.md").read_text()
     assert "edge + InfoNCE" in text and "chosen by the mean of what if" in text and (tmp_path / "out/causes/physics3.svg").exists()
     assert "physics3,edge + InfoNCE,what if,10,end,0," in (tmp_path / "out/causes/physics3.csv").read_text()
+
+
+def test_another_setting_has_another_name(monkeypatch):
+    """A run of before is not taken for one of a changed space or row."""
+    (row,) = rows_of("edge + InfoNCE")
+    before = tune_name(row, ENV, 0)
+    assert tune_name(replace(row, fit=(*row.fit, "model.size=small")), ENV, 0) != before
+    monkeypatch.setitem(causes()["space"], "width", [48])
+    assert tune_name(row, ENV, 0) != before and tune_name(row, ENV, 0).startswith("edge_infonce-physics3-draw0-")
 
 
 def test_a_missing_draw_is_told(cfg, scripts):
