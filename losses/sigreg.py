@@ -4,15 +4,13 @@ The regulariser of LeJEPA (Balestriero and LeCun 2025, arXiv 2511.08544), as LeW
 statistic of Epps and Pulley on random directions. There are no negatives, no target network and no stopped gradient.
 """
 
-from collections.abc import Iterator
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from losses.objective import LossTerms, encode_windows, gives, step_windows
-from models.interfaces import Batch
-from models.processes import agreed, gather
+from losses.joint_embedding import JointEmbedding
+from losses.objective import LossTerms
+from models.processes import agreed
 
 POINTS, REACH = 17, 3.0  # of the characteristic function, which is even: from 0 to 3
 
@@ -31,28 +29,18 @@ def epps_pulley(x: Tensor) -> Tensor:
     return len(x) * apart @ (weight * gaussian)
 
 
-class SIGReg:
-    """Mean squared error of predictions, over all numbers of a latent, plus the statistic of random directions.
+class SIGReg(JointEmbedding):
+    """The prediction error, plus the statistic of random directions.
 
-    weight: of the statistic.  directions: drawn anew for every batch.  per_slot: every slot is pushed towards a Gaussian of its own; else
-    the whole latent is.
-    open_loop: inside a window the model is fed its own predictions.
+    weight: of the statistic.  directions: drawn anew for every batch.  per_slot: every slot is pushed towards a Gaussian of its
+    own; else the whole latent is.
     """
 
     def __init__(self, weight: float = 0.1, directions: int = 64, per_slot: bool = False, open_loop: bool = False) -> None:
-        self.weight, self.directions, self.per_slot, self.open_loop = weight, directions, per_slot, open_loop
+        super().__init__(open_loop=open_loop)
+        self.weight, self.directions, self.per_slot = weight, directions, per_slot
 
-    def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
-        return gives(self, model, "vectors")
-
-    def __call__(self, model, batch: Batch) -> LossTerms:
-        latent = encode_windows(model, batch)
-        predicted = step_windows(model, latent, batch.action, self.open_loop)
-        with torch.autocast(latent.device.type, enabled=False):
-            every = gather(latent.float()).flatten(0, 1)
-            every = every if self.per_slot else every.flatten(1)[:, None]  # (N, K, D)
-            towards = F.normalize(agreed(torch.randn(every.shape[-1], self.directions, device=every.device)), dim=0)
-            return {
-                "prediction": F.mse_loss(predicted.float(), latent[:, 1:].float()),
-                "gaussian": self.weight * epps_pulley((every @ towards).flatten(1)).mean(),
-            }
+    def spread(self, latent: Tensor) -> LossTerms:
+        every = latent if self.per_slot else latent.flatten(1)[:, None]  # (N, K, D)
+        towards = F.normalize(agreed(torch.randn(every.shape[-1], self.directions, device=every.device)), dim=0)
+        return {"gaussian": self.weight * epps_pulley((every @ towards).flatten(1)).mean()}
