@@ -87,6 +87,10 @@ LIMITS = {
     "loss.stages.*.optimizer": ("adam or sgd", one_of("adam", "sgd")),
     "loss.stages.*.trains": (f"parts of the model: {', '.join(PARTS)}", list_of(one_of(*PARTS))),
     "loss.own_window": ("true or false", lambda v: isinstance(v, bool)),
+    "loss.same_episode": ("true or false", lambda v: isinstance(v, bool)),
+    "loss.per_slot": ("true or false", lambda v: isinstance(v, bool)),
+    "loss.weight": ("a number >= 0", number(at_least=0)),
+    "loss.momentum": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
     "loss.open_loop": ("true or false", lambda v: isinstance(v, bool)),
     "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
     "env.splits.*.length": ("a whole number >= 1", whole(1)),
@@ -143,6 +147,7 @@ LIMITS = {
     "model.width": ("a whole number >= 1", whole(1)),
     "model.appearance": ("a whole number >= 0", whole(0)),
     "model.side": ("a whole number >= 1, or null", lambda v: v is None or whole(1)(v)),
+    "model.hidden_share": ("a number from 0 to below 1", lambda v: number(at_least=0)(v) and v < 1),
     "model.multiplier": ("a whole number >= 1", whole(1)),
 }  # fmt: skip
 OPTIONAL = ("score.probes", "trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null

@@ -31,7 +31,7 @@ class Contrastive:
     z_t, which is Eq. 5 as printed (c-swm issues 3 and 7 ask about this one line).
     Negatives are drawn from torch's own generator, fixed points allowed as published, from the batch of all processes.
     reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
-    own_window: a second negative for every anchor, another frame of its own window: of the same episode, as Biza et al. 2021
+    same_episode: a second negative for every anchor, another frame of its own window: of the same episode, as Biza et al. 2021
     (arXiv 2107.11676) propose. Equal pictures are none.
     open_loop: inside a window the model is fed its own predictions.
     """
@@ -43,12 +43,12 @@ class Contrastive:
         anchor: str = "current",
         reference: bool = False,
         open_loop: bool = False,
-        own_window: bool = False,
+        same_episode: bool = False,
     ) -> None:
         if anchor not in ("current", "next"):
             raise ValueError(f"anchor is current or next, got '{anchor}'")
         self.hinge, self.sigma, self.anchor = hinge, sigma, anchor
-        self.reference, self.open_loop, self.own_window = reference, open_loop, own_window
+        self.reference, self.open_loop, self.same_episode = reference, open_loop, same_episode
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         return gives(self, model, "vectors")
@@ -68,9 +68,9 @@ class Contrastive:
             "positive": energy(predicted, target, self.sigma).mean(),
             "negative": (self.hinge - energy(anchor, negative, self.sigma)).clamp(min=0).mean(),
         }
-        return terms | ({"own_window": self._own_window(latent, batch.obs_id)} if self.own_window else {})
+        return terms | ({"same_episode": self._same_episode(latent, batch.obs_id)} if self.same_episode else {})
 
-    def _own_window(self, latent: Tensor, obs_id: Tensor) -> Tensor:
+    def _same_episode(self, latent: Tensor, obs_id: Tensor) -> Tensor:
         """The hinge between every anchor and one other frame of its window, drawn evenly.  latent (B, T+1, K, D)."""
         count, frames = obs_id.shape
         first = int(self.anchor == "next")

@@ -16,9 +16,9 @@ POINTS, REACH = 17, 3.0  # of the characteristic function, which is even: from 0
 
 
 def epps_pulley(x: Tensor) -> Tensor:
-    """How far each column of x (N, M) is from N(0, 1): N times the weighted squared distance of characteristic functions, (M,).
+    """How far each column of x (N, M) is from N(0, 1): the weighted squared distance of characteristic functions, (M,).
 
-    Of N draws of N(0, 1) its mean does not depend on N.
+    The published statistic is N times it, and would weigh the same latents more in a larger batch.
     """
     t = torch.linspace(0, REACH, POINTS, device=x.device)
     gaussian = (-t.square() / 2).exp()
@@ -26,7 +26,7 @@ def epps_pulley(x: Tensor) -> Tensor:
     weight[[0, -1]] /= 2
     angle = x.float()[..., None] * t
     apart = (angle.cos().mean(0) - gaussian).square() + angle.sin().mean(0).square()
-    return len(x) * apart @ (weight * gaussian)
+    return apart @ (weight * gaussian)
 
 
 class SIGReg(JointEmbedding):
@@ -36,7 +36,7 @@ class SIGReg(JointEmbedding):
     own; else the whole latent is.
     """
 
-    def __init__(self, weight: float = 0.1, directions: int = 64, per_slot: bool = False, open_loop: bool = False) -> None:
+    def __init__(self, weight: float = 100.0, directions: int = 64, per_slot: bool = False, open_loop: bool = False) -> None:
         super().__init__(open_loop=open_loop)
         self.weight, self.directions, self.per_slot = weight, directions, per_slot
 

@@ -29,11 +29,11 @@ from envs.protocols import CausalGraph, CausalTables
 
 
 def prepare(overrides: list[str]) -> list[str]:
-    """Add trainer=gpu where a GPU is present and no trainer is named; resume= stands alone, or with goals=."""
+    """Add trainer=gpu where a GPU is present and no trainer is named; resume= stands alone, or with goals= and ledger=."""
     import torch
 
     if any(o.startswith("resume=") and o != "resume=null" for o in overrides):
-        others = [o for o in overrides if not o.startswith(("resume=", "goals=", "-", "hydra"))]
+        others = [o for o in overrides if not o.startswith(("resume=", "goals=", "ledger=", "-", "hydra"))]
         if others:
             raise Problem(f"resume= goes on with the run's own configuration; leave out {' '.join(others)}")
         return overrides
@@ -141,8 +141,9 @@ def run(cfg) -> dict:
     from train.run_folder import check_world, check_writable, choose_folder, open_folder
 
     keep_freed_memory()
-    overwrite, goals = cfg.overwrite, cfg.goals
+    overwrite, goals, ledger = cfg.overwrite, cfg.goals, cfg.ledger
     folder, cfg = choose_folder(cfg)
+    ledger = cfg.get("ledger") if ledger is None else ledger  # old runs have no such key
     check_writable(folder)
     _check_plan(cfg)
     world = instantiate(cfg.env.world)
@@ -164,12 +165,13 @@ def run(cfg) -> dict:
     train, valid, *pairs = (files[split] for split in needed)
     data = EpisodeData.of(cfg, train, valid, world, *pairs)  # refuses files that lack a column or memory
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
-        return _train_and_score(cfg, folder, node, model, world, files, data, timing, goals)
+        return _train_and_score(cfg, folder, node, model, world, files, data, timing, goals, ledger)
 
 
 def _train_and_score(
-    cfg, folder: Path, node: int, model, world, files: dict, data, timing: dict[str, float], goals: bool | None
-) -> dict:
+    cfg, folder: Path, node: int, model, world, files: dict, data, timing: dict[str, float], goals: bool | None,
+    ledger: str | None,
+) -> dict:  # fmt: skip
     """The part under the lock of the run folder; machines other than the first only train."""
     from eval.plan import plan_run
     from eval.planning.kept import usual_protocol
@@ -177,7 +179,8 @@ def _train_and_score(
     from eval.probes.score_table import print_scores
     from eval.report import write_report
     from eval.runs import Run
-    from eval.runs.ledger import enter
+    from envs.whole_files import write_whole
+    from eval.runs.ledger import DIVERGED, enter
     from eval.score import score_run
     from train.callbacks import seconds_of
     from train.distributed import processes_of, train_together
@@ -191,11 +194,19 @@ def _train_and_score(
         logger = wandb_logger(cfg, folder)  # continues that of the training processes
     else:
         logger = wandb_logger(cfg, folder)
-        train_stages(cfg, model, data, folder, logger)
+        try:
+            train_stages(cfg, model, data, folder, logger)
+        except FloatingPointError as error:  # what became of a setting is worth knowing
+            write_whole(folder / DIVERGED, str(error))
+            if ledger is not None:
+                enter(folder, ledger)
+            raise
         timing["peak_gb"] = peak_bytes() / 1e9  # of this session; where several processes train, none of them is this one
     if seconds := seconds_of(folder / "metrics.csv"):  # of all sessions of the run
         epochs = sum(stage.epochs for stage in cfg.loss.stages)
-        timing |= {"fit_s": seconds, "samples_per_s": epochs * int((data.files[0].ep_len - 1).sum()) / seconds}
+        timing["fit_s"] = seconds
+        if not cfg.trainer.get("cpu_minutes"):  # there, an epoch has as many as it has time for
+            timing["samples_per_s"] = epochs * int((data.files[0].ep_len - 1).sum()) / seconds
 
     run = Run.open(folder, world, files)  # scores the weights on the disk
     results, refused = score_run(run, timing=timing), None
@@ -208,7 +219,7 @@ def _train_and_score(
         logger.experiment.summary.update(results["metrics"])
         logger.experiment.finish()
     report = write_report(run)
-    if (ledger := cfg.get("ledger")) is not None:  # old runs have no such key
+    if ledger is not None:
         enter(folder, ledger)
     print_scores(results)
     print(f"\n{folder / 'results.json'}\n{report}")

@@ -62,7 +62,10 @@ class Clock(Callback):
 
 
 class Round:
-    """Pass after pass over the windows until a round is over, one batch at least: a loader without a length."""
+    """Pass after pass over the windows until a round is over, one batch at least: a loader without a length.
+
+    Where training goes on, Lightning takes the first batch before anybody says which windows are hard: that pass ends there.
+    """
 
     def __init__(self, clock: Clock, windows: Windows, number: int) -> None:
         self.clock, self.windows, self.number = clock, windows, number
@@ -70,8 +73,10 @@ class Round:
     def __iter__(self) -> Iterator[Batch]:
         over = (self.number + 1) * self.clock.seconds
         for number in range(self.number * PASSES, (self.number + 1) * PASSES):
-            self.windows.epoch = number
+            self.windows.epoch, chances = number, self.windows.chances
             for batch in self.windows:
                 yield batch  # it is trained on before the loop goes on
                 if self.clock.used >= over:
                     return
+                if self.windows.chances is not chances:
+                    break

@@ -59,6 +59,8 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
 def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger) -> None:
     """Run or resume every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt.
 
+    Training by minutes keeps the last weights, at the end of the schedule: validation losses of different objectives choose
+    differently, and rows of a table would not be treated alike.
     If several processes share the batches, each of them calls this, and process 0 alone writes.
     """
     checkpoints = folder / "checkpoints"
@@ -82,8 +84,8 @@ def _clock(cfg: DictConfig, number: int, checkpoints: Path) -> Clock | None:
     minutes, rounds = cfg.trainer.get("cpu_minutes"), [stage.epochs for stage in cfg.loss.stages]
     if not minutes:
         return None
-    told = by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds")
-    spent = max((max(of_epoch.values()) for (stage, _), of_epoch in told.items() if stage != cfg.loss.stages[number].name), default=0.0)
+    told, earlier = by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds"), {stage.name for stage in cfg.loss.stages[:number]}
+    spent = max((max(of_epoch.values()) for (stage, _), of_epoch in told.items() if stage in earlier), default=0.0)
     return Clock(60 * minutes / sum(rounds), rounds[number], sum(rounds[:number]), checkpoints, spent)
 
 
@@ -134,5 +136,5 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     )
     resumed = state_to_resume(working)
     trainer.fit(model, data, ckpt_path=str(resumed) if resumed else None)
-    load_weights(model, keep.best)
+    load_weights(model, working / "last.ckpt" if clock else keep.best)
     model.cpu()

@@ -21,68 +21,75 @@ def _world(env: str, part: str, seed: int) -> list[str]:
     return [] if first is None else [f"env.world.scm_seed={first + seed}"]
 
 
-def _fit(row: Row, env: str, name: str, seed: int, overrides: list[str], cfg: dict) -> tuple[str, ...]:
-    """A training, or the end of one that was broken off."""
+def _fit(overrides: list[str], name: str, ledger: Path, cfg: dict) -> tuple[str, ...]:
+    """A training that enters itself, or the end of one that was broken off."""
     folder = Path(cfg["runs_dir"]) / name
     if (folder / "config.yaml").exists():
-        return ("train/fit.py", f"resume={folder}")
-    return ("train/fit.py", *row.fit, f"env={env}", "trainer=minutes", *overrides, f"seed={seed}", f"name={name}", f'row="{row.name}"',
-            f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}", "logger=csv")
+        return ("train/fit.py", f"resume={folder}", f"ledger={ledger}")
+    return ("train/fit.py", *overrides, f"name={name}", f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}", "logger=csv",
+            f"ledger={ledger}")  # fmt: skip
 
 
-def _mark(row: Row, overrides: list[str], minutes: float) -> str:
-    """Of a setting: another space, row or budget gives runs other names, so that none is taken for another."""
-    return hashlib.sha256("\n".join([*row.fit, *overrides, str(minutes)]).encode()).hexdigest()[:6]
+def _usual(row: Row, env: str, part: str, setting: list[str]) -> list[str]:
+    """What decides a training and its first scores, but for seed and world; part: tune or table."""
+    told = causes()[part]
+    return [*row.fit, f"env={env}", f'row="{row.name}"', "trainer=minutes", *setting, f"trainer.cpu_minutes={told['minutes']}",
+            *row.rounds(told["rounds"], told.get("rounds_each", 1)), f"score.probes=[{','.join(probes(env, part))}]",
+            f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}"]  # fmt: skip
+
+
+def _mark(overrides: list[str]) -> str:
+    """Of a protocol: another space, row, budget or pool gives runs other names, so that none is taken for another."""
+    return hashlib.sha256("\n".join(overrides).encode()).hexdigest()[:6]
+
+
+def _tune_overrides(row: Row, env: str, draw: int) -> list[str]:
+    return [*_usual(row, env, "tune", row.overrides(drawn(draw))), *_world(env, "tune", 0), f"seed={causes()['tune']['seed']}",
+            f"score.split={SELECT}", "goals=false"]  # fmt: skip
 
 
 def tune_name(row: Row, env: str, draw: int) -> str:
     """Of the run of a drawn setting."""
-    return f"{row.slug}-{env}-draw{draw}-{_mark(row, row.overrides(drawn(draw)), causes()['tune']['minutes'])}"
+    return f"{row.slug}-{env}-draw{draw}-{_mark(_tune_overrides(row, env, draw))}"
 
 
 def tune_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
-    """Trains a drawn setting, scores it on `select`, and enters it."""
-    told, name, ledger = causes()["tune"], tune_name(row, env, draw), tune_ledger(Path(cfg["ledger"]))
-    overrides = [*row.overrides(drawn(draw)), *_world(env, "tune", 0), f"trainer.cpu_minutes={told['minutes']}", *_rounds(row, told["rounds"]),
-                 f"score.split={SELECT}", f"score.probes=[{','.join(probes(env, 'tune'))}]", f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}",
-                 "goals=false", f"ledger={ledger}"]  # fmt: skip
+    """Trains a drawn setting, scores it on `select`, and enters it; one that diverges is entered, too."""
+    name, ledger = tune_name(row, env, draw), tune_ledger(Path(cfg["ledger"]))
 
     def left() -> list[tuple[str, ...]]:
         entered = entry_of(ledger, env, name)
-        return [] if entered and SELECT in entered["scores"] else [_fit(row, env, name, told["seed"], overrides, cfg)]
+        done = entered and (SELECT in entered["scores"] or entered.get("diverged"))
+        return [] if done else [_fit(_tune_overrides(row, env, draw), name, ledger, cfg)]
 
     return Job(name, left)
 
 
-def _rounds(row: Row, rounds: int) -> list[str]:
-    """Of a stage, so that all together are about as many."""
-    return [f"loss.epochs.minutes={max(1, round(rounds / len(row.stages)))}"]
-
-
 def table_name(row: Row, env: str, chosen: dict, seed: int) -> str:
     """Of a run of the table.  chosen: as of `choice`."""
-    minutes = causes()["table"]["minutes"]
-    return f"{row.slug}-{env}-{minutes}min-{_mark(row, chosen['overrides'], minutes)}-s{seed}"
+    usual = _usual(row, env, "table", chosen["overrides"])
+    return f"{row.slug}-{env}-{causes()['table']['minutes']}min-{_mark(usual)}-s{seed}"
 
 
 def table_job(row: Row, env: str, seed: int, cfg: dict) -> Job:
-    """Trains the chosen setting, scores it and its rounds on `final`, and enters it."""
+    """Trains the chosen setting, scores it and its rounds on `final`, and enters it. Weights that a score needs and that are
+    gone are trained again.
+    """
     told, ledger = causes()["table"], Path(cfg["ledger"])
     chosen = choice(ledger, env, row)
     name, world = table_name(row, env, chosen, seed), _world(env, "table", seed)
-    folder = Path(cfg["runs_dir"]) / name
-    overrides = [*chosen["overrides"], *world, f"score.probes=[{','.join(probes(env, 'table'))}]", f"trainer.cpu_minutes={told['minutes']}", f"score.split={'valid' if world else SELECT}",
-                 f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}", f"ledger={ledger}"]  # fmt: skip
+    folder, first = Path(cfg["runs_dir"]) / name, "valid" if world else SELECT
+    overrides = [*_usual(row, env, "table", chosen["overrides"]), *world, f"seed={seed}", f"score.split={first}"]
 
     def left() -> list[tuple[str, ...]]:
         entered = entry_of(ledger, env, name) or {"scores": {}, "rounds": []}
-        score = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
-        rounds = [one["round"] for one in entered["rounds"] if FINAL not in one["scores"] and one["round"] in told["rounds"]]
-        steps = [] if (folder / "results.json").exists() or FINAL in entered["scores"] else [_fit(row, env, name, seed, overrides, cfg)]
-        if FINAL not in entered["scores"]:
-            steps.append(score)
-        if not entered["rounds"] or rounds:
-            steps.append((*score, f"round={rounds or told['rounds']}", f"probes=[{','.join(probes(env, 'round'))}]"))
-        return steps
+        if entered.get("diverged"):
+            return []
+        ask = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
+        rounds = [n for n in told["curve"] if not any(one["round"] == n and FINAL in one["scores"] for one in entered["rounds"])]
+        scores = [] if FINAL in entered["scores"] else [ask]
+        scores += [(*ask, f"round={rounds}", f"probes=[{','.join(probes(env, 'round'))}]")] if rounds else []
+        begun = first not in entered["scores"] or (scores and not (folder / "checkpoints" / "model.ckpt").exists())
+        return [_fit(overrides, name, ledger, cfg)] * bool(begun) + scores
 
     return Job(name, left)

@@ -12,6 +12,7 @@ import yaml
 
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
+from eval.runs.ledger import FINAL, KEPT_WORLDS
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 TABLE = "causes"  # its name for eval/tables.py
@@ -42,13 +43,25 @@ class Row:
         every, moving = range(len(stages)), [n for n, stage in enumerate(stages) if "transition" in stage["trains"]]
         found = [f"loss.learning_rate={setting['learning_rate']}", f"loss.window={setting['window']}", f"model.width={setting['width']}"]
         found += [f"loss.stages.{n}.weight_decay={setting['weight_decay']}" for n in every]
+        if (own := causes()["strengths"].get(self.loss)) is not None:
+            found.append(f"{own['key']}={own['values'][setting['strength']]}")
         return found + [f"loss.stages.{n}.hard_share={setting['hard_share']}" for n in moving]
+
+    def rounds(self, count: int, each: int = 1) -> list[str]:
+        """So many rounds over all stages as overrides, the last stages have what is left over; `each` at least for every stage."""
+        stages = len(self.stages)
+        few, more = divmod(max(count, each * stages), stages)
+        return [f"loss.stages.{n}.epochs={few + (n >= stages - more)}" for n in range(stages)]
+
+    @property
+    def loss(self) -> str:
+        """Its name."""
+        return dict(part.split("=", 1) for part in self.fit)["loss"]
 
     @property
     def stages(self) -> list[dict]:
         """Of its loss, as the config says them."""
-        loss = dict(part.split("=", 1) for part in self.fit)["loss"]
-        return yaml.safe_load((CONFIGS / "loss" / f"{loss}.yaml").read_text())["stages"]
+        return yaml.safe_load((CONFIGS / "loss" / f"{self.loss}.yaml").read_text())["stages"]
 
 
 def rows_of(only: list[str] | str | None) -> list[Row]:
@@ -61,16 +74,41 @@ def rows_of(only: list[str] | str | None) -> list[Row]:
     return [Row(name, tuple(row["fit"]), tuple(row["told"])) for name, row in known.items() if only is None or name in only]
 
 
+def envs_of(cfg: dict) -> list[str]:
+    """Those that a command asks for. Raises Problem on a name that is none, on a world that no probes are said for, and where
+    drawn worlds are too few for the seeds.
+    """
+    envs = [cfg["envs"]] if isinstance(cfg["envs"], str) else list(cfg["envs"])
+    for env in envs:
+        if not (CONFIGS / "env" / f"{env}.yaml").exists():
+            raise Problem(f"there is no env '{env}': {nearest(str(env), (p.stem for p in (CONFIGS / 'env').glob('[!_]*.yaml')))}")
+        if _kind(env) not in causes()["probes"]:
+            raise Problem(f"table {TABLE} asks physics and chemistry, and '{env}' is neither; set envs=")
+        if env in causes()["worlds"] and cfg["seeds"] > len(KEPT_WORLDS):
+            raise Problem(f"seeds={cfg['seeds']} asks for as many drawn worlds of {env}, and {len(KEPT_WORLDS)} are kept for "
+                          f"'{FINAL}'; set seeds={len(KEPT_WORLDS)} or fewer")  # fmt: skip
+    return envs
+
+
+def _kind(env: str) -> str:
+    """Physics or chemistry, by its name."""
+    return env.partition("_")[0].rstrip("0123456789")
+
+
 def drawn(number: int) -> dict:
-    """Setting `number`, from 0, the same for every row. The draw decides each key apart."""
-    draw = random.Random(f"setting {number}")
-    return {key: draw.choice(values) for key, values in causes()["space"].items()}
+    """Setting `number`, from 0, the same for every row: of each key one value, dealt so that none is left out."""
+    draws, setting = causes()["tune"]["draws"], {}
+    for key, values in causes()["space"].items():
+        dealt = (values * draws)[:draws]
+        random.Random(f"{key} of settings").shuffle(dealt)
+        setting[key] = dealt[number]
+    return setting
 
 
 def probes(env: str, part: str) -> list[str]:
     """What runs of an env are asked for; part: tune, round, or table, which asks for more at the end."""
     told = causes()["probes"]
-    return [*told["always"], *(told[env.partition("_")[0].rstrip("0123456789")] if part == "table" else [])]
+    return [*told["always"], *(told[_kind(env)] if part == "table" else [])]
 
 
 def worth(metrics: dict) -> float:
@@ -86,16 +124,20 @@ def chosen_file(ledger: Path, env: str, row: Row) -> Path:
 
 
 def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict]) -> dict:
-    """Write which of the drawn settings is best, with the worth of all.  scored: draw -> metrics on `select`.
+    """Write which of the drawn settings is best, with the worth of all.  scored: draw -> metrics on `select`, none of a
+    training that diverged: its worth is null.
 
-    Of equal ones the first.  Raises Problem where a draw is missing, and where another choice was frozen before.
+    Of equal ones the first.  Raises Problem where a draw is missing, and where every draw diverged.
     """
     draws, path = causes()["tune"]["draws"], chosen_file(ledger, env, row)
     if missing := [n for n in range(draws) if n not in scored]:
         raise Problem(f"row '{row.name}' has {len(scored)} of {draws} drawn settings on {env}, draw {missing[0]} is missing; run: "
                       f"python eval/tables.py table={TABLE} tune=true")  # fmt: skip
-    tried = [{"draw": n, "setting": drawn(n), "worth": round(worth(scored[n]), 4)} for n in range(draws)]
-    best = max(tried, key=lambda one: (one["worth"], -one["draw"]))
+    tried = [{"draw": n, "setting": drawn(n), "worth": round(worth(scored[n]), 4) if scored[n] else None} for n in range(draws)]
+    whole = [one for one in tried if one["worth"] is not None]
+    if not whole:
+        raise Problem(f"every drawn setting of row '{row.name}' diverged on {env}; change its loss, or space: in eval/effort/causes.yaml")
+    best = max(whole, key=lambda one: (one["worth"], -one["draw"]))
     found = {"row": row.name, "env": env, "criterion": causes()["criterion"], "chosen": best["draw"], "setting": best["setting"],
              "overrides": row.overrides(best["setting"]), "tried": tried}  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)

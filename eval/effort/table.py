@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import mean, stdev
+from typing import NamedTuple
 
 from eval.effort.jobs import table_name
 from eval.effort.settings import Row, causes, choice
@@ -21,6 +22,7 @@ CURVE = "what if"
 T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Student's t, two sides, of 1 to 9 degrees of freedom
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 MISSING = "-"
+END = "end"
 
 
 def interval(values: list[float], digits: int = 1) -> str:
@@ -31,6 +33,15 @@ def interval(values: list[float], digits: int = 1) -> str:
         return f"{values[0]:.{digits}f}"
     t = T95[min(len(values) - 2, len(T95) - 1)]
     return f"{mean(values):.{digits}f} ± {t * stdev(values) / len(values) ** 0.5:.{digits}f}"
+
+
+class Scored(NamedTuple):
+    """after: which round, or END.  minutes: of processor time until then."""
+
+    after: int | str
+    minutes: float
+    seed: int
+    value: float
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class Filled:
         return cls(row, env, chosen, found)
 
     def scores(self, name: str, horizon: int, split: str = FINAL) -> dict[int, float]:
-        """Seed -> value, of the best weights at the end; goals are reached in tasks of their own, on no split."""
+        """Seed -> value, of the weights at the end; goals are reached in tasks of their own, on no split."""
         keys = [key.format(horizon) for key in (SHOWN[name], ALSO.get(name, SHOWN[name]))]
         found = {}
         for seed, entry in self.entries.items():
@@ -68,17 +79,18 @@ class Filled:
         return {seed: metrics[key] for seed, metrics in found.items() if key in metrics}
 
     @cached_property
-    def curve(self) -> dict[tuple[str, int], list[tuple[float, int, float]]]:
-        """(name, horizon) -> (minutes of processor time, seed, value), of rounds and of the end."""
+    def curve(self) -> dict[tuple[str, int], list["Scored"]]:
+        """(name, horizon) -> scores of rounds and of the end."""
         found: dict = {}
         for seed, entry in self.entries.items():
-            ends = [(one["cpu_s"] / 60, one["scores"].get(FINAL, {}).get("metrics", {})) for one in entry["rounds"]]
+            ends = [(one["round"], one["cpu_s"] / 60, one["scores"]) for one in entry["rounds"]]
             last = entry["rounds"][-1]["cpu_s"] / 60 if entry["rounds"] else 0.0
-            for minutes, metrics in [*ends, (last, entry["scores"].get(FINAL, {}).get("metrics", {}))]:
+            for after, minutes, scores in [*ends, (END, last, entry["scores"])]:
+                metrics = scores.get(FINAL, {}).get("metrics", {})
                 for name in ("H@1", "what if"):
                     for h in causes()["horizons"]:
                         keys = [key.format(h) for key in (SHOWN[name], ALSO.get(name, SHOWN[name])) if key.format(h) in metrics]
-                        found.setdefault((name, h), []).extend((minutes, seed, metrics[key]) for key in keys[:1])
+                        found.setdefault((name, h), []).extend(Scored(after, minutes, seed, metrics[key]) for key in keys[:1])
         return found
 
     @property
@@ -109,26 +121,32 @@ def lines(filled: Iterable[Filled]) -> tuple[list[str], list[list[str]]]:
 
 def curve_lines(filled: Iterable[Filled]) -> tuple[list[str], list[list[str]]]:
     """Header and rows: what if at ten steps after so many rounds, mean over seeds, with the minutes that were used."""
-    rounds, h = causes()["table"]["rounds"], causes()["horizons"][-1]
-    rows = []
+    ends, h, rows = [*causes()["table"]["curve"], END], causes()["horizons"][-1], []
     for one in filled:
         points = one.curve.get((CURVE, h), [])
-        marks = sorted({seed: sorted(m for m, s, _ in points if s == seed) for _, seed, _ in points}.items())
-        cells = []
-        for place in range(len(rounds) + 1):
-            at = [(m, value) for seed, minutes in marks for m, s, value in points if s == seed and len(minutes) > place and m == minutes[place]]
-            cells.append(f"{mean(v for _, v in at):.1f} ({mean(m for m, _ in at):.1f})" if at else MISSING)
+        of_end = [[point for point in points if point.after == end] for end in ends]
+        cells = [f"{mean(p.value for p in at):.1f} ({mean(p.minutes for p in at):.1f})" if at else MISSING for at in of_end]
         rows.append([one.row.name, *cells])
-    return ["", *(f"round {n}" for n in rounds), "end"], rows
+    return ["", *(end if end == END else f"round {end}" for end in ends)], rows
 
 
 def setting_lines(filled: Iterable[Filled]) -> tuple[list[str], list[list[str]]]:
     """Header and rows: the chosen setting, its worth and the worst of the draws."""
     keys = list(causes()["space"])
-    rows = [[one.row.name, *(f"{one.chosen['setting'][key]:g}" for key in keys), str(one.chosen["chosen"]),
-             f"{max(t['worth'] for t in one.chosen['tried']):.1f}", f"{min(t['worth'] for t in one.chosen['tried']):.1f}"]
-            for one in filled if one.chosen]  # fmt: skip
-    return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", "worst draw"], rows
+    rows = []
+    for one in filled:
+        if one.chosen:
+            worths = [tried["worth"] for tried in one.chosen["tried"] if tried["worth"] is not None]
+            told = dict(one.chosen["setting"], strength=_strength(one))
+            rows.append([one.row.name, *(told[key] if isinstance(told[key], str) else f"{told[key]:g}" for key in keys),
+                         str(one.chosen["chosen"]), f"{max(worths):.1f}", f"{min(worths):.1f}", str(len(one.chosen["tried"]) - len(worths))])  # fmt: skip
+    return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", "worst draw", "diverged"], rows
+
+
+def _strength(one: Filled) -> str:
+    """What a setting says of the objective's own number."""
+    own = causes()["strengths"].get(one.row.loss)
+    return MISSING if own is None else f"{own['key'].rpartition('.')[2].replace('_', ' ')} {own['values'][one.chosen['setting']['strength']]:g}"
 
 
 def caption(env: str, cfg: dict) -> str:
@@ -140,8 +158,15 @@ def caption(env: str, cfg: dict) -> str:
         f"tasks, closed loop, exactly T actions; exact: outcomes of every action at ten steps, exact in all factors by a frozen read-out; order "
         f"of weights: Kendall's tau; own R2: of objects in their own slots; {table['minutes']} minutes of processor time for every row, seeds 0 to {cfg['seeds'] - 1}, mean and 95 % "
         f"interval (t) over seeds; every row drew {tune['draws']} settings, {tune['minutes']} minutes each, seed {tune['seed']}, chosen by the mean of what if "
-        f"at {', '.join(map(str, causes()['horizons']))} steps on {tune['episodes']} episodes of {SELECT}; percent"
+        f"at {', '.join(map(str, causes()['horizons']))} steps in {tune['states']} states of {SELECT}; scored are the last weights; "
+        f"goals lie on no split, read-outs are fitted on valid, and own R2 is measured on its other half{_worlds(env)}; percent"
     )
+
+
+def _worlds(env: str) -> str:
+    """Which drawn worlds a table saw, where there are any."""
+    told = causes()["worlds"].get(env)
+    return f"; chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed" if told else ""
 
 
 def chart(filled: list[Filled], title: str):
@@ -173,6 +198,6 @@ def long_csv(filled: Iterable[Filled]) -> str:
             for seed, value in one.number(key).items():
                 out.writerow([one.env, one.row.name, name, "", "end", seed, value])
         for (name, h), points in one.curve.items():
-            for minutes, seed, value in points:
-                out.writerow([one.env, one.row.name, name, h, f"{minutes:.2f}", seed, value])
+            for point in points:
+                out.writerow([one.env, one.row.name, name, h, f"{point.minutes:.2f}", point.seed, point.value])
     return text.getvalue()

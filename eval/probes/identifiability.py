@@ -21,7 +21,7 @@ def reads(latent: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """How well every target is read off every slot, on rows that were not fitted.  latent (M, K, D), target (M, N, S)
     ->  R2 (K, N), and the mean correlation of what is read with what is true (K, N).
 
-    The first half is fitted by ridge regression. R2 is of all numbers of a target together, and at least 0.
+    The first half is fitted by ridge regression. R2 is of all numbers of a target together, and at least 0; 0 of a target that never changes.
     """
     half = len(latent) // 2
     fit, held = slice(None, half), slice(half, None)
@@ -38,7 +38,7 @@ def reads(latent: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         a, b = told - told.mean(0), true - true.mean(0)
         together = (a * b).sum(0) / (a.square().sum(0) * b.square().sum(0)).sqrt().clamp(min=1e-12)
         counted = (b.square().sum(0) > 0).double()  # a value that never occurs has no correlation
-        found[0, k] = (1 - error / spread.clamp(min=1e-12)).clamp(min=0)
+        found[0, k] = torch.where(spread > 0, 1 - error / spread.clamp(min=1e-12), 0.0).clamp(min=0)
         found[1, k] = (together * counted).sum(-1) / counted.sum(-1).clamp(min=1)
     return found[0], found[1]
 

@@ -20,9 +20,10 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.runs.metrics_csv import by_epoch, losses
 from eval.runs.results import numbers
-from eval.runs.run import FINAL, Run, config_hash, differing, load_config, read_results
+from eval.runs.run import FINAL, Run, config_hash, differing, load_config, plain_loss, read_results
 
 SELECT = "select"
+DIVERGED = "diverged.txt"  # in a run folder: why its training could not end
 KEPT_WORLDS = range(10, 15)  # drawn worlds (env.world.scm_seed) that are scored on `final`, and nowhere looked at before
 
 
@@ -36,6 +37,8 @@ def setting_of(config: DictConfig) -> dict:
     """What is frozen: model, loss, trainer, and the data of training; of the world all but the number of the drawn one."""
     plain = OmegaConf.to_container(config, resolve=True)
     kept = {key: plain[key] for key in ("model", "loss", "trainer", "env") if key in plain}
+    if "stages" in kept.get("loss", {}):
+        kept["loss"] = plain_loss(kept["loss"], kept.get("trainer", {}).get("budget"))
     env = kept.get("env", {})
     splits = {name: plan for name, plan in env.get("splits", {}).items() if name in ("train", "valid")}
     world = {key: value for key, value in env.get("world", {}).items() if key not in ("scm_seed", "workers")}
@@ -79,7 +82,9 @@ def check_select(run: Run) -> None:
 def enter(folder: str | Path, ledger: str | Path) -> Path:
     """Write what a finished run says of itself, in place of what stood there of the same run.  -> the file."""
     folder = Path(folder)
-    config, results = load_config(folder), read_results(folder)
+    config, path = load_config(folder), folder / DIVERGED
+    diverged = path.read_text() if path.exists() and not (folder / "results.json").exists() else None
+    results = {"timing": {}} if diverged else read_results(folder)
     scored, of_rounds = {}, {}
     for path in sorted(folder.glob("results*.json")):
         found = _read(path) or {}
@@ -99,6 +104,7 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
         "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
         "machine": machine(),
+        **({"diverged": diverged} if diverged else {}),
     }  # fmt: skip
     path = Path(ledger) / config.env.name / f"{_name(config.name)}-{config_hash(config)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -154,12 +154,27 @@ def freeze(cfg: DictConfig) -> DictConfig:
     return OmegaConf.create(frozen)
 
 
+def plain_loss(loss: dict, budget: str | None) -> dict:
+    """A loss without what came later and trains nothing else than before: rounds where the budget is none of minutes, and the
+    hinge's second negative where there is none."""
+    found = dict(loss)
+    if budget != "minutes":
+        found |= {key: {k: v for k, v in of.items() if k != "minutes"} for key, of in loss.items()
+                  if key.endswith("epochs") and isinstance(of, dict)}  # fmt: skip
+    if loss.get("name") == "contrastive" and not loss.get("same_episode"):
+        found.pop("same_episode", None)
+        found["stages"] = [{**stage, "objective": {k: v for k, v in stage["objective"].items() if k != "same_episode"}}
+                           for stage in loss["stages"]]  # fmt: skip
+    return found
+
+
 def _science(cfg: DictConfig) -> dict:
     found = {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
     if isinstance(found.get("env"), dict):
         found["env"] = {k: v for k, v in found["env"].items() if k not in _OF_WORLD}
     if isinstance(found.get("loss"), dict) and "stages" in found["loss"]:  # their names name files and train nothing
-        found["loss"] = {**found["loss"], "stages": [{**stage, "name": ""} for stage in found["loss"]["stages"]]}
+        loss = plain_loss(found["loss"], (found.get("trainer") or {}).get("budget"))
+        found["loss"] = {**loss, "stages": [{**stage, "name": ""} for stage in loss["stages"]]}
     return found
 
 

@@ -19,7 +19,7 @@ FAST = ["trainer=minutes", "env.splits.select.episodes=30", "env.splits.valid.ep
 class Batches(list):
     """A loader of fixed batches that remembers its epochs."""
 
-    epoch = None
+    epoch = chances = None
 
     def __iter__(self):
         self.seen.append(self.epoch)
@@ -51,6 +51,16 @@ def test_a_round_has_one_batch_at_least(tmp_path):
     assert list(clock.round(windows, 0)) == ["a"]
 
 
+def test_a_pass_ends_where_hard_windows_are_found(tmp_path):
+    """Lightning takes the first batch of a stage that goes on before the epoch begins."""
+    clock, windows = Clock(seconds=10, rounds=2, before=0, folder=tmp_path), Batches("abc")
+    windows.seen = []
+    batches = iter(clock.round(windows, 1))
+    assert next(batches) == "a"
+    windows.chances = torch.ones(3)
+    assert [next(batches) for _ in range(3)] == ["a", "b", "c"] and windows.seen == [1000, 1001]
+
+
 def test_the_rate_is_that_of_one_cycle():
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=4000, pct_start=0.05, cycle_momentum=False)
@@ -75,7 +85,9 @@ def test_three_stages_share_the_time_and_rounds_are_scored(tmp_path, fitted_here
     assert [one["round"] for one in entry["rounds"]] == [1, 2, 3] and entry["rounds"][2]["scores"] == {}
     first = json.loads((run / "results-round1.json").read_text())
     assert entry["rounds"][0]["scores"]["select"]["metrics"] == first["metrics"] and first["protocol"]["round"] == 1
-    assert entry["scores"]["select"]["metrics"] != first["metrics"], "the best weights are others"
+    assert entry["scores"]["select"]["metrics"] != first["metrics"], "those of the end are others"
+    ends = read_checkpoint(run / "checkpoints/model.ckpt")["state_dict"]
+    assert all(torch.equal(ends[name], last) for name, last in weights[2].items()), "the last weights are kept"
     done = command_here("eval/score.py", "run=runs/timed", "round=7", cwd=tmp_path)
     assert done.returncode != 0 and "it has 3" in done.stderr
 
@@ -89,3 +101,29 @@ def test_a_resumed_stage_remembers_what_it_used(tmp_path):
 def test_one_process_has_a_clock(tmp_path, command_here):
     done = command_here("train/fit.py", *FAST, "model=ae", "loss=nll", "+trainer.devices=2", cwd=tmp_path)
     assert done.returncode != 0 and "trainer.cpu_minutes= is the time of one process, and 2 are asked for" in done.stderr
+
+
+def test_a_training_that_diverges_is_entered(tmp_path, command_here):
+    """Why it could not end is in the ledger, and the same run is not taken for one that was not tried."""
+    done = command_here("train/fit.py", *FAST, "model=ae", "loss=contrastive", "loss.learning_rate=1e30", "trainer.precision=32-true",
+                        "trainer.cpu_minutes=0.05", "env.splits.train.episodes=20", "name=far", "ledger=ledger", cwd=tmp_path)  # fmt: skip
+    assert done.returncode != 0 and "loss is not finite" in done.stderr
+    (entry,) = entries(tmp_path / "ledger")
+    assert entry["run"] == "far" and "loss is not finite" in entry["diverged"] and entry["scores"] == {}
+
+
+def test_a_run_goes_on_with_its_rounds(tmp_path, fitted_here, command_here):
+    """Killed in a round: what was used counts, rounds that are there stay, and the ledger may be another."""
+    fitted_here(*FAST, "model=edge", "loss=infonce", "loss.epochs.minutes=2", "trainer.cpu_minutes=0.1", "env.splits.train.episodes=20",
+                "name=broken", cwd=tmp_path)  # fmt: skip
+    run = tmp_path / "runs/broken"
+    for name in ("checkpoints/model.ckpt", "checkpoints/0-joint.ckpt", "results.json"):
+        (run / name).unlink()
+    path = run / "config.yaml"  # of a run whose third round was not reached
+    path.write_text(path.read_text().replace("cpu_minutes: 0.1\n", "cpu_minutes: 0.15\n").replace("epochs: 2\n", "epochs: 3\n"))
+    done = command_here("train/fit.py", "resume=runs/broken", "goals=false", "ledger=elsewhere", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (entry,) = entries(tmp_path / "elsewhere")
+    assert [one["round"] for one in entry["rounds"]] == [1, 2, 3] and "select" in entry["scores"]
+    ends = [one["cpu_s"] for one in entry["rounds"]]
+    assert 6 < ends[1] < 9 <= ends[2] < 12 and entry["rounds"][2]["updates"] > entry["rounds"][1]["updates"]

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
@@ -10,7 +11,7 @@ import eval.paper.sweep
 from envs.problem import Problem
 from eval.effort.command import run_causes
 from eval.effort.jobs import table_job, tune_job, tune_ledger, tune_name
-from eval.effort.settings import causes, choice, chosen_file, drawn, probes, rows_of, worth
+from eval.effort.settings import causes, choice, choose, chosen_file, drawn, envs_of, probes, rows_of, worth
 from eval.effort.table import Filled, curve_lines, interval, lines
 from eval.paper.sweep import missing, run_jobs
 
@@ -39,7 +40,8 @@ def scripts(tmp_path, monkeypatch):
     (tmp_path / "train/fit.py").write_text(common + (
         "name = told['name']; split = told['score.split']\n"
         "(pathlib.Path(told['runs_dir']) / name).mkdir(parents=True)\n"
-        "(pathlib.Path(told['runs_dir']) / name / 'results.json').write_text('{}')\n"
+        "(pathlib.Path(told['runs_dir']) / name / 'checkpoints').mkdir()\n"
+        "(pathlib.Path(told['runs_dir']) / name / 'checkpoints/model.ckpt').write_text('')\n"
         "value = 1e4 * float(told['loss.learning_rate']) + int(told['seed'])\n"
         "rounds = [{'round': n, 'cpu_s': 60.0 * n, 'updates': n, 'scores': {}} for n in range(1, 11)]\n"
         "entry = {'run': name, 'row': told['row'].strip('\"'), 'env': 'physics3', 'seed': int(told['seed']), 'rounds': rounds,\n"
@@ -65,8 +67,7 @@ def test_draws_are_the_same_for_every_row_and_differ():
     settings = [drawn(n) for n in range(causes()["tune"]["draws"])]
     assert settings == [drawn(n) for n in range(len(settings))] and len({json.dumps(s) for s in settings}) == len(settings)
     for key, values in causes()["space"].items():
-        assert {s[key] for s in settings} <= set(values)
-        assert len({s[key] for s in settings}) > 1, "a key that never changes is not tuned"
+        assert {s[key] for s in settings} == set(values), "a value that is never dealt is not tried"
 
 
 @pytest.mark.parametrize("row", rows_of(None), ids=lambda row: row.slug)
@@ -78,6 +79,9 @@ def test_every_row_composes_under_every_draw(compose, row):
     assert all((s.learning_rate, s.window, s.weight_decay) == tuple(setting[k] for k in ("learning_rate", "window", "weight_decay"))
                for s in config.loss.stages)  # fmt: skip
     assert all(s.hard_share == (setting["hard_share"] if "transition" in s.trains else 0) for s in config.loss.stages)
+    strength = causes()["strengths"].get(row.loss)
+    assert strength is None or OmegaConf.select(config, strength["key"]) == strength["values"][setting["strength"]]
+    assert strength is not None or row.loss == "nll"
     assert set(row.told) <= {"objects", "cells", "point", "blocks"} and len({one.slug for one in rows_of(None)}) == len(causes()["rows"])
 
 
@@ -142,14 +146,68 @@ def test_another_setting_has_another_name(monkeypatch):
     assert tune_name(row, ENV, 0) != before and tune_name(row, ENV, 0).startswith("edge_infonce-physics3-draw0-")
 
 
-def test_a_missing_draw_is_told(cfg, scripts):
+def test_a_missing_draw_is_told(cfg, scripts, capsys):
     """A choice among fewer settings than other rows had would not be equal effort."""
     cfg |= {"rows": ["edge + InfoNCE"], "tune": True}
     run_causes(cfg, run_missing)
     (row,) = rows_of(cfg["rows"])
-    next((tune_ledger(eval.paper.sweep.Path(cfg["ledger"])) / ENV).glob(f"{tune_name(row, ENV, 3)}-*")).unlink()
+    next((tune_ledger(Path(cfg["ledger"])) / ENV).glob(f"{tune_name(row, ENV, 3)}-*")).unlink()
+    chosen_file(Path(cfg["ledger"]), ENV, row).unlink()
+    run_causes(cfg | {"run_missing": False}, run_missing)
+    assert "7 of 8 drawn settings are there, none is chosen yet" in capsys.readouterr().out
+    assert choice(Path(cfg["ledger"]), ENV, row) is None
     with pytest.raises(Problem, match="has 7 of 8 drawn settings on physics3, draw 3 is missing"):
-        run_causes(cfg | {"run_missing": False}, run_missing)
+        choose(Path(cfg["ledger"]), ENV, row, {n: {} for n in range(8) if n != 3})
+
+
+def test_a_row_has_as_many_rounds_as_another():
+    (one,), (three,) = rows_of("edge + InfoNCE"), rows_of("edge + NLL")
+    assert one.rounds(10) == ["loss.stages.0.epochs=10"]
+    assert three.rounds(10) == [f"loss.stages.{n}.epochs={k}" for n, k in enumerate((3, 3, 4))]
+    assert three.rounds(4, each=3) == [f"loss.stages.{n}.epochs=3" for n in range(3)]
+
+
+def test_a_draw_that_diverged_is_known_and_never_chosen(cfg, scripts):
+    """It does not run again, and does not keep a row from its choice; where all diverge there is none."""
+    cfg |= {"rows": ["edge + InfoNCE"], "tune": True}
+    (row,) = rows_of(cfg["rows"])
+    best = max(range(8), key=lambda n: (drawn(n)["learning_rate"], -n))
+    path = eval.paper.sweep.ROOT / "train/fit.py"
+    path.write_text(path.read_text() + f"if 'draw{best}' in name:\n"
+                    "    entry |= {'scores': {}, 'diverged': 'train loss is not finite'}\n"
+                    "    (place / f'{name}-abc.json').write_text(json.dumps(entry)); sys.exit('error: train loss is not finite')\n")
+    assert not run_causes(cfg, run_missing)
+    found = choice(Path(cfg["ledger"]), ENV, row)
+    assert found["chosen"] != best and found["tried"][best]["worth"] is None
+    assert not missing([tune_job(row, ENV, n, cfg) for n in range(8)])
+    with pytest.raises(Problem, match="every drawn setting of row 'edge . InfoNCE' diverged"):
+        choose(Path(cfg["ledger"]), ENV, row, dict.fromkeys(range(8), {}))
+
+
+def test_weights_that_are_gone_are_trained_again(cfg, scripts):
+    """A run that was broken off before its rounds were scored, and whose folder was removed."""
+    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
+    (row,) = rows_of(cfg["rows"])
+    run_causes(cfg | {"tune": True}, run_missing)
+    run_causes(cfg, run_missing)
+    (path,) = (path for path in (Path(cfg["ledger"]) / ENV).glob("*.json"))
+    entry = json.loads(path.read_text())
+    entry["rounds"][0]["scores"] = {}
+    path.write_text(json.dumps(entry))
+    (step,) = table_job(row, ENV, 0, cfg).left()
+    assert step[0] == "eval/score.py" and "round=[1]" in step
+    first, _ = table_job(row, ENV, 0, cfg | {"runs_dir": "elsewhere"}).left()
+    assert first[0] == "train/fit.py"
+
+
+@pytest.mark.parametrize("asked, said", [
+    ({"envs": ["physics3", "nonsense"]}, "no env 'nonsense'"),
+    ({"envs": "trifinger_pushing"}, "asks physics and chemistry"),
+    ({"envs": ["chemistry_full5"], "seeds": 6}, "5 are kept for 'final'; set seeds=5 or fewer"),
+])  # fmt: skip
+def test_worlds_that_cannot_be_asked_are_told(cfg, asked, said):
+    with pytest.raises(Problem, match=said):
+        envs_of(cfg | asked)
 
 
 def test_a_damaged_choice_is_told(tmp_path):

@@ -163,3 +163,19 @@ def test_a_world_that_is_drawn_otherwise_today(compose, tmp_path):
     OmegaConf.save(config, tmp_path / "config.yaml")
     with pytest.raises(Problem, match="model.ckpt does not exist"):
         load_run(tmp_path)
+
+
+@pytest.mark.parametrize("loss", ["contrastive", "infonce", "memory"])
+def test_a_budget_that_came_later_changes_no_run(compose, loss):
+    """Rounds of trainer=minutes, and a second negative that is switched off, are no part of what a run of before was."""
+    now = freeze(compose("fit", "model=lstm", f"loss={loss}"))
+    before = OmegaConf.create(OmegaConf.to_container(now))
+    with open_dict(before):
+        for key in [key for key in before.loss if key.endswith("epochs")]:
+            del before.loss[key]["minutes"]
+        if loss == "contrastive":
+            del before.loss["same_episode"]
+            del before.loss.stages[0].objective["same_episode"]
+    assert config_hash(before) == config_hash(now) and differences(before, now) is None
+    if loss == "contrastive":
+        assert "same_episode" in differences(before, freeze(compose("fit", "model=lstm", "loss=contrastive", "loss.same_episode=true")))
