@@ -161,6 +161,7 @@ def score_run(
                      **({} if run.round is None else {"round": run.round})},
         "structure": {},
         **data.arrays,
+        "answers": {name: found.packed() for name, found in data.answers.items()},
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
         "parameters": count,
         "config_hash": config_hash(cfg),

@@ -7,6 +7,7 @@ from envs.streams import Stream
 from eval.probes.probe import Row, bounds, probe
 from eval.ranking import hits_at_k, mrr
 from eval.rollouts import counterfactual_ranks
+from eval.runs.answers import Answers
 
 CF = "test/cf_hits@1/"
 CHANGED = ("nothing", "one", "several")  # objects that an action changes
@@ -39,6 +40,11 @@ def counterfactual(run, data) -> dict[str, float]:
         for name, result in (("test", ranked.model), ("floor/copy", ranked.copy)):
             metrics |= {f"{name}/cf_hits@1/h{h}": hits_at_k(result.ravel()), f"{name}/cf_mrr/h{h}": mrr(result.ravel())}
             metrics |= _by_change(f"{name}/cf_hits@1", h, result, ranked.changed)
+            data.answers[f"{name}/cf_hits@1/h{h}"] = Answers.of(result < 1)
+            if ranked.changed is not None:
+                kinds = ranked.changed.clip(max=2)
+                data.answers[f"{name}/cf_hits@1/mean/h{h}"] = Answers.of(result < 1, kinds, len(CHANGED))
+                data.answers[f"{name}/cf_hits@1/several/h{h}"] = Answers.of(result < 1, (kinds < 2).astype(int))
             for event, seen in data.events(h).items():
                 metrics[f"{name}/cf_hits@1/{event}/h{h}"] = hits_at_k(result[np.flatnonzero(seen[chosen])].ravel())
         data.say(f"counterfactuals of {h} step{'s' if h > 1 else ''}")

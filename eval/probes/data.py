@@ -12,6 +12,7 @@ from envs.episodes import EpisodeFile
 from envs.frames import frame_ids
 from envs.problem import Problem
 from envs.streams import Stream
+from eval.runs.answers import Answers
 from eval.rollouts import actions_of, encode_frames, rollout
 
 IMPOSSIBLE = "event_invalid"  # how columns begin that flag an action that could not be done: nothing happens there
@@ -25,6 +26,7 @@ class Data:
     horizons: in steps.  asked: the most episodes.  counterfactuals: how many of them are asked what if.  say: is told what has
     been done.
     protocol: what results.json says of all this; probes add to it.  arrays: what a probe leaves for the report, by its name.
+    answers: which episodes were answered rightly, by the metric that they make.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Data:
             "counterfactual_states": 0,
         }  # fmt: skip
         self.arrays: dict[str, dict] = {}
+        self.answers: dict[str, Answers] = {}
 
     def __len__(self) -> int:
         return len(self.obs)

@@ -4,6 +4,7 @@ import torch
 
 from eval.probes.probe import Row, no_forecast, probe
 from eval.ranking import hits_at_k, mrr, ranks
+from eval.runs.answers import Answers
 
 H1, MRR = "test/hits@1/", "test/mrr/"
 
@@ -11,6 +12,7 @@ H1, MRR = "test/hits@1/", "test/mrr/"
 def scores(name: str, data, guess: torch.Tensor, horizon: int, by_event: bool = True) -> dict[str, float]:
     """H@1 and MRR of one predictor (E, K, D), over all episodes and over those with an event."""
     result = ranks(guess, data.target(horizon), groups=data.groups(horizon))
+    data.answers[f"{name}hits@1/h{horizon}"] = Answers.of(result < 1)
     metrics = {f"{name}hits@1/h{horizon}": hits_at_k(result), f"{name}mrr/h{horizon}": mrr(result)}
     for event, rows in data.events(horizon).items() if by_event else ():
         metrics[f"{name}hits@1/{event}/h{horizon}"] = hits_at_k(result[rows])

@@ -95,6 +95,8 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         if path.stem in usual and numbers(found.get("metrics")):
             into = scored if number is None else of_rounds.setdefault(number, {})
             into[split] = {"metrics": found["metrics"], "protocol": protocol}
+            if number is None and "answers" in found:  # results of before hold none
+                into[split]["answers"] = found["answers"]
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,

@@ -1,0 +1,77 @@
+"""Which questions a run answered rightly, small enough to be kept, so that intervals can be drawn over episodes and seeds.
+
+Answers (E, C) of E episodes or states count what was right, and what was asked, of C classes of questions; a score is the mean over
+classes of their shares: with one class, the share of all.
+"""
+
+import base64
+import binascii
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+REPLICATES, LEVEL = 2000, 95.0  # of the bootstrap; percent
+
+
+class Answers(NamedTuple):
+    """right, asked: (E, C) of whole numbers from 0 to 65535."""
+
+    right: np.ndarray
+    asked: np.ndarray
+
+    @classmethod
+    def of(cls, right: np.ndarray, kinds: np.ndarray | None = None, classes: int = 1) -> "Answers":
+        """right (E,) or (E, Q) bool, of Q questions each; kinds (E, Q): the class of every question, none: all of class 0."""
+        right = right.reshape(len(right), -1)
+        kinds = np.zeros(right.shape, int) if kinds is None else kinds
+        every = [kinds == kind for kind in range(classes)]
+        return cls(np.stack([(right & of).sum(1) for of in every], 1), np.stack([of.sum(1) for of in every], 1))
+
+    def packed(self) -> str:
+        """As text."""
+        return " ".join([f"{len(self.right)}x{self.right.shape[1]}", *(
+            base64.b85encode(zlib.compress(part.astype("<u2").tobytes(), 9)).decode() for part in self)])  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, text: str) -> "Answers":
+        """Of `packed`. Raises ValueError on a text that is none."""
+        try:
+            shape, *parts = text.split(" ")
+            right, asked = (np.frombuffer(zlib.decompress(base64.b85decode(part)), "<u2") for part in parts)
+            return cls(*(part.reshape(*map(int, shape.split("x"))).astype(int) for part in (right, asked)))
+        except (ValueError, AttributeError, zlib.error, binascii.Error) as error:
+            raise ValueError("these are no packed answers") from error
+
+    def score(self, weights: np.ndarray) -> np.ndarray:
+        """Percent where episodes count so often, weights (R, E)  ->  (R,); classes that nobody was asked are left out."""
+        asked = weights @ self.asked
+        shares = np.divide(weights @ self.right, asked, where=asked > 0, out=np.full(asked.shape, np.nan))
+        return 100 * np.nanmean(shares, 1)
+
+
+def bootstrap(runs: Sequence[Answers], seed: int = 0, same: bool = True) -> np.ndarray:
+    """Scores of REPLICATES draws with replacement, of runs (seeds) and of episodes, (R,).
+
+    same: all runs were asked the same episodes, which are then drawn alike; else each has its own. Differences of two rows
+    that were asked the same are paired: draw both with one seed, and subtract.
+    """
+    draw = np.random.default_rng(seed)
+    chosen = draw.integers(len(runs), size=(REPLICATES, len(runs)))
+    counts = {len(run.right) for run in runs}
+    if same and len(counts) > 1:
+        raise ValueError(f"runs were asked {sorted(counts)} episodes, and are said to have been asked the same")
+    scores, weights = [], None
+    for run in runs:
+        if weights is None or not same:
+            count = len(run.right)
+            weights = draw.multinomial(count, np.full(count, 1 / count), REPLICATES).astype(np.float32)
+        scores.append(run.score(weights))
+    return np.stack(scores, 1)[np.arange(REPLICATES)[:, None], chosen].mean(1)
+
+
+def ends(draws: np.ndarray) -> tuple[float, float]:
+    """The LEVEL % interval of draws, by percentiles."""
+    low, high = np.percentile(draws, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
+    return float(low), float(high)

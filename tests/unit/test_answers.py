@@ -1,0 +1,58 @@
+"""Answers that are kept: packed and unpacked alike, the same score as the metric, and intervals as wide as they must be."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.runs.answers import Answers, bootstrap, ends
+
+
+@given(st.integers(1, 40), st.integers(1, 3), st.integers(0, 2**32 - 1))
+def test_unpacked_is_what_was_packed(episodes, classes, seed):
+    draw = np.random.default_rng(seed)
+    asked = draw.integers(0, 65536, (episodes, classes))
+    one = Answers(draw.integers(0, asked + 1), asked)
+    text = one.packed()
+    assert all((a == b).all() for a, b in zip(Answers.unpacked(text), one)) and text.isascii() and '"' not in text
+
+
+@pytest.mark.parametrize("text", ["", "3x1", "3x1 abc def", "3x2 " + " ".join(Answers.of(np.ones(3, bool)).packed().split(" ")[1:])])
+def test_other_texts_are_refused(text):
+    with pytest.raises(ValueError, match="no packed answers"):
+        Answers.unpacked(text)
+
+
+def test_every_episode_once_is_the_metric():
+    """Of classes the mean of their shares, whatever their sizes; a class that nobody was asked is none."""
+    right = np.array([[1, 1, 0], [0, 1, 1]], bool)
+    assert Answers.of(right).score(np.ones((1, 2)))[0] == pytest.approx(100 * 4 / 6)
+    kinds = np.array([[0, 0, 2], [0, 0, 2]])
+    assert Answers.of(right, kinds, 3).score(np.ones((1, 2)))[0] == pytest.approx(100 * (3 / 4 + 1 / 2) / 2)
+    assert Answers.of(right, kinds, 3).score(np.array([[2, 0]]))[0] == pytest.approx(50)
+
+
+def test_intervals_are_those_of_the_binomial_where_seeds_agree():
+    draw = np.random.default_rng(0)
+    right = draw.random(2000) < 0.3
+    low, high = ends(bootstrap([Answers.of(right)] * 5))
+    wide = 2 * 1.96 * 100 * (0.3 * 0.7 / 2000) ** 0.5
+    assert high - low == pytest.approx(wide, rel=0.1) and low < 100 * right.mean() < high
+
+
+def test_seeds_that_differ_widen_the_interval():
+    runs = [Answers.of(np.arange(1000) < cut) for cut in (500, 600, 700, 800, 900)]
+    low, high = ends(bootstrap(runs))
+    assert 560 < 10 * low < 620 and 780 < 10 * high < 840
+    with pytest.raises(ValueError, match="asked .10, 1000. episodes"):
+        bootstrap([runs[0], Answers.of(np.ones(10, bool))])
+    assert bootstrap([runs[0], Answers.of(np.ones(10, bool))], same=False).shape == (2000,)
+
+
+def test_a_difference_is_paired():
+    """Two rows that fail on the same episodes differ by less than chance on each says."""
+    hard = np.random.default_rng(1).random(1000) < 0.5
+    one, other = Answers.of(~hard), Answers.of(~hard | (np.arange(1000) < 10))
+    apart = bootstrap([other]) - bootstrap([one])
+    low, high = ends(apart)
+    assert low >= 0 and high < 2 and high - low < 1.5
