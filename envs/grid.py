@@ -56,11 +56,13 @@ def _pixels(shape: int, width: int) -> np.ndarray:
     return rows * width + columns
 
 
-def render(positions: np.ndarray, shapes: np.ndarray, colors: np.ndarray, board: int = GRID) -> np.ndarray:
+def render(
+    positions: np.ndarray, shapes: np.ndarray, colors: np.ndarray, board: int = GRID, grey: np.ndarray | None = None
+) -> np.ndarray:
     """Draw boards of `board` x `board` cells.
 
     positions (B, N, 2) int (row, column), negative for an object that is not there; shapes (B, N) int;
-    colors (B, N, 3) in [0, 1]  ->  (B, 10 board, 10 board, 3) uint8.
+    colors (B, N, 3) in [0, 1]; grey (B,) uint8 behind them, none: black  ->  (B, 10 board, 10 board, 3) uint8.
     """
     size = board * CELL
     width = size + 1  # the canvas keeps the row and column that sprites spill into, and drops them at the end
@@ -77,7 +79,7 @@ def render(positions: np.ndarray, shapes: np.ndarray, colors: np.ndarray, board:
     for start in range(0, batch, chunk):
         part = slice(start, min(start + chunk, batch))
         drawn = canvas[: part.stop - start]
-        drawn[:] = 0
+        drawn[:] = 0 if grey is None else (grey[part].astype(np.uint32) * 0x010101)[:, None, None]
         for i in range(num_objects):
             there = positions[part, i, 0] >= 0
             for shape in np.unique(shapes[part, i]):

@@ -15,9 +15,10 @@ from envs.problem import Problem, nearest
 DIRECTIONS = np.array([(0, 0), (-1, 0), (0, 1), (1, 0), (0, -1)], np.int8)  # stay, north, east, south, west
 NUM_DIRECTIONS = len(DIRECTIONS)
 
-_FEWER = {"fewer-1": 1, "fewer-2": 2}  # objects that are not on the board
+_FEWER = {f"fewer-{n}": n for n in (1, 2, 3, 4)}  # objects that are not on the board
+_GREY = (32, 128)  # of `background`, from the first to below the second: boards are black elsewhere
 SETTINGS = {
-    "observed": ("train", "test-v1", "test-v2", "test-v3", "zero-shot", "zero-shot-shape", "unseen-shape", *_FEWER),
+    "observed": ("train", "test-v1", "test-v2", "test-v3", "zero-shot", "zero-shot-shape", "unseen-shape", "background", *_FEWER),
     "unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3", "zero-shot-shape", "unseen-shape", *_FEWER),
     "fixed_unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3", *_FEWER),
 }
@@ -80,11 +81,18 @@ def push(
 
 @dataclass
 class PhysicsBoards(Boards):
-    """positions (B, N, 2) int8 (row, column), weights (B, N) float32, shapes (B, N) int8, colors (B, N, 3) uint8."""
+    """positions (B, N, 2) int8 (row, column), weights (B, N) float32, shapes (B, N) int8, colors (B, N, 3) uint8, grey (B,) uint8:
+    of what lies behind the objects, none given: black.
+    """
 
     weights: np.ndarray
     shapes: np.ndarray
     colors: np.ndarray
+    grey: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.grey is None:
+            self.grey = np.zeros(self.positions.shape[:-2], np.uint8)
 
 
 @dataclass(frozen=True)
@@ -139,7 +147,8 @@ class PhysicsWorld(GridWorld):
     def reset(self, batch: int, rng: np.random.Generator, mode: str = "train") -> PhysicsBoards:
         """Draw `batch` independent boards; no two objects share a cell.
 
-        fewer-1, fewer-2: so many objects, drawn at random, are absent: not drawn, and their actions do nothing.
+        fewer-1 to fewer-4: so many objects, drawn at random, are absent: not drawn, and their actions do nothing.
+        background: what lies behind the objects is grey, of a brightness of its own on every board.
         """
         if mode not in SETTINGS[self.setting]:
             raise Problem(f"physics {self.setting} has no mode '{mode}': {nearest(mode, SETTINGS[self.setting])}")
@@ -164,7 +173,7 @@ class PhysicsWorld(GridWorld):
             order = rng.permuted(np.tile(np.arange(n), (batch, 1)), axis=1)
             row = np.arange(batch)[:, None]
             boards = PhysicsBoards(positions, weights[row, order], shapes, boards.colors[row, order])
-        return boards
+        return replace(boards, grey=rng.integers(*_GREY, batch, np.uint8)) if mode == "background" else boards
 
     def _colors_and_weights(self, batch, rng, mode):
         """colors (B, N, 3) in [0, 1] and weights (B, N), in the published object order."""
@@ -212,7 +221,7 @@ class PhysicsWorld(GridWorld):
 
     def render(self, boards: PhysicsBoards) -> np.ndarray:
         """-> frames (B, 10 board, 10 board, 3) uint8."""
-        return render(boards.positions, boards.shapes, boards.colors / np.float32(255), self.board)
+        return render(boards.positions, boards.shapes, boards.colors / np.float32(255), self.board, boards.grey)
 
     def factors(self, boards: PhysicsBoards) -> np.ndarray:
         """One-hot factors of every object, uint8: its cell (board squared) and its weight rank (N), unless hidden."""
@@ -247,16 +256,18 @@ class PhysicsWorld(GridWorld):
 
     @staticmethod
     def pack(boards: PhysicsBoards) -> np.ndarray:
-        """-> (B, N, 7) float32: row, column, weight, shape, red, green, blue (0..255)."""
-        parts = (boards.positions, boards.weights[..., None], boards.shapes[..., None], boards.colors)
+        """-> (B, N, 7) float32: row, column, weight, shape, red, green, blue (0..255); an eighth is the grey behind, where not black."""
+        behind = np.repeat(boards.grey[..., None, None], boards.weights.shape[-1], -2) if boards.grey.any() else boards.colors[..., :0]
+        parts = (boards.positions, boards.weights[..., None], boards.shapes[..., None], boards.colors, behind)
         return np.concatenate([part.astype(np.float32) for part in parts], -1)
 
     @staticmethod
     def unpack(state: np.ndarray) -> PhysicsBoards:
         """The inverse of `pack`: the simulator restored from a file."""
         return PhysicsBoards(
-            state[..., :2].astype(np.int8), state[..., 2], state[..., 3].astype(np.int8), state[..., 4:].astype(np.uint8)
-        )
+            state[..., :2].astype(np.int8), state[..., 2], state[..., 3].astype(np.int8), state[..., 4:7].astype(np.uint8),
+            state[..., 0, 7].astype(np.uint8) if state.shape[-1] > 7 else None,
+        )  # fmt: skip
 
     @staticmethod
     def target(goal: PhysicsBoards) -> np.ndarray:

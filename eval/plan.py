@@ -39,6 +39,7 @@ from eval.planning.planners import check_name, check_planner, labels, make_plann
 from eval.planning.tasks import Oracle, Policy, Tasks, draw_tasks, run_policy
 from eval.runs import Run, folders_of
 from eval.runs.checkpoints import digest
+from eval.runs.ledger import enter
 from eval.terminal import Steps, print_table
 
 BASELINES = {
@@ -186,3 +187,5 @@ def run(cfg) -> None:
         for mode in modes:
             results = plan_run(folder, composed["data_dir"], cfg.again, **{**asked_of(composed), "mode": mode})
             print_plans(results, labels(), caption(results))
+        if cfg.ledger is not None:
+            print(enter(folder, cfg.ledger))

@@ -16,7 +16,8 @@ Says what it will run and for how long before it starts; killed, the same comman
 .csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
 Tables of violated expectations (voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budgets `found` and
 `stored` train nothing and show every run of a folder, or of the JSON files in results.
-causes (eval/effort/causes.yaml) is read from ledger= alone; what that holds is not run again, on any machine.
+causes (eval/effort/causes.yaml) and what varies it (causes-minutes, causes-episodes, causes-objects, causes-horizon,
+causes-factors, causes-published) are read from ledger= alone; what that holds is not run again, on any machine.
 voe-grid prints a grid search (configs/experiment/voe_grid.yaml) and the row that validation pairs choose.
 
 Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,
@@ -42,8 +43,8 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
-from eval.effort.command import run_causes
-from eval.effort.settings import TABLE as CAUSES
+from eval.effort.command import run_study
+from eval.effort.studies import studies
 from eval.figures.charts import write_chart
 from eval.paper.claims import check_claims, claims_markdown, print_claims
 from eval.paper.sweep import Job, missing, run_jobs
@@ -243,7 +244,7 @@ def run(cfg) -> None:
     asked = cfg["table"] if isinstance(cfg["table"], list) else [cfg["table"]]
     grid = asked.count(GRID) * [GRID]
     voe = [name for name in asked if name in voe_tables()["tables"]]
-    effort_asked = asked.count(CAUSES) * [CAUSES]
+    effort_asked = [name for name in asked if name in studies()]
     rest = [name for name in asked if name not in (*voe, *grid, *effort_asked)]
     for name in rest:
         if str(name).startswith("voe"):
@@ -251,8 +252,8 @@ def run(cfg) -> None:
     if grid:
         show_grid(cfg)
     failed = _run_voe(voe, cfg) if voe else {}
-    if effort_asked:
-        failed |= run_causes(cfg, _run_missing)
+    for name in effort_asked:
+        failed |= run_study(name, cfg, _run_missing)
     if rest or cfg["figure"] is not None:
         failed |= _run_paper(cfg["table"] if rest == asked else rest or None, cfg)
     if failed:

@@ -5,15 +5,18 @@ from pathlib import Path
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
+from eval.effort.filled import Filled
 from eval.effort.jobs import table_job, tune_job, tune_ledger, tune_name
-from eval.effort.settings import TABLE, Row, causes, choice, choose, envs_of, rows_of
-from eval.effort.table import Filled, caption, chart, curve_lines, lines, long_csv, setting_lines
+from eval.effort.settings import MAIN, Row, causes, choose, envs_of
+from eval.effort.studies import Study, studies
+from eval.effort.table import caption, chart, long_csv, tables
 from eval.figures.charts import write_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
 from eval.runs.ledger import SELECT, entry_of
 from eval.terminal import print_table
 
+PAPER_MINUTES = 45  # of processor time, about, that a training of the published epochs takes
 RunMissing = Callable[[list[Job], float, dict], dict[str, str]]
 
 
@@ -38,37 +41,44 @@ def _diverged(run: str, envs: list[str], ledger: Path) -> bool:
     return any((entry_of(place, env, run) or {}).get("diverged") for env in envs for place in (ledger, tune_ledger(ledger)))
 
 
-def run_causes(cfg: dict, run_missing: RunMissing) -> dict[str, str]:
+def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job]:
+    """What a table trains and scores, of rows for which a setting was chosen; Raises Problem where there is none."""
+    ledger = Path(cfg["ledger"])
+    ready = [(row, env) for env in envs for row in rows if study.settings(ledger, env, row) is not None]
+    for row, env in ((row, env) for env in envs for row in rows if (row, env) not in ready):
+        source = causes()["tuned_on"].get(env, env)
+        remedy = f"run first: python eval/tables.py table={MAIN} tune=true envs=[{source}]"
+        if not ready:
+            raise Problem(f"no setting was chosen for row '{row.name}' on {source}; {remedy}")
+        print(f"{env}, {row.name}: left out, no setting was chosen; {remedy}")
+    return [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"]) for row, env in ready for case in study.cases]
+
+
+def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
     """Tune, or train and print.  run_missing: runs jobs of so many minutes each.  -> name of each failed run: why."""
-    rows, envs = rows_of(cfg["rows"]), envs_of(cfg)
-    failed = _tune(rows, envs, cfg, run_missing) if cfg["tune"] else {}
-    if cfg["run_missing"] and not cfg["tune"]:
-        ledger = Path(cfg["ledger"])
-        ready = [(row, env) for env in envs for row in rows if choice(ledger, env, row) is not None]
-        for row, env in ((row, env) for env in envs for row in rows if (row, env) not in ready):
-            remedy = f"run first: python eval/tables.py table={TABLE} tune=true envs=[{env}]"
-            if not ready:
-                raise Problem(f"no setting was chosen for row '{row.name}' on {env}; {remedy}")
-            print(f"{env}, {row.name}: left out, no setting was chosen; {remedy}")
-        jobs = [table_job(row, env, seed, cfg) for seed in range(cfg["seeds"]) for row, env in ready]
-        failed = run_missing(jobs, causes()["table"]["minutes"], cfg)
-        failed = {name: why for name, why in failed.items() if not _diverged(name, envs, ledger)}
+    study = studies()[name]
+    cfg = cfg | {"envs": study.envs if cfg["envs"] is None else cfg["envs"]}
+    rows, envs = study.rows_of(cfg["rows"]), envs_of(cfg)
+    if cfg["tune"]:
+        failed = _tune(rows, [causes()["tuned_on"].get(env, env) for env in envs], cfg, run_missing)
+    else:
+        failed = run_missing(_left(study, rows, envs, cfg), study.minutes or PAPER_MINUTES, cfg) if cfg["run_missing"] else {}
+        failed = {name: why for name, why in failed.items() if not _diverged(name, envs, Path(cfg["ledger"]))}
     for env in envs:
-        _show([Filled.of(row, env, cfg) for row in rows], env, cfg)
+        _show([Filled.of(study, case, row, env, cfg) for row in rows for case in study.cases], cfg)
     return failed
 
 
-def _show(filled: list[Filled], env: str, cfg: dict) -> None:
+def _show(filled: list[Filled], cfg: dict) -> None:
     """The tables of an env on the terminal and as files, and its figure."""
-    out, parts = Path(cfg["out"]) / TABLE, []
+    study, env = filled[0].study, filled[0].env
+    out, parts = Path(cfg["out"]) / study.name, []
     out.mkdir(parents=True, exist_ok=True)
-    tables = {"scores": lines, "what if at ten steps after (minutes)": curve_lines, "chosen settings": setting_lines}
-    for title, made in tables.items():
-        header, body = made(filled)
-        text = caption(env, cfg) if title == "scores" else ""
-        print_table(header, body, text, title=f"{TABLE}, {env}: {title}", width=160)
+    for number, (title, (header, body)) in enumerate(tables(filled).items()):
+        text = "" if number else caption(study, env, cfg)
+        print_table(header, body, text, title=f"{study.name}, {env}: {title}", width=160)
         parts.append(f"### {env}: {title}\n\n{markdown(header, body, text)}")
     write_whole(out / f"{env}.md", "\n".join(parts))
     write_whole(out / f"{env}.csv", long_csv(filled))
-    if (drawing := chart(filled, f"{env}, {causes()['table']['minutes']} minutes")) is not None:
+    if not study.modes and (drawing := chart(filled, f"{env}, {study.title}")) is not None:
         write_chart(drawing, out / env)

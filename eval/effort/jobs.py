@@ -3,7 +3,8 @@
 import hashlib
 from pathlib import Path
 
-from eval.effort.settings import Row, causes, choice, drawn, probes
+from eval.effort.settings import Row, causes, drawn, probes
+from eval.effort.studies import Study
 from eval.paper.sweep import Job
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
@@ -30,22 +31,17 @@ def _fit(overrides: list[str], name: str, ledger: Path, cfg: dict) -> tuple[str,
             f"ledger={ledger}")  # fmt: skip
 
 
-def _usual(row: Row, env: str, part: str, setting: list[str]) -> list[str]:
-    """What decides a training and its first scores, but for seed and world; part: tune or table."""
-    told = causes()[part]
-    return [*row.fit, f"env={env}", f'row="{row.name}"', "trainer=minutes", *setting, f"trainer.cpu_minutes={told['minutes']}",
-            *row.rounds(told["rounds"], told.get("rounds_each", 1)), f"score.probes=[{','.join(probes(env, part))}]",
-            f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}"]  # fmt: skip
-
-
 def _mark(overrides: list[str]) -> str:
     """Of a protocol: another space, row, budget or pool gives runs other names, so that none is taken for another."""
     return hashlib.sha256("\n".join(overrides).encode()).hexdigest()[:6]
 
 
 def _tune_overrides(row: Row, env: str, draw: int) -> list[str]:
-    return [*_usual(row, env, "tune", row.overrides(drawn(draw))), *_world(env, "tune", 0), f"seed={causes()['tune']['seed']}",
-            f"score.split={SELECT}", "goals=false"]  # fmt: skip
+    told = causes()["tune"]
+    return [*row.fit, f"env={env}", f'row="{row.name}"', "trainer=minutes", *row.overrides(drawn(draw)),
+            f"trainer.cpu_minutes={told['minutes']}", *row.rounds(told["rounds"], told["rounds_each"]),
+            f"score.probes=[{','.join(probes(env))}]", f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}",
+            *_world(env, "tune", 0), f"seed={told['seed']}", f"score.split={SELECT}", "goals=false"]  # fmt: skip
 
 
 def tune_name(row: Row, env: str, draw: int) -> str:
@@ -65,30 +61,43 @@ def tune_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
     return Job(name, left)
 
 
-def table_name(row: Row, env: str, chosen: dict, seed: int) -> str:
-    """Of a run of the table.  chosen: as of `choice`."""
-    usual = _usual(row, env, "table", chosen["overrides"])
-    return f"{row.slug}-{env}-{causes()['table']['minutes']}min-{_mark(usual)}-s{seed}"
+def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> list[str]:
+    """What decides a training of a table and its first scores, but for seed and world."""
+    named = f"{row.name}, {case}" if case else row.name  # a row of the ledger has one setting
+    timed = () if study.minutes is None else ("trainer=minutes", f"trainer.cpu_minutes={study.minutes}", *row.rounds(study.rounds))
+    if study.minutes is not None and not study.main:
+        named += f", {study.title}" if not case else ""
+    return [*row.fit, f"env={env}", f'row="{named}"', *setting, *timed, *study.overrides, *study.cases[case],
+            f"score.probes=[{','.join(probes(env, study.main))}]", f"score.episodes={study.episodes}", f"score.counterfactuals={study.states}",
+            f"score.horizons=[{','.join(map(str, study.horizons))}]", f"goals={str(study.goals).lower()}"]  # fmt: skip
 
 
-def table_job(row: Row, env: str, seed: int, cfg: dict) -> Job:
+def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], seed: int) -> str:
+    """Of a run of a table.  setting: overrides of train/fit.py."""
+    return f"{row.slug}-{env}-{study.runs}-{_mark(_usual(study, case, row, env, setting))}-s{seed}"
+
+
+def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict) -> Job:
     """Trains the chosen setting, scores it and its rounds on `final`, and enters it. Weights that a score needs and that are
     gone are trained again.
     """
-    told, ledger = causes()["table"], Path(cfg["ledger"])
-    chosen = choice(ledger, env, row)
-    name, world = table_name(row, env, chosen, seed), _world(env, "table", seed)
+    ledger = Path(cfg["ledger"])
+    setting = study.settings(ledger, env, row)
+    name, world = table_name(study, case, row, env, setting, seed), _world(env, "table", seed)
     folder, first = Path(cfg["runs_dir"]) / name, "valid" if world else SELECT
-    overrides = [*_usual(row, env, "table", chosen["overrides"]), *world, f"seed={seed}", f"score.split={first}"]
+    overrides = [*_usual(study, case, row, env, setting), *world, f"seed={seed}", f"score.split={first}"]
 
     def left() -> list[tuple[str, ...]]:
         entered = entry_of(ledger, env, name) or {"scores": {}, "rounds": []}
         if entered.get("diverged"):
             return []
         ask = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
-        rounds = [n for n in told["curve"] if not any(one["round"] == n and FINAL in one["scores"] for one in entered["rounds"])]
+        rounds = [n for n in study.curve if not any(one["round"] == n and FINAL in one["scores"] for one in entered["rounds"])]
         scores = [] if FINAL in entered["scores"] else [ask]
-        scores += [(*ask, f"round={rounds}", f"probes=[{','.join(probes(env, 'round'))}]")] if rounds else []
+        scores += [(*ask, f"round={rounds}", f"probes=[{','.join(probes(env))}]")] if rounds else []
+        goals = [mode for mode in study.modes if mode not in entered.get("plans", {})]
+        if goals:
+            scores.append(("eval/plan.py", f"run={folder}", f"mode=[{','.join(goals)}]", f"horizons=[{study.horizons[-1]}]", f"ledger={ledger}"))
         begun = first not in entered["scores"] or (scores and not (folder / "checkpoints" / "model.ckpt").exists())
         return [_fit(overrides, name, ledger, cfg)] * bool(begun) + scores
 

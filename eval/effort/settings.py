@@ -15,7 +15,7 @@ from envs.whole_files import write_whole
 from eval.runs.ledger import FINAL, KEPT_WORLDS
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-TABLE = "causes"  # its name for eval/tables.py
+MAIN = "causes"  # the main table of causes.yaml
 
 
 @lru_cache
@@ -83,7 +83,7 @@ def envs_of(cfg: dict) -> list[str]:
         if not (CONFIGS / "env" / f"{env}.yaml").exists():
             raise Problem(f"there is no env '{env}': {nearest(str(env), (p.stem for p in (CONFIGS / 'env').glob('[!_]*.yaml')))}")
         if _kind(env) not in causes()["probes"]:
-            raise Problem(f"table {TABLE} asks physics and chemistry, and '{env}' is neither; set envs=")
+            raise Problem(f"table {MAIN} asks physics and chemistry, and '{env}' is neither; set envs=")
         if env in causes()["worlds"] and cfg["seeds"] > len(KEPT_WORLDS):
             raise Problem(f"seeds={cfg['seeds']} asks for as many drawn worlds of {env}, and {len(KEPT_WORLDS)} are kept for "
                           f"'{FINAL}'; set seeds={len(KEPT_WORLDS)} or fewer")  # fmt: skip
@@ -105,10 +105,10 @@ def drawn(number: int) -> dict:
     return setting
 
 
-def probes(env: str, part: str) -> list[str]:
-    """What runs of an env are asked for; part: tune, round, or table, which asks for more at the end."""
+def probes(env: str, more: bool = False) -> list[str]:
+    """What runs of an env are asked for; more: what is asked once, of a run of the main table that has ended."""
     told = causes()["probes"]
-    return [*told["always"], *(told[_kind(env)] if part == "table" else [])]
+    return [*told["always"], *(told[_kind(env)] if more else [])]
 
 
 def worth(metrics: dict) -> float:
@@ -132,7 +132,7 @@ def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict]) -> dict:
     draws, path = causes()["tune"]["draws"], chosen_file(ledger, env, row)
     if missing := [n for n in range(draws) if n not in scored]:
         raise Problem(f"row '{row.name}' has {len(scored)} of {draws} drawn settings on {env}, draw {missing[0]} is missing; run: "
-                      f"python eval/tables.py table={TABLE} tune=true")  # fmt: skip
+                      f"python eval/tables.py table={MAIN} tune=true")  # fmt: skip
     tried = [{"draw": n, "setting": drawn(n), "worth": round(worth(scored[n]), 4) if scored[n] else None} for n in range(draws)]
     whole = [one for one in tried if one["worth"] is not None]
     if not whole:
@@ -146,8 +146,8 @@ def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict]) -> dict:
 
 
 def choice(ledger: Path, env: str, row: Row) -> dict | None:
-    """What was chosen for a row, or None. Raises Problem on a file that is damaged."""
-    path = chosen_file(ledger, env, row)
+    """What was chosen for a row, on the env or on that whose settings it takes, or None. Raises Problem on a file that is damaged."""
+    path = chosen_file(ledger, causes()["tuned_on"].get(env, env), row)
     if not path.exists():
         return None
     try:
@@ -155,4 +155,4 @@ def choice(ledger: Path, env: str, row: Row) -> dict | None:
         return {key: found[key] for key in ("chosen", "setting", "overrides", "tried")}
     except (ValueError, KeyError, TypeError) as error:
         raise Problem(f"{path} is no choice of a setting ({type(error).__name__}); take it from the history again, or choose anew "
-                      f"with: python eval/tables.py table={TABLE} tune=true") from error  # fmt: skip
+                      f"with: python eval/tables.py table={MAIN} tune=true") from error  # fmt: skip

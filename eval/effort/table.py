@@ -1,145 +1,67 @@
-"""A table of equal effort, read from the ledger alone: scores on `final`, curves over minutes, settings and what rows are told."""
+"""The text of tables of equal effort: scores, curves, settings, goals on other boards, captions, and one line for each number."""
 
 import csv
 import io
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from statistics import mean, stdev
-from typing import NamedTuple
+from collections.abc import Sequence
+from statistics import mean
 
-from eval.effort.jobs import table_name
-from eval.effort.settings import Row, causes, choice
+from eval.effort.filled import AT_ONCE, END, SHOWN, Estimate, Filled
+from eval.effort.settings import causes
+from eval.effort.studies import Study
 from eval.figures.charts import Point, scatter_figure
-from eval.runs.ledger import FINAL, SELECT, entry_of
+from eval.runs.ledger import FINAL, SELECT
 
-SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
-         "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
-AT_ONCE = {"exact": "readout/mlp/what_if/h10", "order of weights": "order/tau", "own R2": "identifiability/own"}  # one number of a run
-ALSO = {"what if": "test/cf_hits@1/h{}"}  # where a world has no classes of actions
 CURVE = "what if"
-T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Student's t, two sides, of 1 to 9 degrees of freedom
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 MISSING = "-"
-END = "end"
+Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
-def interval(values: list[float], digits: int = 1) -> str:
-    """Mean and half of the 95 % interval over seeds (Student's t); of one seed the number alone."""
-    if not values:
-        return MISSING
-    if len(values) == 1:
-        return f"{values[0]:.{digits}f}"
-    t = T95[min(len(values) - 2, len(T95) - 1)]
-    return f"{mean(values):.{digits}f} ± {t * stdev(values) / len(values) ** 0.5:.{digits}f}"
+def cells(one: Filled, name: str) -> str:
+    """A score at all horizons, side by side."""
+    every = [one.estimate(name, h) for h in one.study.horizons]
+    return " / ".join(MISSING if found is None else found.text() for found in every) if any(every) else MISSING
 
 
-class Scored(NamedTuple):
-    """after: which round, or END.  minutes: of processor time until then."""
-
-    after: int | str
-    minutes: float
-    seed: int
-    value: float
-
-
-@dataclass(frozen=True)
-class Filled:
-    """What the ledger holds of a row on an env.  chosen: as of `choice`, None before it was made.  entries: of its seeds."""
-
-    row: Row
-    env: str
-    chosen: dict | None
-    entries: dict[int, dict]
-
-    @classmethod
-    def of(cls, row: Row, env: str, cfg: dict) -> "Filled":
-        ledger = Path(cfg["ledger"])
-        chosen = choice(ledger, env, row)
-        found = {} if chosen is None else {
-            seed: entry for seed in range(cfg["seeds"]) if (entry := entry_of(ledger, env, table_name(row, env, chosen, seed)))}  # fmt: skip
-        return cls(row, env, chosen, found)
-
-    def scores(self, name: str, horizon: int, split: str = FINAL) -> dict[int, float]:
-        """Seed -> value, of the weights at the end; goals are reached in tasks of their own, on no split."""
-        keys = [key.format(horizon) for key in (SHOWN[name], ALSO.get(name, SHOWN[name]))]
-        found = {}
-        for seed, entry in self.entries.items():
-            splits = (SELECT, "valid") if name == "goals" else (split,)
-            metrics = {key: value for one in splits for key, value in entry["scores"].get(one, {}).get("metrics", {}).items()}
-            value = next((metrics[key] for key in keys if key in metrics), None)
-            if value is not None:
-                found[seed] = value
-        return found
-
-    def number(self, key: str) -> dict[int, float]:
-        """Seed -> a metric on `final`."""
-        found = {seed: entry["scores"].get(FINAL, {}).get("metrics", {}) for seed, entry in self.entries.items()}
-        return {seed: metrics[key] for seed, metrics in found.items() if key in metrics}
-
-    @cached_property
-    def curve(self) -> dict[tuple[str, int], list["Scored"]]:
-        """(name, horizon) -> scores of rounds and of the end."""
-        found: dict = {}
-        for seed, entry in self.entries.items():
-            ends = [(one["round"], one["cpu_s"] / 60, one["scores"]) for one in entry["rounds"]]
-            last = entry["rounds"][-1]["cpu_s"] / 60 if entry["rounds"] else 0.0
-            for after, minutes, scores in [*ends, (END, last, entry["scores"])]:
-                metrics = scores.get(FINAL, {}).get("metrics", {})
-                for name in ("H@1", "what if"):
-                    for h in causes()["horizons"]:
-                        keys = [key.format(h) for key in (SHOWN[name], ALSO.get(name, SHOWN[name])) if key.format(h) in metrics]
-                        found.setdefault((name, h), []).extend(Scored(after, minutes, seed, metrics[key]) for key in keys[:1])
-        return found
-
-    @property
-    def fell(self) -> str:
-        """By how much the criterion is larger on `select` than on `final`, at ten steps."""
-        here, there = (self.scores("what if", causes()["horizons"][-1], split) for split in (SELECT, FINAL))
-        both = [here[seed] - there[seed] for seed in here.keys() & there.keys()]
-        return f"{mean(both):+.2f}" if both else MISSING
-
-
-def lines(filled: Iterable[Filled]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows, best first by what if at ten steps; horizons side by side."""
-    horizons = causes()["horizons"]
+def lines(filled: Sequence[Filled]) -> Table:
+    """Scores, best first by what if at the last horizon; of a study with cases in the order of its rows."""
+    study = filled[0].study
+    horizons = study.horizons
     header = ["", *(f"{name} {' / '.join(map(str, horizons))}" for name in SHOWN), *AT_ONCE, f"{SELECT} - {FINAL}", "told", "seeds"]
 
     def last(one: Filled) -> float:
-        values = one.scores("what if", horizons[-1]).values()
-        return mean(values) if values else -1.0
+        found = one.estimate("what if", horizons[-1])
+        return found.mean if found else -1.0
 
     rows = []
-    for one in sorted(filled, key=last, reverse=True):
-        cells = [" / ".join(interval(list(one.scores(name, h).values())) for h in horizons) for name in SHOWN]
-        cells = [cell if set(cell) - set("- /") else MISSING for cell in cells]
-        alone = [interval(list(one.number(key).values()), 2 if key == AT_ONCE["order of weights"] else 1) for key in AT_ONCE.values()]
-        rows.append([one.row.name, *cells, *alone, one.fell, ", ".join(one.row.told), str(len(one.entries))])
+    for one in sorted(filled, key=last, reverse=True) if len(study.cases) == 1 else filled:
+        numbers = {name: one.number(key) for name, key in AT_ONCE.items()}
+        alone = [Estimate.over_seeds(found).text(2 if name == "order of weights" else 1) if found else MISSING for name, found in numbers.items()]
+        seeds = str(len(one.entries)) + (f", {len(one.diverged)} diverged" if one.diverged else "")
+        fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
+        rows.append([one.label, *(cells(one, name) for name in SHOWN), *alone, fell, ", ".join(one.row.told), seeds])
     return header, rows
 
 
-def curve_lines(filled: Iterable[Filled]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: what if at ten steps after so many rounds, mean over seeds, with the minutes that were used."""
-    ends, h, rows = [*causes()["table"]["curve"], END], causes()["horizons"][-1], []
+def curve_lines(filled: Sequence[Filled]) -> Table:
+    """What if at the last horizon after so many rounds, mean over seeds, with the minutes that were used."""
+    study, rows = filled[0].study, []
+    ends = [*study.curve, END]
     for one in filled:
-        points = one.curve.get((CURVE, h), [])
+        points = one.curve.get((CURVE, study.horizons[-1]), [])
         of_end = [[point for point in points if point.after == end] for end in ends]
-        cells = [f"{mean(p.value for p in at):.1f} ({mean(p.minutes for p in at):.1f})" if at else MISSING for at in of_end]
-        rows.append([one.row.name, *cells])
+        rows.append([one.label, *(f"{mean(p.value for p in at):.1f} ({mean(p.minutes for p in at):.1f})" if at else MISSING for at in of_end)])
     return ["", *(end if end == END else f"round {end}" for end in ends)], rows
 
 
-def setting_lines(filled: Iterable[Filled]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: the chosen setting, its worth and the worst of the draws."""
-    keys = list(causes()["space"])
-    rows = []
-    for one in filled:
-        if one.chosen:
-            worths = [tried["worth"] for tried in one.chosen["tried"] if tried["worth"] is not None]
-            told = dict(one.chosen["setting"], strength=_strength(one))
-            rows.append([one.row.name, *(told[key] if isinstance(told[key], str) else f"{told[key]:g}" for key in keys),
-                         str(one.chosen["chosen"]), f"{max(worths):.1f}", f"{min(worths):.1f}", str(len(one.chosen["tried"]) - len(worths))])  # fmt: skip
+def setting_lines(filled: Sequence[Filled]) -> Table:
+    """The chosen setting of every row, its worth and the worst of the draws."""
+    keys, rows = list(causes()["space"]), []
+    for one in {one.row.name: one for one in filled if one.chosen}.values():
+        worths = [tried["worth"] for tried in one.chosen["tried"] if tried["worth"] is not None]
+        told = [_strength(one) if key == "strength" else f"{one.chosen['setting'][key]:g}" for key in keys]
+        rows.append([one.row.name, *told, str(one.chosen["chosen"]), f"{max(worths):.1f}", f"{min(worths):.1f}",
+                     str(len(one.chosen["tried"]) - len(worths))])  # fmt: skip
     return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", "worst draw", "diverged"], rows
 
 
@@ -149,17 +71,53 @@ def _strength(one: Filled) -> str:
     return MISSING if own is None else f"{own['key'].rpartition('.')[2].replace('_', ' ')} {own['values'][one.chosen['setting']['strength']]:g}"
 
 
-def caption(env: str, cfg: dict) -> str:
+def mode_lines(filled: Sequence[Filled]) -> Table:
+    """Success at the last horizon on boards as in training and on others, and by how much it falls."""
+    study, rows = filled[0].study, []
+    for one in filled:
+        usual = one.scores("goals", study.horizons[-1])
+        found = [one.reached_elsewhere(mode) for mode in study.modes]
+        text = [Estimate.over_seeds(usual).text() if usual else MISSING]
+        for there in found:
+            both = usual.keys() & there.keys()
+            fell = f" ({mean(there[s] - usual[s] for s in both):+.1f})" if both else ""
+            text.append(Estimate.over_seeds(there).text() + fell if there else MISSING)
+        rows.append([one.label, *text])
+    return ["", "as in training", *study.modes], rows
+
+
+def tables(filled: Sequence[Filled]) -> dict[str, Table]:
+    """Title -> what a study shows."""
+    study = filled[0].study
+    if study.modes:
+        return {study.title: mode_lines(filled)}
+    found = {study.title: lines(filled)}
+    if study.curve:
+        found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(filled)
+    return found | ({"chosen settings": setting_lines(filled)} if study.tuned else {})
+
+
+def caption(study: Study, env: str, cfg: dict) -> str:
     """The protocol: a number without it means nothing."""
-    tune, table = causes()["tune"], causes()["table"]
+    tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
+    effort = f"{study.minutes} minutes of processor time" if study.minutes is not None else "the paper's settings and epochs"
+    tuned = (
+        f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, chosen by the mean "
+        f"of what if at {', '.join(map(str, causes()['horizons']))} steps in {tune['states']} states of {SELECT}"
+    )
+    if study.modes:
+        return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "
+                f"much they differ from boards as in training; zero-shot: other shades, background: grey in place of black, fewer: "
+                f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
+                f"seeds; percent")  # fmt: skip
     return (
-        f"{env}; split {FINAL}, {table['episodes']} episodes are the ranking pool, rule grouped, ties against us, {table['states']} states asked what if; "
+        f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
         f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; goals: 1000 "
-        f"tasks, closed loop, exactly T actions; exact: outcomes of every action at ten steps, exact in all factors by a frozen read-out; order "
-        f"of weights: Kendall's tau; own R2: of objects in their own slots; {table['minutes']} minutes of processor time for every row, seeds 0 to {cfg['seeds'] - 1}, mean and 95 % "
-        f"interval (t) over seeds; every row drew {tune['draws']} settings, {tune['minutes']} minutes each, seed {tune['seed']}, chosen by the mean of what if "
-        f"at {', '.join(map(str, causes()['horizons']))} steps in {tune['states']} states of {SELECT}; scored are the last weights; "
-        f"goals lie on no split, read-outs are fitted on valid, and own R2 is measured on its other half{_worlds(env)}; percent"
+        f"tasks, closed loop, exactly T actions; exact: outcomes of every action at ten steps, exact in all factors by a frozen "
+        f"read-out; order of weights: Kendall's tau; own R2: of objects in their own slots; {effort} for every row, seeds 0 to "
+        f"{cfg['seeds'] - 1}; mean and half of the 95 % interval: bootstrap over seeds and episodes, of goals and of single columns "
+        f"Student's t over seeds; {tuned if study.tuned else 'settings are those of the paper'}; scored are the last weights; goals lie on no "
+        f"split, read-outs are fitted on valid, and own R2 is measured on its other half{_worlds(env)}; percent"
     )
 
 
@@ -169,35 +127,35 @@ def _worlds(env: str) -> str:
     return f"; chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed" if told else ""
 
 
-def chart(filled: list[Filled], title: str):
+def chart(filled: Sequence[Filled], title: str):
     """H@1 against what if, a plot for each horizon; None without a point.  -> matplotlib Figure."""
     plots = {}
-    for h in causes()["horizons"]:
+    for h in filled[0].study.horizons:
         points = []
         for one in filled:
-            x, y = (one.scores(name, h).values() for name in ("H@1", "what if"))
+            x, y = one.estimate("H@1", h), one.estimate("what if", h)
             if x and y:
                 fit = dict(part.split("=", 1) for part in one.row.fit)
-                points.append(Point(one.row.name, fit["model"], fit["loss"], mean(x), mean(y)))
+                points.append(Point(one.label, fit["model"], fit["loss"], x.mean, y.mean))
         if points:
             plots[f"{h} step{'s' if h > 1 else ''}"] = points
     return scatter_figure(plots, "H@1", "what if", title).drawing if plots else None
 
 
-def long_csv(filled: Iterable[Filled]) -> str:
+def long_csv(filled: Sequence[Filled]) -> str:
     """One line for each number, of every seed; rounds by their minutes."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     out.writerow(CSV_HEADER)
     for one in filled:
+        where, last = (one.env, one.label), one.study.horizons[-1]
         for name in SHOWN:
-            for h in causes()["horizons"]:
-                for seed, value in one.scores(name, h).items():
-                    out.writerow([one.env, one.row.name, name, h, "end", seed, value])
+            for h in one.study.horizons:
+                out.writerows([*where, name, h, END, seed, value] for seed, value in one.scores(name, h).items())
         for name, key in AT_ONCE.items():
-            for seed, value in one.number(key).items():
-                out.writerow([one.env, one.row.name, name, "", "end", seed, value])
+            out.writerows([*where, name, "", END, seed, value] for seed, value in one.number(key).items())
+        for mode in one.study.modes:
+            out.writerows([*where, f"goals, {mode}", last, END, seed, value] for seed, value in one.reached_elsewhere(mode).items())
         for (name, h), points in one.curve.items():
-            for point in points:
-                out.writerow([one.env, one.row.name, name, h, f"{point.minutes:.2f}", point.seed, point.value])
+            out.writerows([*where, name, h, f"{point.minutes:.2f}", point.seed, point.value] for point in points if point.after != END)
     return text.getvalue()

@@ -11,7 +11,7 @@ from eval.planning.planners import CONFIGS, planners, settings
 from eval.runs import read_results
 from eval.runs.results import holds_plan
 
-_COMMAND = ("defaults", "hydra", "run", "data_dir", "again")  # keys of configs/plan.yaml that are no part of a protocol
+_COMMAND = ("defaults", "hydra", "run", "data_dir", "again", "ledger")  # keys of configs/plan.yaml that are no part of a protocol
 
 
 def asked_of(composed: dict) -> dict:

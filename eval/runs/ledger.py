@@ -102,7 +102,7 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
         "env": config.env.name, "world": config.env.world.get("scm_seed"), "seed": config.seed,
         "setting": setting_of(config), "config_hash": config_hash(config), "scores": scored,
-        "rounds": _rounds(config, folder, of_rounds),
+        "rounds": _rounds(config, folder, of_rounds), "plans": _plans(folder),
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
         "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
         "machine": machine(),
@@ -111,6 +111,17 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     path = Path(ledger) / config.env.name / f"{_name(config.name)}-{config_hash(config)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     return write_whole(path, json.dumps(entry, indent=1) + "\n")
+
+
+def _plans(folder: Path) -> dict[str, dict]:
+    """Goals on boards drawn otherwise than in training: mode -> what was reached."""
+    found: dict[str, dict] = {}
+    for path in sorted(folder.glob("plan-*.json")):
+        plan = (_read(path) or {}).get("plan", {})
+        if re.fullmatch(r"plan-(horizons\d+-)?mode[\w-]+", path.stem):  # no other planner, no other reward
+            metrics = {key: value for key, value in _read(path)["metrics"].items() if key.startswith("plan/")}
+            found.setdefault(plan["mode"], {"metrics": {}, "protocol": plan})["metrics"].update(metrics)
+    return found
 
 
 def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict]) -> list[dict]:

@@ -4,18 +4,22 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
 import eval.paper.sweep
 from envs.problem import Problem
-from eval.effort.command import run_causes
-from eval.effort.jobs import table_job, tune_job, tune_ledger, tune_name
+from eval.effort.command import run_study
+from eval.effort.filled import Estimate, Filled, difference
+from eval.effort.jobs import _usual, table_job, table_name, tune_job, tune_ledger, tune_name
 from eval.effort.settings import causes, choice, choose, chosen_file, drawn, envs_of, probes, rows_of, worth
-from eval.effort.table import Filled, curve_lines, interval, lines
+from eval.effort.studies import studies
+from eval.effort.table import curve_lines, lines, mode_lines
 from eval.paper.sweep import missing, run_jobs
+from eval.runs.answers import Answers
 
-ENV = "physics3"
+ENV, MAIN = "physics3", studies()["causes"]
 
 
 @pytest.fixture
@@ -99,10 +103,10 @@ def test_worlds_are_asked_for_probes_that_they_answer(compose):
     known = {one.name: one for one in every_probe()}
     for env in ("physics5_shuffled", "physics9_7x7", "chemistry_chain5"):
         world = instantiate(compose("fit", f"env={env}").env.world)
-        for part in ("tune", "round", "table"):
-            asked = probes(env, part)
+        for more in (False, True):
+            asked = probes(env, more)
             assert all(isinstance(world, need) for name in asked for need in known[name].needs)
-        assert set(probes(env, "round")) < set(asked)
+        assert set(probes(env)) < set(asked)
 
 
 def test_worth_is_a_mean_over_horizons():
@@ -116,18 +120,18 @@ def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):
     cfg["rows"] = ["edge + InfoNCE", "AE + hinge, small encoder"]
     rows = rows_of(cfg["rows"])
     with pytest.raises(Problem, match="no setting was chosen for row 'edge . InfoNCE' on physics3; run first"):
-        run_causes(cfg, run_missing)
-    assert not run_causes(cfg | {"tune": True}, run_missing)
+        run_study("causes", cfg, run_missing)
+    assert not run_study("causes", cfg | {"tune": True}, run_missing)
     best = max(range(8), key=lambda n: (drawn(n)["learning_rate"], -n))
     found = choice(tmp_path / "ledger", ENV, rows[0])
     assert found["chosen"] == best and found["overrides"] == rows[0].overrides(drawn(best)) and len(found["tried"]) == 8
     assert not missing([tune_job(row, ENV, n, cfg) for row in rows for n in range(8)])
-    assert not run_causes(cfg, run_missing)
+    assert not run_study("causes", cfg, run_missing)
     elsewhere = cfg | {"runs_dir": str(tmp_path / "nowhere")}
-    assert not missing([table_job(row, ENV, seed, elsewhere) for row in rows for seed in (0, 1)])
+    assert not missing([table_job(MAIN, "", row, ENV, seed, elsewhere) for row in rows for seed in (0, 1)])
     value = 1e4 * drawn(best)["learning_rate"]
-    filled = [Filled.of(row, ENV, cfg) for row in rows]
-    assert filled[0].scores("what if", 10) == {0: value - 1, 1: value} and filled[0].fell == "+1.00"
+    filled = [Filled.of(MAIN, "", row, ENV, cfg) for row in rows]
+    assert filled[0].scores("what if", 10) == {0: value - 1, 1: value} and filled[0].fell == 1
     header, body = lines(filled)
     assert body[0][-1] == "2" and body[0][-2] in ("objects, cells, point", "objects, cells")
     assert curve_lines(filled)[1][0][1:] == [f"{value - 9 + .5:.1f} (1.0)", f"{value - 8 + .5:.1f} (2.0)", f"{value - 5 + .5:.1f} (5.0)",
@@ -149,11 +153,11 @@ def test_another_setting_has_another_name(monkeypatch):
 def test_a_missing_draw_is_told(cfg, scripts, capsys):
     """A choice among fewer settings than other rows had would not be equal effort."""
     cfg |= {"rows": ["edge + InfoNCE"], "tune": True}
-    run_causes(cfg, run_missing)
+    run_study("causes", cfg, run_missing)
     (row,) = rows_of(cfg["rows"])
     next((tune_ledger(Path(cfg["ledger"])) / ENV).glob(f"{tune_name(row, ENV, 3)}-*")).unlink()
     chosen_file(Path(cfg["ledger"]), ENV, row).unlink()
-    run_causes(cfg | {"run_missing": False}, run_missing)
+    run_study("causes", cfg | {"run_missing": False}, run_missing)
     assert "7 of 8 drawn settings are there, none is chosen yet" in capsys.readouterr().out
     assert choice(Path(cfg["ledger"]), ENV, row) is None
     with pytest.raises(Problem, match="has 7 of 8 drawn settings on physics3, draw 3 is missing"):
@@ -176,7 +180,7 @@ def test_a_draw_that_diverged_is_known_and_never_chosen(cfg, scripts):
     path.write_text(path.read_text() + f"if 'draw{best}' in name:\n"
                     "    entry |= {'scores': {}, 'diverged': 'train loss is not finite'}\n"
                     "    (place / f'{name}-abc.json').write_text(json.dumps(entry)); sys.exit('error: train loss is not finite')\n")
-    assert not run_causes(cfg, run_missing)
+    assert not run_study("causes", cfg, run_missing)
     found = choice(Path(cfg["ledger"]), ENV, row)
     assert found["chosen"] != best and found["tried"][best]["worth"] is None
     assert not missing([tune_job(row, ENV, n, cfg) for n in range(8)])
@@ -188,15 +192,15 @@ def test_weights_that_are_gone_are_trained_again(cfg, scripts):
     """A run that was broken off before its rounds were scored, and whose folder was removed."""
     cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
     (row,) = rows_of(cfg["rows"])
-    run_causes(cfg | {"tune": True}, run_missing)
-    run_causes(cfg, run_missing)
+    run_study("causes", cfg | {"tune": True}, run_missing)
+    run_study("causes", cfg, run_missing)
     (path,) = (path for path in (Path(cfg["ledger"]) / ENV).glob("*.json"))
     entry = json.loads(path.read_text())
     entry["rounds"][0]["scores"] = {}
     path.write_text(json.dumps(entry))
-    (step,) = table_job(row, ENV, 0, cfg).left()
+    (step,) = table_job(MAIN, "", row, ENV, 0, cfg).left()
     assert step[0] == "eval/score.py" and "round=[1]" in step
-    first, _ = table_job(row, ENV, 0, cfg | {"runs_dir": "elsewhere"}).left()
+    first, _ = table_job(MAIN, "", row, ENV, 0, cfg | {"runs_dir": "elsewhere"}).left()
     assert first[0] == "train/fit.py"
 
 
@@ -220,5 +224,77 @@ def test_a_damaged_choice_is_told(tmp_path):
 
 
 def test_intervals_are_students():
-    assert interval([]) == "-" and interval([5.0]) == "5.0"
-    assert interval([1.0, 3.0]) == "2.0 ± 12.7" and interval([0.0, 1.0, 2.0]) == "1.0 ± 2.5"
+    assert Estimate.over_seeds({0: 5.0}).text() == "5.0"
+    assert Estimate.over_seeds({0: 1.0, 1: 3.0}).text() == "2.0 ± 12.7"
+    assert Estimate.over_seeds({0: 0.0, 1: 1.0, 2: 2.0}).text() == "1.0 ± 2.5"
+
+
+def entered(cfg, row, seed, **found):
+    """An entry of the main table as train/fit.py and eval/score.py write it."""
+    place = Path(cfg["ledger"]) / ENV
+    place.mkdir(parents=True, exist_ok=True)
+    name = table_name(MAIN, "", row, ENV, ["loss.window=1"], seed)
+    entry = {"run": name, "row": row.name, "env": ENV, "seed": seed, "rounds": [], "scores": {}} | found
+    (place / f"{name}-0.json").write_text(json.dumps(entry))
+
+
+@pytest.fixture
+def answered(cfg, monkeypatch):
+    """Two rows of three seeds with answers: the second is right where the first is, and on a twentieth more."""
+    monkeypatch.setattr("eval.effort.studies.choice", lambda *_: {"overrides": ["loss.window=1"]})
+    monkeypatch.setattr("eval.effort.filled.choice", lambda *_: None)
+    rows, draw = rows_of(["edge + InfoNCE", "edge + SIGReg"]), np.random.default_rng(0)
+    for seed in range(3):
+        first = draw.random(1000) < 0.6
+        for row, right in zip(rows, (first, first | (np.arange(1000) < 50))):
+            kept = {key: Answers.of(of) for key, of in (("test/cf_hits@1/mean/h10", right), ("test/hits@1/h10", right), ("floor/copy/hits@1/h10", ~right))}
+            final = {"metrics": {key: 100 * float(one.right.mean()) for key, one in kept.items()}, "answers": {key: one.packed() for key, one in kept.items()}}
+            plans = {"zero-shot": {"metrics": {"plan/success/h10": 40.0 + seed}, "protocol": {}}}
+            usual = {"metrics": {"plan/success/h10": 50.0 + seed}}
+            entered(cfg, row, seed, scores={"final": final, "select": usual}, plans=plans)
+    return [Filled.of(MAIN, "", row, ENV, cfg | {"seeds": 3}) for row in rows]
+
+
+def test_intervals_run_over_episodes_and_seeds(answered):
+    one, other = answered
+    found = one.estimate("what if", 10)
+    assert found.low < found.mean < found.high and 2 < found.high - found.low < 12
+    apart = difference(other, one, "what if", 10)
+    assert apart[0] == pytest.approx(2, abs=1) and 0 < apart[1] < apart[0] < apart[2] < 4, "paired, it is narrower than each"
+    assert one.above_floor(10) is True and one.above_floor(1) is None
+    assert lines(answered)[1][0][0] == "edge + SIGReg" and "±" in lines(answered)[1][0][3]
+
+
+def test_goals_on_other_boards_stand_beside_those_of_training(answered):
+    study = studies()["causes-factors"]
+    header, body = mode_lines([replace(one, study=study) for one in answered])
+    assert header[:3] == ["", "as in training", "zero-shot"] and body[0][1:3] == ["51.0 ± 2.5", "41.0 ± 2.5 (-10.0)"] and body[0][3] == "-"
+
+
+@pytest.mark.parametrize("study", studies().values(), ids=lambda study: study.name)
+def test_every_study_composes(compose, study):
+    """Every row in every case, and what a study varies arrives in the run; no two cases have one name or one row."""
+    names, rows = set(), set()
+    for row in study.rows_of(None)[:2]:
+        for case in study.cases:
+            setting = row.overrides(drawn(0)) if study.tuned else []
+            overrides = _usual(study, case, row, study.envs[0], setting)
+            config = compose("fit", *overrides)
+            assert config.row.startswith(row.name) and list(config.score.horizons) == study.horizons
+            assert config.trainer.get("cpu_minutes") == study.minutes and max(study.horizons) <= config.env.splits.final.length
+            names.add(table_name(study, case, row, study.envs[0], setting, 0))
+            rows.add(config.row)
+    assert len(names) == len(rows) == len(study.rows_of(None)[:2]) * len(study.cases)
+
+
+def test_a_row_of_a_study_has_a_setting_of_its_own(compose):
+    """`final` is scored under one setting of a row: where a study trains otherwise, its rows are called otherwise."""
+    (row,) = rows_of("edge + InfoNCE")
+    called = [compose("fit", *_usual(study, case, row, "physics5_shuffled", row.overrides(drawn(0)))).row
+              for study in studies().values() if study.runs == study.name and study.tuned for case in study.cases]  # fmt: skip
+    assert len(set(called)) == len(called)
+
+
+def test_a_study_has_rows_of_its_own(cfg):
+    with pytest.raises(Problem, match="table causes-published has no row 'edge . InfoNCE'"):
+        run_study("causes-published", cfg | {"rows": "edge + InfoNCE"}, run_missing)
