@@ -5,6 +5,7 @@ import io
 from collections.abc import Sequence
 from statistics import mean
 
+from eval.effort import claims
 from eval.effort.filled import AT_ONCE, END, SHOWN, Estimate, Filled
 from eval.effort.settings import causes
 from eval.effort.studies import Study
@@ -94,7 +95,9 @@ def tables(filled: Sequence[Filled]) -> dict[str, Table]:
     found = {study.title: lines(filled)}
     if study.curve:
         found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(filled)
-    return found | ({"chosen settings": setting_lines(filled)} if study.tuned else {})
+    if study.tuned:
+        found["chosen settings"] = setting_lines(filled)
+    return found | ({"claims": claims.lines(claims.check(filled))} if study.main else {})
 
 
 def caption(study: Study, env: str, cfg: dict) -> str:

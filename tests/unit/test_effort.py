@@ -10,6 +10,7 @@ from omegaconf import OmegaConf
 
 import eval.paper.sweep
 from envs.problem import Problem
+from eval.effort.claims import check
 from eval.effort.command import run_study
 from eval.effort.filled import Estimate, Filled, difference
 from eval.effort.jobs import _usual, table_job, table_name, tune_job, tune_ledger, tune_name
@@ -298,3 +299,20 @@ def test_a_row_of_a_study_has_a_setting_of_its_own(compose):
 def test_a_study_has_rows_of_its_own(cfg):
     with pytest.raises(Problem, match="table causes-published has no row 'edge . InfoNCE'"):
         run_study("causes-published", cfg | {"rows": "edge + InfoNCE"}, run_missing)
+
+
+def test_claims_are_tested_among_rows_above_their_floor(answered):
+    """The better row holds, the worse does not; a row at its floor has learned nothing that could be compared."""
+    one, other = (replace(row, row=replace(row.row, name=name)) for row, name in zip(answered, ("edge + hinge", "edge + hinge, same episode")))
+    said = {verdict.claim.split(",")[0]: verdict for verdict in check([one, other])}
+    assert said["negatives of the same episode help the hinge (Biza et al. 2021)"].word == "holds"
+    swapped = [replace(one, row=other.row), replace(other, row=one.row)]
+    said = {verdict.claim.split(",")[0]: verdict for verdict in check(swapped)}
+    assert said["negatives of the same episode help the hinge (Biza et al. 2021)"].word == "does not hold"
+    assert said["with structure the contrastive loss ranks better than likelihood"].word == "runs are missing"
+    for entry in other.entries.values():
+        answers = entry["scores"]["final"]["answers"]
+        answers["floor/copy/hits@1/h10"] = answers["test/hits@1/h10"]
+    said = {verdict.claim.split(",")[0]: verdict for verdict in check([one, other])}
+    assert said["negatives of the same episode help the hinge (Biza et al. 2021)"].word == "not testable at this budget"
+    assert said["H@1 and success correlate only partly (Spearman below 0.8)"].word == "not testable at this budget"
