@@ -3,6 +3,7 @@
     python eval/report.py                                             all runs: runs/index.html
     python eval/report.py gifs=0                                      the same without GIFs of planning, in seconds
     python eval/report.py run=runs/modular-infonce-physics5-quick-s0  one run: its report.html
+    python eval/report.py ledger=results/ledger                       what the tables of equal effort found, for newcomers
 
 One self-contained page each, readable without a network. All runs: the paper's tables with bars, ranking against success,
 learned graphs, GIFs of planning, and every run, with a search.
@@ -27,6 +28,7 @@ from envs.whole_files import write_whole
 from eval.figures.curves import loss_curves
 from eval.pages.graphs import graph_section
 from eval.pages.html import page, table
+from eval.pages.results_page import write_results
 from eval.pages.rollout_figures import BETWEEN_POOL, counterfactual_figure, decodes_pictures, rollout_figures
 from eval.pages.site import write_site
 from eval.pages.table_rollouts import can_show, table_rollouts
@@ -139,6 +141,9 @@ def _settings(cfg) -> str:
 
 def run(cfg) -> None:
     """The command."""
+    if cfg.ledger is not None:
+        print(write_results(Path(cfg.ledger), Path(cfg.runs_dir), Path(cfg.out)))
+        return
     if cfg.run is None:
         print(write_site(cfg.runs_dir, cfg.gifs))
         return

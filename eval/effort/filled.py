@@ -110,13 +110,24 @@ class Filled:
             found |= {seed: metrics[key] for metrics in reversed(every) if key in metrics}
         return found
 
-    def draws(self, name: str, horizon: int, seed: int = 0) -> np.ndarray | None:
-        """Bootstrapped means over seeds and episodes of `final`, (R,); None where answers were not kept."""
+    @cached_property
+    def _drawn(self) -> dict[tuple[str, int], np.ndarray | None]:
+        return {}
+
+    def draws(self, name: str, horizon: int) -> np.ndarray | None:
+        """Bootstrapped means over seeds and episodes of `final`, (R,), the same episodes for all rows; None where answers were not
+        kept.
+        """
+        if (name, horizon) not in self._drawn:
+            self._drawn[name, horizon] = self._draw(name, horizon)
+        return self._drawn[name, horizon]
+
+    def _draw(self, name: str, horizon: int) -> np.ndarray | None:
         key, scored = self.key(name, horizon), [entry for entry in self.entries.values() if FINAL in entry["scores"]]
         kept = [entry["scores"][FINAL].get("answers", {}).get(key) for entry in scored]
         if not kept or None in kept:
             return None
-        return bootstrap([Answers.unpacked(text) for text in kept], seed, same=self.env not in causes()["worlds"])
+        return bootstrap([Answers.unpacked(text) for text in kept], same=self.env not in causes()["worlds"])
 
     def estimate(self, name: str, horizon: int) -> Estimate | None:
         """A score with its interval; None without a run."""
@@ -162,7 +173,7 @@ class Filled:
 
 def difference(one: Filled, other: Filled, name: str, horizon: int) -> tuple[float, float, float] | None:
     """Mean and 95 % interval of how much larger a score of `one` is, paired over episodes; None where either lacks answers."""
-    mine, theirs = one.draws(name, horizon, seed=0), other.draws(name, horizon, seed=0)
+    mine, theirs = one.draws(name, horizon), other.draws(name, horizon)
     if mine is None or theirs is None:
         return None
     apart = mine - theirs

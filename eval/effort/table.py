@@ -18,16 +18,16 @@ MISSING = "-"
 Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
-def cells(one: Filled, name: str) -> str:
-    """A score at all horizons, side by side."""
-    every = [one.estimate(name, h) for h in one.study.horizons]
+def cells(one: Filled, name: str, horizons: Sequence[int]) -> str:
+    """A score at some horizons, side by side."""
+    every = [one.estimate(name, h) for h in horizons]
     return " / ".join(MISSING if found is None else found.text() for found in every) if any(every) else MISSING
 
 
-def lines(filled: Sequence[Filled]) -> Table:
-    """Scores, best first by what if at the last horizon; of a study with cases in the order of its rows."""
+def lines(filled: Sequence[Filled], horizons: Sequence[int] = ()) -> Table:
+    """Scores at some horizons, none named: all; best first by what if at the last, of a study with cases in the order of its rows."""
     study = filled[0].study
-    horizons = study.horizons
+    horizons = horizons or study.horizons
     header = ["", *(f"{name} {' / '.join(map(str, horizons))}" for name in SHOWN), *AT_ONCE, f"{SELECT} - {FINAL}", "told", "seeds"]
 
     def last(one: Filled) -> float:
@@ -40,7 +40,7 @@ def lines(filled: Sequence[Filled]) -> Table:
         alone = [Estimate.over_seeds(found).text(2 if name == "order of weights" else 1) if found else MISSING for name, found in numbers.items()]
         seeds = str(len(one.entries)) + (f", {len(one.diverged)} diverged" if one.diverged else "")
         fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
-        rows.append([one.label, *(cells(one, name) for name in SHOWN), *alone, fell, ", ".join(one.row.told), seeds])
+        rows.append([one.label, *(cells(one, name, horizons) for name in SHOWN), *alone, fell, ", ".join(one.row.told), seeds])
     return header, rows
 
 

@@ -125,16 +125,15 @@ def write_site(runs_dir: str | Path, gifs: int) -> Path:
         }
     sections["Model-free agents"] = agents_section(agents, runs_dir)
     sections |= {"Unreadable results": "".join(broken), "Without results": f"<p>{', '.join(without)}</p>" if without else ""}
-    return write_whole(runs_dir / "index.html", page("Runs", _frame(sections, len(scored)), wide=True, head=STYLE + SCRIPT))
+    return write_whole(runs_dir / "index.html", page("Runs", framed("Causal World Models", f"{len(scored)} scored run{'s' if len(scored) != 1 else ''}", sections), wide=True, head=STYLE + SCRIPT))
 
 
-def _frame(sections: dict[str, str], count: int) -> str:
+def framed(house: str, title: str, sections: dict[str, str]) -> str:
     """The menu and the sections that hold something."""
-    filled = {"".join(c if c.isalpha() else "-" for c in name.lower()): (name, html) for name, html in sections.items() if html}
+    filled = {"".join(c if c.isalnum() else "-" for c in name.lower()): (name, html) for name, html in sections.items() if html}
     menu = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in filled.items())
     body = "".join(f'<section id="{key}"><h2>{name}</h2>{html}</section>\n' for key, (name, html) in filled.items())
-    title = f"<h1>{count} scored run{'s' if count != 1 else ''}</h1>"
-    return f"<nav><b>Causal World Models</b>{menu}</nav>\n<article>{title}\n{body}</article>"
+    return f"<nav><b>{house}</b>{menu}</nav>\n<article><h1>{title}</h1>\n{body}</article>"
 
 
 def success_section(scored: dict[Path, dict]) -> str:

@@ -8,6 +8,7 @@ import base64
 import binascii
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -46,8 +47,8 @@ class Answers(NamedTuple):
 
     def score(self, weights: np.ndarray) -> np.ndarray:
         """Percent where episodes count so often, weights (R, E)  ->  (R,); classes that nobody was asked are left out."""
-        asked = weights @ self.asked
-        shares = np.divide(weights @ self.right, asked, where=asked > 0, out=np.full(asked.shape, np.nan))
+        right, asked = (weights @ part.astype(np.float32) for part in self)
+        shares = np.divide(right, asked, where=asked > 0, out=np.full(asked.shape, np.nan, np.float32))
         return 100 * np.nanmean(shares, 1)
 
 
@@ -57,18 +58,19 @@ def bootstrap(runs: Sequence[Answers], seed: int = 0, same: bool = True) -> np.n
     same: all runs were asked the same episodes, which are then drawn alike; else each has its own. Differences of two rows
     that were asked the same are paired: draw both with one seed, and subtract.
     """
-    draw = np.random.default_rng(seed)
-    chosen = draw.integers(len(runs), size=(REPLICATES, len(runs)))
+    chosen = np.random.default_rng(seed).integers(len(runs), size=(REPLICATES, len(runs)))
     counts = {len(run.right) for run in runs}
     if same and len(counts) > 1:
         raise ValueError(f"runs were asked {sorted(counts)} episodes, and are said to have been asked the same")
-    scores, weights = [], None
-    for run in runs:
-        if weights is None or not same:
-            count = len(run.right)
-            weights = draw.multinomial(count, np.full(count, 1 / count), REPLICATES).astype(np.float32)
-        scores.append(run.score(weights))
+    scores = [run.score(_weights(len(run.right), seed, 0 if same else number)) for number, run in enumerate(runs)]
     return np.stack(scores, 1)[np.arange(REPLICATES)[:, None], chosen].mean(1)
+
+
+@lru_cache(maxsize=6)  # of 10,000 episodes 80 MB each
+def _weights(count: int, seed: int, number: int) -> np.ndarray:
+    """How often each episode counts, (R, count)."""
+    draw = np.random.default_rng((seed, count, number))
+    return draw.multinomial(count, np.full(count, 1 / count), REPLICATES).astype(np.float32)
 
 
 def ends(draws: np.ndarray) -> tuple[float, float]:

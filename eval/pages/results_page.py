@@ -1,0 +1,230 @@
+"""The page of results: which objectives and structures learn causes, read from the ledger alone.
+
+For each world the figure, the table with intervals, what the sentences say, curves, settings, films of goals that were reached and
+missed, all numbers as CSV, and any two rows side by side. Films need weights: they are drawn where a run is at hand, and kept beside
+the ledger.
+"""
+
+import base64
+import json
+from html import escape
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from envs.problem import Problem
+from envs.whole_files import write_whole
+from eval.effort import claims
+from eval.effort.filled import SHOWN, Filled, difference
+from eval.effort.studies import Study, studies
+from eval.effort.table import caption, curve_lines, lines, long_csv, mode_lines, setting_lines
+from eval.figures.charts import Point, scatter_chart
+from eval.figures.curves import line_chart
+from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
+from eval.pages.html import gif, gif_image, page, table
+from eval.pages.site import SCRIPT, STYLE, framed
+from eval.runs import Run
+from eval.runs.ledger import entries
+
+COMPARED = ("H@1", "what if", "what if, several", "goals")
+INTRO = """<p><b>Does a world model know what its actions cause?</b> It is asked in two ways. <i>H@1</i>: after so many actions, is what
+really happened nearest to the prediction, among what happened in thousands of other episodes? <i>What if</i>: of one state under
+every possible action, is the true outcome of each nearest to what was predicted for it? <i>Goals</i>: how often greedy planning with
+the model ends exactly where it should. All rows trained equally long, and had the same drawn settings to choose from.</p>"""
+WRAPPED = "<style>.said td { white-space: normal; vertical-align: top; } .said td:first-child { white-space: nowrap; }</style>"
+COMPARE = """<script>
+addEventListener("DOMContentLoaded", () => {
+  for (const box of document.querySelectorAll("[data-compare]")) {
+    const told = JSON.parse(box.querySelector("script").textContent);
+    const [a, b] = box.querySelectorAll("select"), body = box.querySelector("tbody");
+    const text = value => value === null ? "-" : value.toFixed(1);
+    const fill = () => {
+      body.replaceChildren();
+      for (const [name, values] of Object.entries(told.scores)) {
+        const [x, y] = [values[a.value], values[b.value]], row = body.insertRow();
+        const turned = a.value > b.value, key = turned ? b.value + " " + a.value : a.value + " " + b.value;
+        const apart = (told.apart[name] || {})[key], sign = turned ? -1 : 1;
+        const ends = apart ? [apart[1] * sign, apart[2] * sign].sort((p, q) => p - q) : null;
+        const gap = x === null || y === null ? "-" : text(x - y) + (ends ? ` [${text(ends[0])}, ${text(ends[1])}]` : "");
+        for (const cell of [name, text(x), text(y), gap]) row.insertCell().textContent = cell;
+        row.cells[0].className = "text";
+      }
+    };
+    a.addEventListener("change", fill);
+    b.addEventListener("change", fill);
+    fill();
+  }
+});
+</script>"""
+
+
+def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
+    """<out>/index.html of all that the ledger holds of tables of equal effort. Raises Problem where it holds none."""
+    every = list(entries(ledger))
+    envs, seeds = sorted({one["env"] for one in every}), 1 + max((one["seed"] for one in every), default=0)
+    cfg, sections = {"ledger": str(ledger), "seeds": seeds}, {}
+    for env in envs:
+        filled = [one for one in filled_of(studies()["causes"], env, cfg) if one.entries]
+        if filled:
+            sections[env] = _section(filled, cfg, _films(filled, ledger, runs_dir))
+    if not sections:
+        raise Problem(f"{ledger} holds no run of table causes; make some with: python eval/tables.py table=causes")
+    body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | sections)
+    out.mkdir(parents=True, exist_ok=True)
+    return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
+
+
+def filled_of(study: Study, env: str, cfg: dict) -> list[Filled]:
+    """All rows of a study in all cases."""
+    return [Filled.of(study, case, row, env, cfg) for row in study.rows_of(None) for case in study.cases]
+
+
+def _section(filled: list[Filled], cfg: dict, films: str) -> str:
+    """Of one world."""
+    study, env = filled[0].study, filled[0].env
+    last = study.horizons[-1]
+    parts = [_short(filled), _charts(filled), _table(*lines(filled, [last])), _folded("At all steps", *lines(filled)),
+             f'<p class="soft">{escape(caption(study, env, cfg))}</p>', _download(filled),
+             "<h3>Two rows side by side</h3>", _compare(filled), films,
+             "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>"]  # fmt: skip
+    if any(one.curve for one in filled):
+        parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled), _folded("As numbers", *curve_lines(filled))]
+    parts.append(_folded("Chosen settings", *setting_lines(filled)))
+    for other in studies().values():
+        varied, title = filled_of(other, env, cfg), other.title.capitalize()
+        if other.modes and any(one.reached_elsewhere(mode) for one in varied for mode in other.modes):
+            parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(varied))}<p class=soft>{escape(caption(other, env, cfg))}</p>")
+        elif not other.main and (found := [one for one in varied if one.entries]):
+            parts.append(_folded(title, *lines(found)))
+    return "\n".join(parts)
+
+
+def _short(filled: list[Filled]) -> str:
+    """One sentence that says what the figure shows."""
+    h = filled[0].study.horizons[-1]
+    both = [(one.estimate("H@1", h), one.estimate("what if", h), one) for one in filled]
+    both = [(x.mean, y.mean, one) for x, y, one in both if x and y]
+    if not both:
+        return "<p>No row has been scored yet.</p>"
+    well = [(x, y, one) for x, y, one in both if x > claims.RANKS]
+    x, y, best = max(both, key=lambda found: found[1])
+    seeds = max(len(one.entries) for *_, one in both)
+    return (f"<p>After {h} steps <b>{len(well)} of {len(both)}</b> rows rank above {claims.RANKS:g} %, and <b>"
+            f"{sum(y > claims.KNOWS for _, y, _ in well)}</b> of these know more than {claims.KNOWS:g} % of what another action would have "
+            f"done. The best is <b>{escape(best.label)}</b>: H@1 {x:.1f}, what if {y:.1f}. {seeds} seed{'s' * (seeds > 1)}.</p>")  # fmt: skip
+
+
+def _charts(filled: list[Filled]) -> str:
+    """What if against H@1 at every horizon, and success against both at the last."""
+    study = filled[0].study
+
+    def points(x: str, y: str, h: int) -> list[Point]:
+        found = []
+        for one in filled:
+            a, b = one.estimate(x, h), one.estimate(y, h)
+            if a and b:
+                fit = dict(part.split("=", 1) for part in one.row.fit)
+                found.append(Point(one.label, fit["model"], fit["loss"], a.mean, b.mean))
+        return found
+
+    main = {f"{h} step{'s' if h > 1 else ''}": found for h in study.horizons if (found := points("H@1", "what if", h))}
+    html = scatter_chart(main, "H@1", "what if") if main else ""
+    for x in ("H@1", "what if"):
+        plots = {f"{h} step{'s' if h > 1 else ''}": found for h in study.horizons if (found := points(x, "goals", h))}
+        if plots:
+            html += f"<details><summary>Success against {escape(x)}</summary>{scatter_chart(plots, x, 'success')}</details>"
+    return html
+
+
+def _table(header: list[str], rows: list[list[str]], text_columns: int = 1) -> str:
+    return table([escape(cell) for cell in header], [[escape(cell) for cell in row] for row in rows], text_columns=text_columns)
+
+
+def _folded(title: str, header: list[str], rows: list[list[str]]) -> str:
+    """Behind a line to open."""
+    return f"<details><summary>{escape(title)}</summary>{_table(header, rows)}</details>"
+
+
+def _download(filled: list[Filled]) -> str:
+    data = base64.b64encode(long_csv(filled).encode()).decode()
+    name = f"{filled[0].study.name}-{filled[0].env}.csv"
+    return f'<p><a download="{name}" href="data:text/csv;base64,{data}">All numbers of every seed as CSV</a></p>'
+
+
+def _curves(filled: list[Filled]) -> str:
+    """Means over seeds, at the minutes where most rows have a score."""
+    ends = [*filled[0].study.curve, "end"]
+    drawn = {}
+    for one in filled:
+        points = one.curve.get(("what if", one.study.horizons[-1]), [])
+        means = [[p.value for p in points if p.after == end] for end in ends]
+        if all(means):
+            drawn[one.label] = [float(np.mean(values)) for values in means]
+    minutes = [float(end) if end != "end" else float(filled[0].study.minutes) for end in ends]
+    return line_chart(minutes, drawn, {}, "minutes of processor time", "what if, %") if drawn else ""
+
+
+def _compare(filled: list[Filled]) -> str:
+    """Two menus and a table that a script fills: scores of both, their difference and its paired 95 % interval."""
+    horizons, scores, apart = filled[0].study.horizons, {}, {}
+    for name in COMPARED:
+        for h in horizons:
+            found = [one.estimate(name, h) for one in filled]
+            title = f"{name} {h}"
+            scores[title] = [None if one is None else round(one.mean, 2) for one in found]
+            if name in SHOWN and name != "goals":
+                pairs = {f"{a} {b}": difference(filled[a], filled[b], name, h) for a, b in combinations(range(len(filled)), 2)
+                         if found[a] and found[b]}  # fmt: skip
+                apart[title] = {key: [round(value, 2) for value in pair] for key, pair in pairs.items() if pair}
+    told = json.dumps({"scores": scores, "apart": apart}).replace("<", "\\u003c")
+    menu = "".join(f'<option value="{i}"{{}}>{escape(one.label)}</option>' for i, one in enumerate(filled))
+    second = menu.replace("{}", "", 1).replace("{}", " selected", 1).replace("{}", "")
+    return (
+        f'<div data-compare><script type="application/json">{told}</script><p><select aria-label="first row">{menu.replace("{}", "")}</select> '
+        f'against <select aria-label="second row">{second}</select></p><div class="scroll"><table><thead><tr><th class=text>steps</th>'
+        f"<th>first</th><th>second</th><th>first - second [95 %]</th></tr></thead><tbody></tbody></table></div></div>"
+    )
+
+
+def _films(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
+    """Of the row that knows most, and of the one that ranks best beyond what it knows: a goal that was reached, and one that was missed."""
+    h = filled[0].study.horizons[-1]
+    known = {one.label: (one.estimate("H@1", h), one.estimate("what if", h), one) for one in filled}
+    known = {label: (x.mean, y.mean, one) for label, (x, y, one) in known.items() if x and y}
+    if not known:
+        return ""
+    chosen = {max(known, key=lambda label: known[label][1]): "knows most", max(known, key=lambda label: known[label][0] - known[label][1]): "ranks, and does not know"}
+    parts = []
+    for label, why in chosen.items():
+        one, figures = known[label][2], ""
+        folder = ledger / "films" / one.env
+        for kind, made in (_kept_films(one, folder) or _drawn_films(one, folder, runs_dir)).items():
+            figures += (f'<figure class=gif><figcaption><span class="tag{"" if kind == "reached" else " wrong"}">{kind}</span></figcaption>'
+                        f'<div class="heads soft"><span>now</span><span>goal</span><span>expected next</span></div>'
+                        f"{gif_image(made, f'{label}: a goal that was {kind}')}</figure>")  # fmt: skip
+        if figures:
+            parts.append(f"<h3>{escape(label)}: {why}</h3><div class=gifs>{figures}</div>")
+    return "".join(parts)
+
+
+def _kept_films(one: Filled, folder: Path) -> dict[str, bytes]:
+    paths = {kind: folder / f"{one.row.slug}-{kind}.gif" for kind in ("reached", "missed")}
+    return {kind: path.read_bytes() for kind, path in paths.items() if path.exists()}
+
+
+def _drawn_films(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
+    """Of the first seed whose weights are at hand; none otherwise. They are kept."""
+    at_hand = [runs_dir / entry["run"] for entry in one.entries.values() if (runs_dir / entry["run"] / "checkpoints" / "model.ckpt").exists()]
+    if not at_hand:
+        return {}
+    run = Run.open(at_hand[0])
+    planned = plan_episodes(run.model, run.world)
+    reached = run.world.solved(planned.boards[-1], planned.goal)
+    found, firsts = {}, {"reached": np.flatnonzero(reached), "missed": np.flatnonzero(~reached)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, numbers in firsts.items():
+        if len(numbers):
+            found[kind] = gif(frames(episode(run.model, run.world, planned, int(numbers[0]))), STEP_MS, END_MS)
+            write_whole(folder / f"{one.row.slug}-{kind}.gif", found[kind])
+    return found

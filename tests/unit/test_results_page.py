@@ -1,0 +1,61 @@
+"""The page of results: from the ledger alone, whole without a network, and the same numbers as the table."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pytest
+
+from envs.problem import Problem
+from eval.effort.jobs import table_name
+from eval.effort.settings import choose, rows_of
+from eval.effort.studies import studies
+from eval.pages.results_page import write_results
+from eval.runs.answers import Answers
+
+ENV, MAIN = "physics5_shuffled", studies()["causes"]
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """Two rows, two seeds, and films of one."""
+    draw, place = np.random.default_rng(0), tmp_path / "ledger"
+    (place / ENV).mkdir(parents=True)
+    for row, share in zip(rows_of(["edge + InfoNCE", "AE + InfoNCE"]), (0.95, 0.4)):
+        found = choose(place, ENV, row, {n: {f"test/cf_hits@1/mean/h{h}": n for h in (1, 5, 10)} for n in range(8)})
+        for seed in range(2):
+            answers = {f"{name}/h{h}": Answers.of(draw.random(200) < p) for h in (1, 5, 10) for name, p in
+                       (("test/hits@1", 0.99), ("floor/copy/hits@1", 0.1), ("test/cf_hits@1/mean", share))}  # fmt: skip
+            metrics = {name: float(one.score(np.ones((1, 200)))[0]) for name, one in answers.items()}
+            final = {"metrics": metrics, "answers": {name: one.packed() for name, one in answers.items()}}
+            run = table_name(MAIN, "", row, ENV, found["overrides"], seed)
+            rounds = [{"round": n, "cpu_s": 60.0 * n, "updates": n, "scores": {"final": {"metrics": metrics}}} for n in (1, 2, 5, 10)]
+            entry = {"run": run, "row": row.name, "env": ENV, "seed": seed, "rounds": rounds,
+                     "scores": {"final": final, "select": {"metrics": {f"plan/success/h{h}": 50.0 + seed for h in (1, 5, 10)}}}}  # fmt: skip
+            (place / ENV / f"{run}-0.json").write_text(json.dumps(entry))
+    films = place / "films" / ENV
+    films.mkdir(parents=True)
+    (films / "edge_infonce-reached.gif").write_bytes(b"GIF89a")
+    return place
+
+
+def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
+    text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
+    assert "<b>2 of 2</b> rows rank above 97 %" in text and "<b>1</b> of these know more than 90 %" in text
+    assert not re.search(r'(src|href)="(?!data:|#)', text), "nothing comes from elsewhere"
+    csv = base64.b64decode(re.search(r"data:text/csv;base64,([^\"]+)", text)[1]).decode().splitlines()
+    values = [float(line.split(",")[-1]) for line in csv if line.startswith(f"{ENV},edge + InfoNCE,what if,10,end")]
+    assert len(values) == 2
+    told = json.loads(re.search(r'<script type="application/json">(.*?)</script>', text)[1])
+    best = [one.split(">")[1] for one in re.findall(r"<option[^<]*", text)].index("edge + InfoNCE")
+    assert told["scores"]["what if 10"][best] == pytest.approx(np.mean(values), abs=0.01)
+    (pair,) = told["apart"]["what if 10"].values()
+    assert pair[1] < pair[0] < pair[2] and abs(pair[0]) == pytest.approx(55, abs=6)
+    assert "edge + InfoNCE: knows most" in text and text.count("image/gif") == 1
+    assert "not testable at this budget" in text or "runs are missing" in text
+
+
+def test_an_empty_ledger_is_told(tmp_path):
+    with pytest.raises(Problem, match="holds no run of table causes"):
+        write_results(tmp_path, tmp_path, tmp_path)
