@@ -3,8 +3,9 @@
     python eval/dashboard.py                      logged in: to W&B; else offline runs in runs/wandb and runs/dashboard.json
     WANDB_MODE=offline python eval/dashboard.py   nothing leaves this machine, logged in or not
     python eval/dashboard.py log_runs=false       the workspace alone
+    python eval/dashboard.py ledger=results/ledger  what is entered in a ledger, by its scores on final where it has some
 
-Everything is read from results.json and metrics.csv, so runs that were trained without W&B are there too. They go to a
+Everything is read from results.json and metrics.csv or from the ledger, so runs that were trained without W&B are there too. They go to a
 project of their own: what training mirrors live stays as it is. A run keeps its id: logged again, it stays one run.
 """
 
@@ -21,6 +22,7 @@ if __name__ == "__main__":
 import hashlib
 import json
 import os
+from typing import NamedTuple
 
 import wandb
 
@@ -29,6 +31,7 @@ from envs.whole_files import write_whole
 from eval.paper.table_specs import declared_specs, paper_tables, run_name
 from eval.probes import every_row
 from eval.runs import read_results, run_folders
+from eval.runs.ledger import FINAL, entries, results_in
 from eval.runs.metrics_csv import losses
 
 
@@ -62,31 +65,59 @@ def panels_of(results: list[dict]) -> dict[str, tuple[str, tuple]]:
     return {title: panel for title, panel in found.items() if panel[0] in present}
 
 
-def curves(folder: Path) -> dict[tuple[str, str], list[float]]:
-    """(stage, loss) -> its value after every epoch, from metrics.csv; empty where there is none."""
-    every = losses(folder / "metrics.csv")
-    return {key: [curve[epoch] for epoch in sorted(curve)] for key, curve in every.items()}
+class Finished(NamedTuple):
+    """A run.  place: what tells it from all others.  history: (stage, loss) -> its value after every epoch."""
+
+    name: str
+    place: str
+    results: dict
+    history: dict[tuple[str, str], list[float]]
 
 
-def log_run(folder: Path, root: Path, tables: list[str], project: str, mode: str) -> None:
-    """One finished run: losses as its history, scores as its summary."""
-    results = read_results(folder)
-    env, place = env_of(results), folder.relative_to(root).as_posix()
+def of_folders(root: Path) -> tuple[list[Finished], int]:
+    """All runs below a folder, and how many have no results: not finished or broken, the report names them."""
+    found, unread = [], 0
+    for folder in run_folders(root):
+        try:
+            results = read_results(folder)
+        except Problem:
+            unread += 1
+            continue
+        curves = {key: [curve[epoch] for epoch in sorted(curve)] for key, curve in losses(folder / "metrics.csv").items()}
+        found.append(Finished(folder.name, folder.relative_to(root).as_posix(), results, curves))
+    return found, unread
+
+
+def of_ledger(ledger: Path) -> tuple[list[Finished], int]:
+    """All runs that are entered, by their last scores, and how many have none: their training diverged."""
+    found, without = [], 0
+    for entry in entries(ledger):
+        split = next((name for name in (FINAL, entry.get("split", "test"), *entry["scores"]) if name in entry["scores"]), None)
+        if split is None:
+            without += 1
+            continue
+        curves = {tuple(name.split(" ", 1)): values for name, values in entry["losses"].items()}
+        found.append(Finished(entry["run"], entry["run"], results_in(entry, f"results-{split}.json"), curves))
+    return found, without
+
+
+def log_run(one: Finished, root: Path, tables: list[str], project: str, mode: str) -> None:
+    """One finished run: losses as its history, scores as its summary.  root: of W&B's own files."""
+    results, env = one.results, env_of(one.results)
     facts = {key: results[key] for key in ("env", "model", "loss", "seed", "protocol")}
     run = wandb.init(
-        project=project, name=place, group=tables[0] if tables else env, mode=mode, dir=str(root), resume="allow",
-        id=hashlib.sha256(f"{place} {results.get('config_hash')}".encode()).hexdigest()[:12], config=facts,
+        project=project, name=one.place, group=tables[0] if tables else env, mode=mode, dir=str(root), resume="allow",
+        id=hashlib.sha256(f"{one.place} {results.get('config_hash')}".encode()).hexdigest()[:12], config=facts,
         tags=[results["model"], results["loss"], str(results["protocol"]["budget"]), *tables],
         settings=wandb.Settings(silent=True, console="off"),
     )  # fmt: skip
-    history = curves(folder)
-    for epoch in range(max(map(len, history.values()), default=0)):
-        run.log({f"{env}/{stage}/{key}": v[epoch] for (stage, key), v in history.items() if epoch < len(v)}, step=epoch + 1)
+    for epoch in range(max(map(len, one.history.values()), default=0)):
+        run.log({f"{env}/{stage}/{key}": v[epoch] for (stage, key), v in one.history.items() if epoch < len(v)}, step=epoch + 1)
     run.summary.update(results["metrics"] | {f"{env}/{key}": value for key, value in results["metrics"].items()})
     run.finish()
 
 
-def workspace(runs: dict[Path, dict], project: str):
+def workspace(runs: list[Finished], project: str):
     """A section for each env, its runs grouped by table or env, model and loss."""
     try:
         import wandb_workspaces.reports.v2 as parts
@@ -94,13 +125,13 @@ def workspace(runs: dict[Path, dict], project: str):
     except ModuleNotFoundError as error:
         raise Problem("the dashboard needs the package wandb-workspaces: pip install 'wandb-workspaces>=0.4'") from error
     sections = []
-    for env in sorted({env_of(r) for r in runs.values()}):
-        own = {folder: r for folder, r in runs.items() if env_of(r) == env}
+    for env in sorted({env_of(one.results) for one in runs}):
+        own = [one for one in runs if env_of(one.results) == env]
         panels = [
             parts.BarPlot(title=title, metrics=[parts.SummaryMetric(f"{env}/{key}")], range_x=ends)
-            for title, (key, ends) in panels_of(list(own.values())).items()
+            for title, (key, ends) in panels_of([one.results for one in own]).items()
         ]
-        history = dict.fromkeys(key for folder in own for key in curves(folder))
+        history = dict.fromkeys(key for one in own for key in one.history)
         panels += [parts.LinePlot(title=f"{key}, stage {stage}", y=[f"{env}/{stage}/{key}"]) for stage, key in history]
         sections.append(spaces.Section(name=env, panels=panels))
     grouped = spaces.RunsetSettings(groupby=[spaces.Metric("Group"), spaces.Config("model"), spaces.Config("loss")])
@@ -119,19 +150,15 @@ def logged_in() -> bool:
 def run(cfg) -> None:
     """The command."""
     root = Path(cfg.runs_dir)
-    runs, unread = {}, 0
-    for folder in run_folders(root):
-        try:
-            runs[folder] = read_results(folder)
-        except Problem:  # not finished or broken: the report names them
-            unread += 1
+    runs, unread = of_folders(root) if cfg.ledger is None else of_ledger(Path(cfg.ledger))
     if not runs:
-        raise Problem(f"{root} holds no finished run; make one with: python train/fit.py")
+        raise Problem(f"{root if cfg.ledger is None else cfg.ledger} holds no finished run; make one with: python train/fit.py")
+    root.mkdir(parents=True, exist_ok=True)
     made, online = workspace(runs, cfg.project), logged_in()
     if cfg.log_runs:
-        tables = tables_of({r["seed"] for r in runs.values()})
-        for folder in runs:
-            log_run(folder, root, tables.get(folder.name, []), cfg.project, "online" if online else "offline")
+        tables = tables_of({one.results["seed"] for one in runs})
+        for one in runs:
+            log_run(one, root, tables.get(one.name, []), cfg.project, "online" if online else "offline")
         print(f"{len(runs)} runs logged to {'W&B' if online else root / 'wandb'}, {unread} without results left out")
     if online:
         made.entity = made.entity or wandb.Api().default_entity

@@ -58,7 +58,6 @@ from eval.paper.table_specs import (
     metrics_of,
     overrides_of,
     paper_tables,
-    read,
     run_name,
     table_specs,
 )
@@ -104,21 +103,23 @@ def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], 
     if is_agent_row(row):  # trains and plans in one command
         agent = ("train/agent.py", *train)
         return Job(name, lambda: [] if metrics_of(row, env, seed, cfg) else [agent])
-    fit = ("train/fit.py", *train, "logger=csv", f"data_dir={cfg['data_dir']}", "goals=false")  # plans are asked for below
+    into = f"ledger={cfg['ledger']}"
+    fit = ("train/fit.py", *train, "logger=csv", f"data_dir={cfg['data_dir']}", "goals=false", into)  # plans are asked for below
 
     def left() -> list[tuple[str, ...]]:
-        steps = [] if metrics_of(row, env, seed, cfg) else [fit]
-        lacking = [c for c in columns if not {c.at(h) for h in HORIZONS} <= (read(folder, c.file) or {}).keys()]
+        steps = []
+        lacking = [c for c in columns if not {c.at(h) for h in HORIZONS} <= (metrics_of(row, env, seed, cfg, c.file) or {}).keys()]
         splits = _joined(c.split for c in lacking if c.split and c.key.startswith("test/"))
         if splits != "[]":
-            steps.append(("eval/score.py", f"run={folder}", f"split={splits}"))
+            steps.append(("eval/score.py", f"run={folder}", f"split={splits}", into))
         for elsewhere in (False, True):  # plans under the usual protocol, then on boards drawn otherwise
             plans = [c for c in lacking if c.key.startswith("plan/") and bool(c.split) == elsewhere]
             if plans:
                 planners, modes = _joined(_planner(c.key) for c in plans), _joined(c.split or "" for c in plans)
                 where = (f"mode={modes}",) if elsewhere else ()
-                steps.append(("eval/plan.py", f"run={folder}", f"planners={planners}", *where))
-        return steps
+                steps.append(("eval/plan.py", f"run={folder}", f"planners={planners}", *where, into))
+        done = metrics_of(row, env, seed, cfg) and (not steps or (folder / "results.json").exists())  # else its weights are elsewhere
+        return steps if done else [fit, *steps]
 
     return Job(name, left)
 

@@ -9,6 +9,7 @@ from statistics import mean, stdev
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
+from eval.runs.ledger import entry_of, results_in
 from eval.runs.results import numbers
 
 HORIZONS = (1, 5, 10)
@@ -177,12 +178,18 @@ def overrides_of(row: str, budget: str) -> list[str]:
 
 
 def metrics_of(row: str, env: str, seed: int, cfg, file: str = "results.json") -> dict[str, float] | None:
-    """Metrics of a row's finished run; none where it does not exist, or where its folder holds a run of something else."""
-    folder = Path(cfg["runs_dir"]) / run_name(row, env, cfg["budget"], seed)
+    """Metrics of a row's finished run, by its folder or by the ledger; none where it is in neither, or is a run of something else."""
+    name = run_name(row, env, cfg["budget"], seed)
+    folder = Path(cfg["runs_dir"]) / name
     results = results_of(folder, "results.json")
-    if results is None or not _is_row(results, row, env, seed, cfg["budget"]) or _of_before(folder):
+    if results is not None and _is_row(results, row, env, seed, cfg["budget"]) and not _of_before(folder):
+        return results["metrics"] if file == "results.json" else read(folder, file)
+    entry = entry_of(cfg["ledger"], env, name) if cfg.get("ledger") else None
+    entered = None if entry is None else results_in(entry)
+    if entered is None or not _is_row(entered, row, env, seed, cfg["budget"]):
         return None
-    return results["metrics"] if file == "results.json" else read(folder, file)
+    asked = results_in(entry, file)
+    return None if asked is None else asked["metrics"]
 
 
 def _is_row(results: dict, row: str, env: str, seed: int, budget: str) -> bool:

@@ -24,6 +24,7 @@ from eval.runs.run import FINAL, Run, config_hash, differing, load_config, plain
 
 SELECT = "select"
 DIVERGED = "diverged.txt"  # in a run folder: why its training could not end
+_FACTS = ("run", "model", "loss", "env", "seed", "config_hash", "setting_hash", "timing", "parameters", "versions")
 KEPT_WORLDS = range(10, 15)  # drawn worlds (env.world.scm_seed) that are scored on `final`, and nowhere looked at before
 
 
@@ -100,8 +101,8 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
-        "env": config.env.name, "world": config.env.world.get("scm_seed"), "seed": config.seed,
-        "setting": setting_of(config), "config_hash": config_hash(config), "scores": scored,
+        "env": config.env.name, "world": config.env.world.get("scm_seed"), "seed": config.seed, "split": config.score.split,
+        "setting": setting_of(config), "config_hash": config_hash(config), "setting_hash": config_hash(config, seed=False), "scores": scored,
         "rounds": _rounds(config, folder, of_rounds), "plans": _plans(folder),
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
         "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
@@ -152,6 +153,20 @@ def entry_of(ledger: str | Path, env: str, run: str) -> dict | None:
     paths = (Path(ledger) / env).glob(f"{_name(run)}-*.json")
     found = [one for path in sorted(paths, key=lambda path: path.stat().st_mtime) if (one := _read(path)) and one.get("run") == run]
     return found[-1] if found else None
+
+
+def results_in(entry: dict, file: str = "results.json") -> dict | None:
+    """What a file of an entered run's folder said, of what is kept: scores of a split, or goals on other boards. None: not there.
+
+    file: results.json, results-<split>.json or plan-mode<mode>.json.
+    """
+    facts = {key: entry[key] for key in _FACTS if key in entry}
+    name = file.removesuffix(".json")
+    if name.startswith("plan-mode"):
+        plan = entry.get("plans", {}).get(name.removeprefix("plan-mode"))
+        return None if plan is None else facts | {"metrics": plan["metrics"], "plan": plan["protocol"]}
+    scores = entry["scores"].get(entry.get("split", "test") if name == "results" else name.removeprefix("results-"))
+    return None if scores is None else facts | {"metrics": scores["metrics"], "protocol": scores["protocol"]}
 
 
 def machine() -> dict:

@@ -143,3 +143,21 @@ def test_runs_of_worlds_of_before_fill_no_table(row, tmp_path):
     assert metrics_of(row, env, 0, cfg) is None
     (folder / "config.yaml").write_text(f"{world}    numbering: permuted\n")
     assert metrics_of(row, env, 0, cfg) == {H1: 1.0}
+
+
+def test_the_ledger_has_what_the_folder_no_longer_has(tmp_path):
+    """A row's run that was entered on another machine counts, its other splits and plans too; another run of the name does not."""
+    cfg = {"runs_dir": str(tmp_path / "runs"), "budget": "paper", "seeds": 1, "ledger": str(tmp_path / "ledger")}
+    name = run_name("AE + NLL", "physics5", "paper", 0)
+    entry = {"run": name, "row": "ae + nll", "env": "physics5", "seed": 0, "model": "ae", "loss": "nll", "split": "test",
+             "scores": {split: {"metrics": {H1: value}, "protocol": {"epochs": [100]}} for split, value in (("test", 7.0), ("zero-shot", 5.0))},
+             "plans": {"fewer-1": {"metrics": {"plan/success/h10": 3.0}, "protocol": {}}}}  # fmt: skip
+    place = tmp_path / "ledger/physics5"
+    place.mkdir(parents=True)
+    (place / f"{name}-0.json").write_text(json.dumps(entry))
+    asked = [metrics_of("AE + NLL", "physics5", 0, cfg, file) for file in
+             ("results.json", "results-zero-shot.json", "plan-modefewer-1.json", "results-test-v3.json")]  # fmt: skip
+    assert asked == [{H1: 7.0}, {H1: 5.0}, {"plan/success/h10": 3.0}, None]
+    assert metrics_of("AE + NLL", "physics5", 0, cfg | {"ledger": None}) is None
+    (place / f"{name}-0.json").write_text(json.dumps(entry | {"loss": "contrastive"}))
+    assert metrics_of("AE + NLL", "physics5", 0, cfg) is None

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import eval.dashboard
-from eval.dashboard import curves, log_run, tables_of
+from eval.dashboard import log_run, of_folders, of_ledger, tables_of
 
 ROWS = ("fit,0,train/loss,3.0", "fit,0,val/loss,4.0", "fit,1,val/loss,9.0", "fit,1,val/loss,2.0", "fit,1,val/x,1")
 LINES = "\n".join(["stage,epoch,metric,value", *ROWS, ""])
@@ -47,7 +47,7 @@ def logged(monkeypatch):
 
 def test_a_run_is_logged_with_its_group(runs, logged):
     """Its table and all its tables as tags, losses epoch by epoch, scores in the summary under its env too; same id again."""
-    folder = runs / "tables" / "gnn-nll-physics5-2min-s0"
+    mine, folder = of_folders(runs)[0]
     tables = ["table4", "table10", "table16", "figure21"]
     assert tables_of({0})[folder.name] == tables
     for _ in range(2):
@@ -58,14 +58,33 @@ def test_a_run_is_logged_with_its_group(runs, logged):
     train, val = "physics5/fit/train/loss", "physics5/fit/val/loss"
     assert one.history == [(1, {train: 3.0, val: 4.0}), (2, {val: 2.0})]
     assert one.summary["test/hits@1/h1"] == one.summary["physics5/test/hits@1/h1"] == 50.0
-    log_run(runs / "mine", runs, [], "p", "offline")
+    log_run(mine, runs, [], "p", "offline")
     assert logged[-1].asked["group"] == "chemistry_chain5" and logged[-1].asked["id"] != one.asked["id"]
 
 
-def test_curves(runs, tmp_path):
+def test_curves(runs):
     """A repeated epoch counts once, by its last line; no file, no curves."""
-    assert curves(runs / "mine") == {("fit", "train/loss"): [3.0], ("fit", "val/loss"): [4.0, 2.0]}
-    assert curves(tmp_path) == {}
+    found, unread = of_folders(runs)
+    assert unread == 1 and found[0].history == {("fit", "train/loss"): [3.0], ("fit", "val/loss"): [4.0, 2.0]}
+    (runs / "mine/metrics.csv").unlink()
+    assert of_folders(runs)[0][0].history == {}
+
+
+def test_a_ledger_is_logged_by_its_last_scores(tmp_path, logged):
+    """On final where a run has some, else on its own split; a training that diverged has nothing to show."""
+    place = tmp_path / "ledger/physics5"
+    place.mkdir(parents=True)
+    scores = {split: {"metrics": {"test/hits@1/h1": value}, "protocol": {"budget": "minutes", "distinct": {"h1": 9}}}
+              for split, value in (("select", 40.0), ("final", 30.0))}  # fmt: skip
+    common = {"row": "x", "env": "physics5", "model": "ae", "loss": "nll", "split": "select", "losses": {"joint train/loss": [3.0, 2.0]}}
+    for seed, run, of_run in ((0, "both", scores), (1, "one", {"select": scores["select"]}), (2, "none", {})):
+        (place / f"{run}.json").write_text(json.dumps(common | {"run": run, "seed": seed, "scores": of_run}))
+    found, without = of_ledger(tmp_path / "ledger")
+    assert without == 1
+    for one in found:
+        log_run(one, tmp_path, [], "p", "offline")
+    assert {one.asked["name"]: one.summary["test/hits@1/h1"] for one in logged} == {"both": 30.0, "one": 40.0}
+    assert logged[0].history == [(1, {"physics5/joint/train/loss": 3.0}), (2, {"physics5/joint/train/loss": 2.0})]
 
 
 def test_without_an_account(runs, logged, command_here):

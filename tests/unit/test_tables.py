@@ -27,7 +27,8 @@ HANG = 600  # seconds
 
 @pytest.fixture
 def cfg(tmp_path):
-    return {"budget": "2min", "seeds": 2, "runs_dir": str(tmp_path / "runs"), "data_dir": "data", "jobs": 2}
+    return {"budget": "2min", "seeds": 2, "runs_dir": str(tmp_path / "runs"), "data_dir": "data", "jobs": 2,
+            "ledger": str(tmp_path / "ledger")}  # fmt: skip
 
 
 @pytest.fixture
