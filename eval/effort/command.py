@@ -23,10 +23,10 @@ RunMissing = Callable[[list[Job], float, dict], dict[str, str]]
 def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) -> dict[str, str]:
     """Draw and train settings, choose one for every row that has all of its draws.  -> name of each failed run: why."""
     draws, ledger = range(causes()["tune"]["draws"]), Path(cfg["ledger"])
-    jobs = [tune_job(row, env, draw, cfg) for env in envs for row in rows for draw in draws]
+    jobs = [tune_job(row, env, draw, cfg) for env in envs for row in rows if row.fits(env) for draw in draws]
     failed = run_missing(jobs, causes()["tune"]["minutes"], cfg) if cfg["run_missing"] else {}
     for env in envs:
-        for row in rows:
+        for row in (row for row in rows if row.fits(env)):
             entered = {draw: entry_of(tune_ledger(ledger), env, tune_name(row, env, draw)) for draw in draws}
             scored = {draw: one["scores"].get(SELECT, {}).get("metrics", {}) for draw, one in entered.items() if one}
             if len(scored) == len(draws):
@@ -44,8 +44,9 @@ def _diverged(run: str, envs: list[str], ledger: Path) -> bool:
 def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job]:
     """What a table trains and scores, of rows for which a setting was chosen; Raises Problem where there is none."""
     ledger = Path(cfg["ledger"])
-    ready = [(row, env) for env in envs for row in rows if study.settings(ledger, env, row) is not None]
-    for row, env in ((row, env) for env in envs for row in rows if (row, env) not in ready):
+    asked = [(row, env) for env in envs for row in rows if row.fits(env)]
+    ready = [(row, env) for row, env in asked if study.settings(ledger, env, row) is not None]
+    for row, env in ((row, env) for row, env in asked if (row, env) not in ready):
         source = causes()["tuned_on"].get(env, env)
         remedy = f"run first: python eval/tables.py table={MAIN} tune=true envs=[{source}]"
         if not ready:
@@ -65,7 +66,7 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
         failed = run_missing(_left(study, rows, envs, cfg), study.minutes or PAPER_MINUTES, cfg) if cfg["run_missing"] else {}
         failed = {name: why for name, why in failed.items() if not _diverged(name, envs, Path(cfg["ledger"]))}
     for env in envs:
-        _show([Filled.of(study, case, row, env, cfg) for row in rows for case in study.cases], cfg)
+        _show([Filled.of(study, case, row, env, cfg) for row in rows if row.fits(env) for case in study.cases], cfg)
     return failed
 
 

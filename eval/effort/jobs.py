@@ -63,12 +63,10 @@ def tune_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
 
 def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> list[str]:
     """What decides a training of a table and its first scores, but for seed and world."""
-    named = f"{row.name}, {case}" if case else row.name  # a row of the ledger has one setting
+    named = ", ".join([row.name, *filter(None, [case or (None if study.main else study.title)])])  # a row of the ledger has one setting
     timed = () if study.minutes is None else ("trainer=minutes", f"trainer.cpu_minutes={study.minutes}", *row.rounds(study.rounds))
-    if study.minutes is not None and not study.main:
-        named += f", {study.title}" if not case else ""
     return [*row.fit, f"env={env}", f'row="{named}"', *setting, *timed, *study.overrides, *study.cases[case],
-            f"score.probes=[{','.join(probes(env, study.main))}]", f"score.episodes={study.episodes}", f"score.counterfactuals={study.states}",
+            f"score.probes=[{','.join((*probes(env, study.main), *row.probes * study.main))}]", f"score.episodes={study.episodes}", f"score.counterfactuals={study.states}",
             f"score.horizons=[{','.join(map(str, study.horizons))}]", f"goals={str(study.goals).lower()}"]  # fmt: skip
 
 

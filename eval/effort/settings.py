@@ -26,11 +26,20 @@ def causes() -> dict:
 
 @dataclass(frozen=True)
 class Row:
-    """name: in tables and in the ledger.  fit: overrides of train/fit.py.  told: what it knows beforehand."""
+    """name: in tables and in the ledger.  fit: overrides of train/fit.py.  told: what it knows beforehand.  without: keys of a drawn
+    setting that it has not.  worlds: physics or chemistry, None: both.  probes: that it is asked beside those of the table.
+    """
 
     name: str
     fit: tuple[str, ...]
     told: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    worlds: str | None = None
+    probes: tuple[str, ...] = ()
+
+    def fits(self, env: str) -> bool:
+        """Whether it is made for an env."""
+        return self.worlds in (None, _kind(env))
 
     @property
     def slug(self) -> str:
@@ -41,7 +50,8 @@ class Row:
         """A drawn setting as overrides of train/fit.py: keys of stages in all that they concern, those it has not left out."""
         stages = self.stages
         every, moving = range(len(stages)), [n for n, stage in enumerate(stages) if "transition" in stage["trains"]]
-        found = [f"loss.learning_rate={setting['learning_rate']}", f"loss.window={setting['window']}", f"model.width={setting['width']}"]
+        found = [f"loss.learning_rate={setting['learning_rate']}", f"loss.window={setting['window']}"]
+        found += [] if "width" in self.without else [f"model.width={setting['width']}"]
         found += [f"loss.stages.{n}.weight_decay={setting['weight_decay']}" for n in every]
         if (own := causes()["strengths"].get(self.loss)) is not None:
             found.append(f"{own['key']}={own['values'][setting['strength']]}")
@@ -71,7 +81,8 @@ def rows_of(only: list[str] | str | None) -> list[Row]:
     for name in only or ():
         if name not in known:
             raise Problem(f"there is no row '{name}': {nearest(str(name), known)}")
-    return [Row(name, tuple(row["fit"]), tuple(row["told"])) for name, row in known.items() if only is None or name in only]
+    parts = {name: {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()} for name, row in known.items()}
+    return [Row(name, **row) for name, row in parts.items() if only is None or name in only]
 
 
 def envs_of(cfg: dict) -> list[str]:

@@ -77,7 +77,7 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
 
 def filled_of(study: Study, env: str, cfg: dict) -> list[Filled]:
     """All rows of a study in all cases."""
-    return [Filled.of(study, case, row, env, cfg) for row in study.rows_of(None) for case in study.cases]
+    return [Filled.of(study, case, row, env, cfg) for row in study.rows_of(None) if row.fits(env) for case in study.cases]
 
 
 def _section(filled: list[Filled], cfg: dict, films: str) -> str:
