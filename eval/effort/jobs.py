@@ -96,6 +96,9 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
         goals = [mode for mode in study.modes if mode not in entered.get("plans", {})]
         if goals:
             scores.append(("eval/plan.py", f"run={folder}", f"mode=[{','.join(goals)}]", f"horizons=[{study.horizons[-1]}]", f"ledger={ledger}"))
+        orders = [split for split in study.orders if split not in entered["scores"]]
+        if orders:
+            scores.append(("eval/score.py", f"run={folder}", f"split=[{','.join(orders)}]", "probes=[weight_order]", f"ledger={ledger}"))
         begun = first not in entered["scores"] or (scores and not (folder / "checkpoints" / "model.ckpt").exists())
         return [_fit(overrides, name, ledger, cfg)] * bool(begun) + scores
 

@@ -11,7 +11,7 @@ from eval.effort.settings import MAIN, Row, causes, choice, rows_of
 class Study:
     """minutes: of processor time, none: by epochs.  curve: rounds that are scored beside the end.  cases: label -> overrides of
     train/fit.py; the label of the only one is empty.  tuned: rows take the settings that were chosen for them.  modes: other boards
-    on which goals are reached.  runs: the study whose runs these are.
+    on which goals are reached.  orders: splits on which the order of weights is asked.  runs: the study whose runs these are.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Study:
     tuned: bool
     rows: list[str] | None
     modes: list[str]
+    orders: list[str]
     envs: list[str]
     overrides: list[str]
     cases: dict[str, list[str]]

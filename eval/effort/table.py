@@ -83,8 +83,10 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
             both = usual.keys() & there.keys()
             fell = f" ({mean(there[s] - usual[s] for s in both):+.1f})" if both else ""
             text.append(Estimate.over_seeds(there).text() + fell if there else MISSING)
-        rows.append([one.label, *text])
-    return ["", "as in training", *study.modes], rows
+        orders = [one.number(AT_ONCE["order of weights"], *splits) for splits in ((), *((split,) for split in study.orders))]
+        rows.append([one.label, *text, *(Estimate.over_seeds(found).text(2) if found else MISSING for found in orders)])
+    order = ["order of weights", *(f"order of weights, {split}" for split in study.orders)]
+    return ["", "as in training", *study.modes, *order], rows
 
 
 def tables(filled: Sequence[Filled]) -> dict[str, Table]:
@@ -110,7 +112,7 @@ def caption(study: Study, env: str, cfg: dict) -> str:
     )
     if study.modes:
         return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "
-                f"much they differ from boards as in training; zero-shot: other shades, background: grey in place of black, fewer: "
+                f"much they differ from boards as in training; order of weights: Kendall's tau by asking pushes, on final and on other shades; zero-shot: other shades, background: grey in place of black, fewer: "
                 f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
                 f"seeds; percent")  # fmt: skip
     return (

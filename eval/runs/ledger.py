@@ -91,13 +91,16 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         found = _read(path) or {}
         protocol = found.get("protocol", {})
         split, number = protocol.get("split"), protocol.get("round")
-        ends = [""] if number is None else [f"-round{number}", f"-{'-'.join(protocol.get('probes', []))}-round{number}"]
-        usual = {f"{begins}{end}" for begins in ("results", f"results-{split}") for end in ends}  # no other pool, no other horizons
+        end = "" if number is None else f"-round{number}"
+        asked = f"-{'-'.join(protocol.get('probes', []))}"
+        usual = {f"{begins}{some}{end}" for begins in ("results", f"results-{split}") for some in ("", asked)}  # no other pool or horizons
         if path.stem in usual and numbers(found.get("metrics")):
-            into = scored if number is None else of_rounds.setdefault(number, {})
-            into[split] = {"metrics": found["metrics"], "protocol": protocol}
-            if number is None and "answers" in found:  # results of before hold none
-                into[split]["answers"] = found["answers"]
+            into = (scored if number is None else of_rounds.setdefault(number, {})).setdefault(split, {"metrics": {}, "protocol": protocol})
+            into["metrics"] |= found["metrics"]  # some probes may have been asked apart
+            if not path.stem.endswith(f"{asked}{end}"):
+                into["protocol"] = protocol
+            if number is None and found.get("answers"):  # results of before hold none
+                into["answers"] = into.get("answers", {}) | found["answers"]
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
@@ -119,7 +122,7 @@ def _plans(folder: Path) -> dict[str, dict]:
     found: dict[str, dict] = {}
     for path in sorted(folder.glob("plan-*.json")):
         plan = (_read(path) or {}).get("plan", {})
-        if re.fullmatch(r"plan-(horizons\d+-)?mode[\w-]+", path.stem):  # no other planner, no other reward
+        if re.fullmatch(rf"plan-(horizons\d+-)?mode{re.escape(str(plan.get('mode')))}", path.stem):  # no other reward, no other seed
             metrics = {key: value for key, value in _read(path)["metrics"].items() if key.startswith("plan/")}
             found.setdefault(plan["mode"], {"metrics": {}, "protocol": plan})["metrics"].update(metrics)
     return found

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from envs.problem import Problem
 from eval.ledger import NOT_SCORED, collected, lines
 from eval.runs import Run
-from eval.runs.ledger import entries, open_final, setting_of
+from eval.runs.ledger import enter, entries, open_final, setting_of
 
 FEW = ["env.splits.select.episodes=20", "env.splits.final.episodes=20", "score.episodes=20"]
 
@@ -113,3 +113,22 @@ def test_all_kept_worlds_share_a_setting(compose, tmp_path):
         assert run.final_is_open
     assert len(list((tmp_path / "frozen").rglob("*.json"))) == 1
     assert setting_of(OfWorld(compose, 10).config) == setting_of(OfWorld(compose, 14).config)
+
+
+def test_what_was_asked_apart_is_entered_too(copied, tmp_path):
+    """Some probes on another split, and goals on other boards; another pool is none of it."""
+    own = json.loads((copied / "results.json").read_text())
+    own["protocol"] |= {"split": "zero-shot", "probes": ["weight_order"]}
+    for name, metrics in (("results-zero-shot-weight_order", {"order/tau": 0.5}), ("results-zero-shot-n50", {"test/hits@1/h1": 1.0})):
+        (copied / f"{name}.json").write_text(json.dumps(own | {"metrics": metrics, "answers": {}}))
+    plan = {"mode": "background", "planners": ["model_closed"], "timing": {}}
+    (copied / "plan-horizons10-modebackground.json").write_text(json.dumps({"metrics": {"plan/success/h10": 3.0}, "plan": plan}))
+    (copied / "plan-modebackground-rewardlatent.json").write_text(json.dumps({"metrics": {"plan/success/h10": 9.0}, "plan": plan}))
+    entry = json.loads(enter(copied, tmp_path / "ledger").read_text())
+    assert entry["scores"]["zero-shot"]["metrics"] == {"order/tau": 0.5} and "test/hits@1/h1" in entry["scores"]["select"]["metrics"]
+    assert entry["plans"]["background"]["metrics"] == {"plan/success/h10": 3.0}
+    whole = json.loads((copied / "results.json").read_text())
+    apart = whole | {"metrics": {"order/tau": 0.25}, "protocol": whole["protocol"] | {"probes": ["weight_order"]}}
+    (copied / "results-select-weight_order.json").write_text(json.dumps(apart))
+    scores = json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]["select"]
+    assert {"order/tau", "test/hits@1/h1"} <= scores["metrics"].keys() and scores["protocol"] == whole["protocol"]
