@@ -3,7 +3,8 @@
 Ancestors are all objects under whose commands the child's code is seen to change: what a model predicts may miss a path
 that hardly shows in its expectation, and with it an edge. On transitions whose action is on an ancestor of v, small
 networks predict v's new code from the *new* codes of its ancestors, with one of them left out in turn. An edge is what
-held-out likelihood cannot do without. Ancestors alone: conditioning on a descendant would create edges that are not there.
+held-out likelihood cannot do without, or what alone can carry an effect that is seen. Ancestors alone: conditioning on a
+descendant would create edges that are not there.
 New codes, since an effect is drawn from what its parents have become (recipes section 4).
 """
 
@@ -17,6 +18,7 @@ from models.layers.stacked import StackedLinear
 
 HIDDEN = 64
 STEPS, BATCH = 600, 1024
+SURE = 1.0  # nats, above every cut
 
 
 def changes(before: np.ndarray, after: np.ndarray, acted: np.ndarray) -> np.ndarray:
@@ -78,6 +80,15 @@ def leave_one_out(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, n
         if left != -1:
             lost[v, left] = nats - whole[v]
     return lost
+
+
+def direct_edges(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, num_codes: int) -> np.ndarray:
+    """How sure each direct edge is, (N, N) [child, parent]: `leave_one_out`, and SURE at least where an ancestor reaches the child by
+    no way over another of the child's ancestors. Then only an edge can carry what is seen to follow its commands, however
+    little the child's new code depends on its own.
+    """
+    over = ancestors.astype(int) @ ancestors.astype(int) > 0
+    return np.maximum(leave_one_out(codes, acted, ancestors, num_codes), np.where(ancestors & ~over, SURE, 0.0))
 
 
 def strengths(model, colors: np.ndarray, acted: np.ndarray, rng: np.random.Generator, samples: int = 4000) -> np.ndarray:

@@ -14,7 +14,7 @@ from envs.protocols import CausalTables, Simulator
 from envs.streams import Stream
 from eval.probes.bayes import enumerable
 from eval.probes.cuts import NEEDED, SEEN
-from eval.probes.direct_edges import changes, leave_one_out
+from eval.probes.direct_edges import changes, direct_edges
 from eval.probes.probe import Row, bounds, probe
 from eval.probes.structure import answers, codes_of
 from eval.twins import Mechanisms, Queries, guesses, respond_gumbel
@@ -35,7 +35,7 @@ def found_graph(codes: np.ndarray, acted: np.ndarray, categories: int) -> np.nda
     seen = changes(before, after, acted.ravel()) > SEEN
     above = seen & ~seen.T
     np.fill_diagonal(above, False)
-    parents = leave_one_out(after, acted.ravel(), above, categories) > NEEDED
+    parents = direct_edges(after, acted.ravel(), above, categories) > NEEDED
     return parents if not ancestors(parents).diagonal().any() else above & False
 
 

@@ -19,7 +19,7 @@ from envs.grid import CELL
 from envs.protocols import CausalTables, Simulator
 from envs.streams import Stream
 from eval.probes.cuts import FAINT, LEARNED, MOVES, NEEDED, SEEN, VACUOUS
-from eval.probes.direct_edges import changes, leave_one_out, strengths
+from eval.probes.direct_edges import changes, direct_edges, strengths
 from eval.probes.probe import probe
 from eval.rollouts import decode_frames, encode_frames, rollout
 
@@ -159,7 +159,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
         codes = codes_of(model, world, state)[:, :, found.slots]
         before, after = (part.reshape(len(acted), -1) for part in (codes[:, :-1], codes[:, 1:]))
         seen = changes(before, after, acted) > SEEN
-        lost = leave_one_out(after, acted, seen & ~seen.T, model.transition.categories)
+        lost = direct_edges(after, acted, seen & ~seen.T, model.transition.categories)
         add("direct", lost, true, NEEDED, vacuous)
     if hasattr(model.transition, "edges") and model.transition.graph == "learned":
         edges = model.transition.edges().detach().cpu().numpy()[np.ix_(found.slots, found.slots)]

@@ -9,7 +9,7 @@ from envs.frames import frame_ids
 from envs.graphs import ancestors, preset
 from eval.pages.graphs import graph_gallery, graph_section
 from eval.probes.cuts import FAINT, MOVES, NEEDED, SEEN, VACUOUS
-from eval.probes.direct_edges import changes, leave_one_out, strengths
+from eval.probes.direct_edges import changes, direct_edges, leave_one_out, strengths
 from eval.probes.structure import answers, compare, measure_structure, true_answers
 
 TRUE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], bool)
@@ -75,6 +75,24 @@ def test_leaving_one_out_finds_the_graph(run):
     strong = strengths(world.model, colors, acted, np.random.default_rng(0)) > 2 * NEEDED
     assert (lost[strong] > NEEDED).all()
     assert (np.abs(lost[~world.parents]) < NEEDED).all()
+
+
+def test_what_alone_can_carry_an_effect_is_an_edge(run):
+    """Where a child is drawn anew after commands on its parent and its colours ignore the parent's, no likelihood needs the edge."""
+    world, colors, acted = run
+    flat = ChemistryWorld(num_objects=4, num_colors=3, graph=world.graph, scm_seed=3, skewness=0.0)
+    rng, boards, seen, on = np.random.default_rng(0), None, [], []
+    boards = flat.reset(2000, rng)
+    for _ in range(5):
+        action = rng.integers(0, 12, 2000)
+        boards, _ = flat.step(boards, action, flat.noise(2000, rng))
+        seen.append(boards.colors), on.append(action // 3)
+    codes, acts, above = np.concatenate(seen).astype(np.int64), np.concatenate(on), ancestors(flat.parents)
+    assert (leave_one_out(codes, acts, above, 3) < NEEDED).all()
+    found = direct_edges(codes, acts, above, 3) > NEEDED
+    over = above.astype(int) @ above.astype(int) > 0
+    assert np.array_equal(found, flat.parents & ~over) and found.sum() >= 3, "of a chain all edges; of others those without a detour"
+    assert np.array_equal(ancestors(found), above), "what is found explains all that is reached"
 
 
 def test_strengths_of_tables_that_ignore_their_parents():
