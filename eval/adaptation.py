@@ -47,7 +47,7 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
         hit, pushed, step = push_hits(model, world, obs, state, action)
         progress.step("predictions")
         contact = world.events(world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1))["contact"]
-        posterior = push_posterior(world, state, action, cfg.env.drop_invalid).reshape(-1)[contact]
+        posterior = push_posterior(world, state, action, cfg.env.drop_invalid).yields.reshape(-1)[contact]
         progress.step("ceiling")
     late = step >= AFTER
     results = {

@@ -12,7 +12,7 @@ import torch
 from envs.physics import DIRECTIONS, NUM_DIRECTIONS, PhysicsBoards, PhysicsWorld
 from envs.streams import Stream
 from eval.probes.probe import Row, bounds, no_forecast, probe
-from eval.probes.weight_posterior import if_heavier
+from eval.probes.weight_posterior import if_heavier, push_posterior
 from eval.rollouts import actions_of, encode_frames
 
 EPISODES, LAYOUTS = 100, 2  # layouts of each ordered pair
@@ -42,12 +42,18 @@ def pairs_of(boards: PhysicsBoards, board: int, rng: np.random.Generator) -> tup
 
 
 @torch.no_grad()
-def margins(model, world: PhysicsWorld, boards: PhysicsBoards, action: np.ndarray) -> np.ndarray:
-    """How much nearer a prediction lies to the board where the block yields than to the one as it is, from -1 to 1, (B,)."""
+def margins(model, world: PhysicsWorld, boards: PhysicsBoards, action: np.ndarray, memory: torch.Tensor | None = None) -> np.ndarray:
+    """How much nearer a prediction lies to the board where the block yields than to the one as it is, from -1 to 1, (B,).
+
+    memory (B, M): of what was watched before; none: an episode begins.
+    """
     yielding, _, _ = if_heavier(world, boards, action)
     still, moved = (encode_frames(model, world.observe(some)) for some in (boards, yielding))
-    acts = actions_of(action, world.spec)
-    guess = torch.cat([model.step(a.to(model.device), b.to(model.device))[0].cpu() for a, b in zip(still.split(4096), acts.split(4096))])
+    acts, guess = actions_of(action, world.spec), []
+    for rows in torch.arange(len(still)).split(4096):
+        known = () if memory is None else (memory[rows].to(model.device),)
+        guess.append(model.step(still[rows].to(model.device), acts[rows].to(model.device), *known)[0].cpu())
+    guess = torch.cat(guess)
     to_still, to_moved = ((guess - other).flatten(1).double().norm(dim=1) for other in (still, moved))
     return ((to_still - to_moved) / (to_still + to_moved).clamp(min=1e-12)).numpy()
 
@@ -74,34 +80,54 @@ def tournament(margin: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> di
 
 
 def _why_not(run) -> str | None:
-    hidden = "looks for weights in a frame, and env.world.hidden_weights=true shows them in none"
-    return no_forecast(run) or (hidden if run.world.hidden_weights else None)
+    hidden = run.world.hidden_weights and not hasattr(run.model.transition, "start")
+    told = "asks for weights that no frame shows, and the model keeps no memory of those before; train model=pairwise_lstm"
+    return no_forecast(run) or (told if hidden else None)
 
 
 @probe(needs=(PhysicsWorld,), unless=_why_not, by_name=True, rows=(
     Row(TAU, "order of weights, Kendall's tau", percent=False, digits=3, horizons=()),
-    *bounds(TAU, ("floor/order/tau", "the smaller number is heavier", "floor")),
+    *bounds(TAU, ("ceiling/order/tau", "perfect memory", "ceiling"), ("floor/order/tau", "the smaller number is heavier", "floor")),
     Row(SHD, "pairs in the wrong order, of all pairs of an episode", percent=False, higher_is_better=False, horizons=()),
-    *bounds(SHD, ("floor/order/shd", "the smaller number is heavier", "floor")),
+    *bounds(SHD, ("ceiling/order/shd", "perfect memory", "ceiling"), ("floor/order/shd", "the smaller number is heavier", "floor")),
     Row("order/asks", "pushes told right, each alone", horizons=()),
 ))  # fmt: skip
 def weight_order(run, data) -> dict[str, float]:
     """Means over episodes: tau from -1 to 1, shd of N (N - 1) / 2 pairs, asks percent; 50 percent is chance.
 
-    Every ordered pair is asked in two layouts, whose margins are added.
+    Every ordered pair is asked in two layouts, whose margins are added. Where frames show no weights, a model with a memory first
+    watches a whole episode of `valid`, and is asked of it; beside it the exact posterior of what was watched.
     """
-    world, rng = run.world, Stream.COUNTERFACTUAL.rng(0)
-    boards = world.unpack(data.state[:EPISODES, 0])
-    whole = (boards.positions >= 0).all((1, 2))  # of episodes without absent blocks
-    boards = boards.take(np.flatnonzero(whole))
+    world, rng, memory, ceiling = run.world, Stream.COUNTERFACTUAL.rng(0), None, {}
+    if world.hidden_weights:
+        boards, memory, heavier = watched(run, data.data_dir)
+    else:
+        boards = world.unpack(data.state[:EPISODES, 0])
+        boards = boards.take(np.flatnonzero((boards.positions >= 0).all((1, 2))))  # episodes without absent blocks
     if not len(boards.weights):
         return {}
     total = 0.0
     for _ in range(LAYOUTS):
         asked, action, pairs = pairs_of(boards, world.board, rng)
-        total = total + margins(run.model, world, asked, action).reshape(len(boards.weights), -1)
+        known = None if memory is None else memory.repeat_interleave(len(pairs), 0)
+        total = total + margins(run.model, world, asked, action, known).reshape(len(boards.weights), -1)
+    if memory is not None:
+        best = tournament(heavier[:, pairs[:, 0], pairs[:, 1]] - 0.5, pairs, boards.weights)
+        ceiling = {"ceiling/order/tau": best["tau"].mean(), "ceiling/order/shd": best["shd"].mean()}
     found = tournament(total, pairs, boards.weights)
     index = tournament(np.where(pairs[:, 0] < pairs[:, 1], 1.0, -1.0)[None].repeat(len(total), 0), pairs, boards.weights)
     data.say("order of weights")
     return {TAU: found["tau"].mean(), SHD: found["shd"].mean(), "order/asks": 100 * found["asks"].mean(),
-            "floor/order/tau": index["tau"].mean(), "floor/order/shd": index["shd"].mean()}  # fmt: skip
+            "floor/order/tau": index["tau"].mean(), "floor/order/shd": index["shd"].mean()} | ceiling  # fmt: skip
+
+
+@torch.no_grad()
+def watched(run, data_dir) -> tuple[PhysicsBoards, torch.Tensor, np.ndarray]:
+    """Whole episodes of `valid` in a world whose frames show no weights: their last boards, what a model remembers of each (E, M), and
+    the exact chances that a block is heavier than another (E, N, N).
+    """
+    model, world = run.model, run.world
+    obs, action, state = run.file("valid", data_dir).episodes(world.shown.column, "action", "state", count=EPISODES)
+    latent = encode_frames(model, obs.reshape(-1, *obs.shape[2:])).unflatten(0, action.shape)
+    memory = model.filter(latent.to(model.device), actions_of(action[:, :-1], world.spec).to(model.device)).cpu()
+    return world.unpack(state[:, -1]), memory, push_posterior(world, state, action, run.config.env.drop_invalid).heavier

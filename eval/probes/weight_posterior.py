@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,9 +26,17 @@ def if_heavier(world, boards, action):
     return after, world.events(heaviest, action)["contact"], invalid
 
 
-def push_posterior(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool) -> np.ndarray:
-    """Probability that the mover is heavier than the block it meets, given the frames and actions before; 1/2 where it meets
-    none.  state (E, T+1, N, 7), action (E, T+1)  ->  (E, T).
+class Watched(NamedTuple):
+    """yields (E, T): the probability that the mover is heavier than the block it meets, given the frames and actions before; 1/2 where
+    it meets none.  heavier (E, N, N): at the end, that the first block is heavier than the second.
+    """
+
+    yields: np.ndarray
+    heavier: np.ndarray
+
+
+def push_posterior(world, state: np.ndarray, action: np.ndarray, drop_invalid: bool) -> Watched:
+    """state (E, T+1, N, 7), action (E, T+1).
 
     A contact tells the order of two blocks. Where impossible pushes are never recorded, a recorded move against a block
     that could not have yielded tells that the mover is lighter; and every action was drawn among those the true weights
@@ -61,4 +70,5 @@ def push_posterior(world, state: np.ndarray, action: np.ndarray, drop_invalid: b
         impossible = at(forbidden, t).reshape(episodes, -1) @ heavier.reshape(len(orders), -1).T
         likelihood -= np.log(world.spec.action.size - impossible)
         likelihood[contradicts] = -np.inf
-    return yields
+    posterior = np.exp(likelihood - likelihood.max(1, keepdims=True))
+    return Watched(yields, np.tensordot(posterior / posterior.sum(1, keepdims=True), heavier, 1))

@@ -27,9 +27,9 @@ def episode(world, positions, weights, actions):
 def test_one_contact_tells_the_order_of_two():
     """Before the first contact 1/2, after it certainty, and for the other way round its complement."""
     state, action = episode(WORLD, [(2, 1), (2, 2)], [2, 1], [EAST, STAY, EAST, 5 + WEST])
-    assert push_posterior(WORLD, state, action, False)[0].tolist() == [0.5, 0.5, 1.0, 0.0]
+    assert push_posterior(WORLD, state, action, False).yields[0].tolist() == [0.5, 0.5, 1.0, 0.0]
     state, action = episode(WORLD, [(2, 1), (2, 2)], [1, 2], [EAST, EAST, 5 + WEST])
-    assert push_posterior(WORLD, state, action, False)[0].tolist() == [0.5, 0.0, 1.0]
+    assert push_posterior(WORLD, state, action, False).yields[0].tolist() == [0.5, 0.0, 1.0]
 
 
 def test_order_is_deduced_through_a_third():
@@ -39,15 +39,15 @@ def test_order_is_deduced_through_a_third():
     beside = state[:, -1:].copy()
     beside[0, 0, 0, :2], beside[0, 0, 2, :2] = (3, 0), (3, 1)  # and then 0 stands beside 2
     state, action = np.concatenate([state[:, :-1], beside, beside], 1), np.array([[*action[0, :2], EAST, 0]])
-    assert push_posterior(world, state, action, False)[0] == pytest.approx([0.5, 1 / 3, 1])
+    assert push_posterior(world, state, action, False).yields[0] == pytest.approx([0.5, 1 / 3, 1])
 
 
 def test_a_recorded_move_against_a_stuck_block_tells_where_impossible_pushes_are_dropped():
     """0 runs against 1, behind which 2 stands: recorded, it says that 0 is lighter than 1; else it says nothing."""
     world = PhysicsWorld(3, hidden_weights=True)
     state, action = episode(world, [(2, 0), (2, 1), (2, 2)], [1, 2, 3], [EAST, EAST])
-    assert push_posterior(world, state, action, False)[0].tolist() == [0.5, 0.5]
-    told = push_posterior(world, state, action, True)[0]
+    assert push_posterior(world, state, action, False).yields[0].tolist() == [0.5, 0.5]
+    told = push_posterior(world, state, action, True).yields[0]
     assert told == pytest.approx([0.5, 0.0])
 
 
@@ -57,7 +57,7 @@ def test_belief_is_calibrated():
     columns, _ = world.record({"mode": "train", "length": 30, "drop_invalid": True}, np.random.default_rng(0), 300)
     state, action = (columns[name].reshape(300, 31, *columns[name].shape[1:]) for name in ("state", "action"))
     events = world.events(world.unpack(state[:, :-1].reshape(-1, 3, 7)), action[:, :-1].reshape(-1))
-    belief, pushed = push_posterior(world, state, action, True).reshape(-1)[events["contact"]], events["push"][events["contact"]]
+    belief, pushed = push_posterior(world, state, action, True).yields.reshape(-1)[events["contact"]], events["push"][events["contact"]]
     assert pushed[belief == 0].sum() == 0 and pushed[belief == 1].all()
     for low, high in ((0.05, 0.4), (0.4, 0.6), (0.6, 0.95)):
         rows = (belief > low) & (belief < high)

@@ -1,6 +1,7 @@
 """The order of weights: boards that ask for a push, and models that know everything, nothing, or only numbers."""
 
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 
 from envs.physics import PhysicsWorld
 from eval.probes.weight_order import pairs_of, tournament, weight_order
-from eval.probes.weight_posterior import if_heavier
+from eval.probes.weight_posterior import if_heavier, push_posterior
 
 WORLD = PhysicsWorld(num_objects=5, object_order="shuffled")
 RNG = np.random.default_rng
@@ -25,7 +26,7 @@ class Model:
     def encode(self, obs):
         return obs.float().flatten(1)[:, None]
 
-    def step(self, latent, action):
+    def step(self, latent, action, memory=None):
         boards, moves = self.asked["boards"], self.asked["action"]
         return self.encode(torch.from_numpy(WORLD.observe(self.knows(boards, moves))).permute(0, 3, 1, 2)), None
 
@@ -39,9 +40,9 @@ def asked(monkeypatch):
         model = Model(knows)
         remembered = here.margins
 
-        def margins(model, world, boards, action):
+        def margins(model, world, boards, action, memory):
             model.asked = {"boards": boards, "action": action}
-            return remembered(model, world, boards, action)
+            return remembered(model, world, boards, action, memory)
 
         monkeypatch.setattr(here, "margins", margins)
         monkeypatch.setattr(here, "EPISODES", 12)
@@ -92,3 +93,51 @@ def test_a_tournament_counts_wrong_pairs():
     one_wrong = np.array([[-1.0, 1.0, 1.0, 1.0, -1.0, -1.0]])  # 1 beats 0
     found = tournament(one_wrong, pairs, weights)
     assert found["shd"] == [1] and found["tau"][0] == pytest.approx(1 / 3) and found["asks"][0] == pytest.approx(4 / 6)
+
+
+class Remembering(Model):
+    """Its memory holds what `kept` (E, N) says of the weights; a step believes it."""
+
+    transition = types.SimpleNamespace(start=None)
+
+    def __init__(self, world, kept):
+        super().__init__(None)
+        self.world, self.kept = world, torch.from_numpy(kept)
+
+    def filter(self, latents, actions):
+        assert latents.shape[1] == actions.shape[1] + 1 == 31
+        return self.kept
+
+    def step(self, latent, action, memory):
+        believed = replace(self.asked["boards"], weights=memory.numpy())
+        after, _ = self.world.step(believed, self.asked["action"])
+        return self.encode(torch.from_numpy(self.world.observe(after)).permute(0, 3, 1, 2)), None
+
+
+def test_hidden_weights_are_asked_of_a_memory(monkeypatch):
+    """A memory that holds the weights knows the order; one that holds what was watched is as good as the ceiling, which is no more."""
+    import eval.probes.weight_order as here
+
+    world = PhysicsWorld(num_objects=4, object_order="shuffled", hidden_weights=True)
+    columns, _ = world.record({"length": 30, "mode": "train", "drop_invalid": False}, RNG(0), 40)
+    obs, action, state = (columns[name].reshape(40, 31, *columns[name].shape[1:]) for name in ("pixels", "action", "state"))
+    file = types.SimpleNamespace(episodes=lambda *names, count=None: (obs, action, state))
+    config = types.SimpleNamespace(env=types.SimpleNamespace(drop_invalid=False))
+    remembered = here.margins
+
+    def margins(model, world, boards, moves, memory=None):
+        model.asked = {"boards": boards, "action": moves}
+        return remembered(model, world, boards, moves, memory)
+
+    monkeypatch.setattr(here, "margins", margins)
+    found = {}
+    believed = push_posterior(world, state, action, False).heavier.sum(2)
+    for name, kept in (("true", state[:, -1, :, 2]), ("watched", believed.astype(np.float32))):
+        model = Remembering(world, kept)
+        run = types.SimpleNamespace(world=world, model=model, file=lambda split, folder: file, config=config)
+        found[name] = weight_order(run, types.SimpleNamespace(state=None, data_dir=None, say=lambda text: None))
+    assert found["true"]["order/tau"] == pytest.approx(1) and found["true"]["order/shd"] == 0
+    assert 0.1 < found["watched"]["ceiling/order/tau"] < 0.95 and found["watched"]["order/tau"] == pytest.approx(
+        found["watched"]["ceiling/order/tau"], abs=0.1)  # fmt: skip
+    model.transition = types.SimpleNamespace()
+    assert "keeps no memory" in here._why_not(run)
