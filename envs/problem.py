@@ -8,6 +8,10 @@ class Problem(Exception):
     """Commands print the sentence alone and leave with exit code 1."""
 
 
+class Diverged(Problem, ValueError):
+    """A model whose predictions are no numbers: its training is to blame, not what it was asked."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """'did you mean X?' where something is near, and the list of what exists."""
     known = sorted(known)

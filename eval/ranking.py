@@ -3,6 +3,8 @@
 import numpy as np
 import torch
 
+from envs.problem import Diverged
+
 RULES = ("grouped", "reference")
 
 
@@ -26,7 +28,7 @@ def ranks(predicted, target, rule: str = "grouped", groups=None) -> np.ndarray:
     if rule not in RULES:
         raise ValueError(f"no ranking rule '{rule}'; known: {', '.join(RULES)}")
     if not (predicted.isfinite().all() and target.isfinite().all()):
-        raise ValueError("predictions or targets hold NaN or infinity; a model that diverged cannot be ranked")
+        raise Diverged("predictions or targets hold NaN or infinity; a model that diverged cannot be ranked")
     count = len(target)
     if count == 0:
         return np.zeros(0, np.int64)

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
+from envs.problem import Diverged
 from envs.protocols import Factors, Simulator, State
 from models.actions import vector
 from models.layers.pixels import as_obs, to_float
@@ -140,7 +141,7 @@ def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarr
     look the same: two states that look the same are one outcome.  -> (M, C), 0 = best.
     """
     if not (query.isfinite().all() and outcomes.isfinite().all()):
-        raise ValueError("predictions or outcomes hold NaN or infinity; a model that diverged cannot be ranked")
+        raise Diverged("predictions or outcomes hold NaN or infinity; a model that diverged cannot be ranked")
     query = query.flatten(2).double()
     candidates = outcomes.flatten(1).double()[torch.from_numpy(outcome)]  # (M, C, D)
     name = ids[outcome]  # (M, C)

@@ -37,6 +37,7 @@ from eval.probes.data import Data
 from eval.probes.probe import Probe
 from eval.probes.score_table import print_scores
 from eval.runs import Run, config_hash, folders_of
+from eval.runs.checkpoints import digest
 from eval.runs.ledger import SELECT, check_select, enter, open_final
 from eval.runs.results import holds_plan, numbers
 from eval.runs.run import FINAL
@@ -164,6 +165,7 @@ def score_run(
         "answers": {name: found.packed() for name, found in data.answers.items()},
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
         "parameters": count,
+        "weights": digest(run.model.state_dict())[:12],
         "config_hash": config_hash(cfg),
         "setting_hash": config_hash(cfg, seed=False),
         "versions": versions(),

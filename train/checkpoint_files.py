@@ -57,6 +57,12 @@ def clear_parts(folder: Path) -> None:
                     part.unlink()
 
 
+def forget_scores(folder: Path) -> None:
+    """Remove what was measured of weights that are gone, before a run is trained from its beginning."""
+    for path in (*folder.glob("results*.json"), *folder.glob("plan-*.json"), *folder.glob("checkpoints/round-*.ckpt"), folder / "metrics.csv"):
+        path.unlink(missing_ok=True)
+
+
 def drop_damaged(folder: Path, cfg: DictConfig) -> None:
     """Rename damaged checkpoints of a resumed run to `<name>.damaged`: each stage resumes from its newest whole state.
 

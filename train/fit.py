@@ -179,8 +179,7 @@ def _train_and_score(
     from eval.probes.score_table import print_scores
     from eval.report import write_report
     from eval.runs import Run
-    from envs.whole_files import write_whole
-    from eval.runs.ledger import DIVERGED, enter
+    from eval.runs.ledger import enter, entered_if_diverged
     from eval.score import score_run
     from train.callbacks import seconds_of
     from train.distributed import processes_of, train_together
@@ -194,13 +193,8 @@ def _train_and_score(
         logger = wandb_logger(cfg, folder)  # continues that of the training processes
     else:
         logger = wandb_logger(cfg, folder)
-        try:
+        with entered_if_diverged(folder, ledger):
             train_stages(cfg, model, data, folder, logger)
-        except FloatingPointError as error:  # what became of a setting is worth knowing
-            write_whole(folder / DIVERGED, str(error))
-            if ledger is not None:
-                enter(folder, ledger)
-            raise
         timing["peak_gb"] = peak_bytes() / 1e9  # of this session; where several processes train, none of them is this one
     if seconds := seconds_of(folder / "metrics.csv"):  # of all sessions of the run
         epochs = sum(stage.epochs for stage in cfg.loss.stages)
@@ -209,7 +203,8 @@ def _train_and_score(
             timing["samples_per_s"] = epochs * int((data.files[0].ep_len - 1).sum()) / seconds
 
     run = Run.open(folder, world, files)  # scores the weights on the disk
-    results, refused = score_run(run, timing=timing), None
+    with entered_if_diverged(folder, ledger):
+        results, refused = score_run(run, timing=timing), None
     if goals_asked(goals, cfg) and has_goals(world):
         try:
             results = plan_run(run, **usual_protocol())

@@ -13,7 +13,7 @@ from eval.runs.checkpoints import save_weights
 from models.interfaces import Batch
 from train.datamodule import Windows
 
-PASSES = 1000  # over the windows in one round, at most: each has an order of its own
+PASSES = 100_000  # over the windows in one round, at most, more than there is time for: each has an order of its own
 
 
 def round_file(checkpoints: Path, number: int) -> Path:

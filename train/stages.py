@@ -21,7 +21,7 @@ from eval.runs.metrics_csv import by_epoch
 from models.processes import count, rank
 from models.world_model import WorldModel
 from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, Pairs, SeedEpochs
-from train.checkpoint_files import WholeCheckpoints, state_to_resume
+from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
 from train.rounds import Clock
@@ -64,6 +64,9 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
     If several processes share the batches, each of them calls this, and process 0 alone writes.
     """
     checkpoints = folder / "checkpoints"
+    first = checkpoints / f"0-{cfg.loss.stages[0].name}"
+    if rank() == 0 and not first.with_name(f"{first.name}.ckpt").exists() and state_to_resume(first) is None:
+        forget_scores(folder)
     for number, stage in enumerate(cfg.loss.stages):
         best = checkpoints / f"{number}-{stage.name}.ckpt"  # appears when the stage is finished
         if best.exists():

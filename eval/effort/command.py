@@ -28,7 +28,8 @@ def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) 
     for env in envs:
         for row in (row for row in rows if row.fits(env)):
             entered = {draw: entry_of(tune_ledger(ledger), env, tune_name(row, env, draw)) for draw in draws}
-            scored = {draw: one["scores"].get(SELECT, {}).get("metrics", {}) for draw, one in entered.items() if one}
+            scored = {draw: one["scores"][SELECT]["metrics"] for draw, one in entered.items() if one and SELECT in one["scores"]}
+            scored |= {draw: {} for draw, one in entered.items() if one and one.get("diverged")}
             if len(scored) == len(draws):
                 choose(ledger, env, row, scored)
             else:
@@ -60,6 +61,11 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
     study = studies()[name]
     cfg = cfg | {"envs": study.envs if cfg["envs"] is None else cfg["envs"]}
     rows, envs = study.rows_of(cfg["rows"]), envs_of(cfg)
+    for env in envs:
+        if not any(row.fits(env) for row in rows):
+            raise Problem(f"no row asked for is made for {env}; leave out rows=, or set envs=")
+        if study.modes and not env.startswith("physics"):
+            raise Problem(f"table {name} changes what blocks look like, and {env} has none; set envs=")
     if cfg["tune"]:
         failed = _tune(rows, [causes()["tuned_on"].get(env, env) for env in envs], cfg, run_missing)
     else:

@@ -1,14 +1,15 @@
-"""What the ledger holds of a row of a table, and the intervals of its scores, over seeds and over episodes."""
+"""What the ledger holds of a row of a table: its scores, and what is drawn of its answers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import NamedTuple
 
 import numpy as np
 
+from envs.problem import Problem
+from eval.effort.intervals import Estimate, students, wider
 from eval.effort.jobs import table_name
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
@@ -16,38 +17,11 @@ from eval.runs.answers import Answers, bootstrap, ends
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
-         "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
+         "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
 AT_ONCE = {"exact": "readout/mlp/what_if/h10", "order of weights": "order/tau", "own R2": "identifiability/own"}  # one number of a run
-ALSO = {"what if": "test/cf_hits@1/h{}"}  # where a world has no classes of actions
+ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}  # where a world has no classes of actions
+FLOORS = {"H@1": "copy floor", "what if": "what if, copy floor"}
 END = "end"
-T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Student's t, two sides, of 1 to 9 degrees of freedom
-
-
-class Estimate(NamedTuple):
-    """A mean over seeds with its 95 % interval, none of a single seed without answers.  values: seed -> score."""
-
-    values: dict[int, float]
-    low: float | None
-    high: float | None
-
-    @property
-    def mean(self) -> float:
-        return mean(self.values.values())
-
-    @classmethod
-    def over_seeds(cls, values: dict[int, float]) -> "Estimate":
-        """Student's t."""
-        if len(values) < 2:
-            return cls(values, None, None)
-        found, t = list(values.values()), T95[min(len(values) - 2, len(T95) - 1)]
-        half = t * stdev(found) / len(found) ** 0.5
-        return cls(values, mean(found) - half, mean(found) + half)
-
-    def text(self, digits: int = 1) -> str:
-        """The mean and half of the interval."""
-        if self.low is None:
-            return f"{self.mean:.{digits}f}"
-        return f"{self.mean:.{digits}f} ± {(self.high - self.low) / 2:.{digits}f}"
 
 
 class Scored(NamedTuple):
@@ -114,32 +88,41 @@ class Filled:
     def _drawn(self) -> dict[tuple[str, int], np.ndarray | None]:
         return {}
 
-    def draws(self, name: str, horizon: int) -> np.ndarray | None:
-        """Bootstrapped means over seeds and episodes of `final`, (R,), the same episodes for all rows; None where answers were not
-        kept.
+    def draws(self, name: str, horizon: int, seeds: tuple[int, ...] = ()) -> np.ndarray | None:
+        """Bootstrapped means over seeds, none named: all, and over episodes of `final`, (R,), the same episodes for all rows; None where
+        answers were not kept. Raises Problem on damaged ones.
         """
-        if (name, horizon) not in self._drawn:
-            self._drawn[name, horizon] = self._draw(name, horizon)
-        return self._drawn[name, horizon]
+        key = name, horizon, seeds or tuple(sorted(self.number(self.key(name, horizon) or "")))
+        if key not in self._drawn:
+            self._drawn[key] = self._draw(*key)
+        return self._drawn[key]
 
-    def _draw(self, name: str, horizon: int) -> np.ndarray | None:
-        key, scored = self.key(name, horizon), [entry for entry in self.entries.values() if FINAL in entry["scores"]]
-        kept = [entry["scores"][FINAL].get("answers", {}).get(key) for entry in scored]
-        if not kept or None in kept:
+    def _draw(self, name: str, horizon: int, seeds: tuple[int, ...]) -> np.ndarray | None:
+        kept = {seed: self.entries[seed]["scores"][FINAL].get("answers", {}).get(self.key(name, horizon)) for seed in seeds}
+        if not kept or None in kept.values():
             return None
-        return bootstrap([Answers.unpacked(text) for text in kept], same=self.env not in causes()["worlds"])
+        try:
+            return bootstrap({seed: Answers.unpacked(text) for seed, text in kept.items()}, same=not self.own_worlds)
+        except ValueError as error:
+            raise Problem(f"the ledger's answers of {self.label} on {self.env} are damaged ({error}); take its entries from the history "
+                          f"again") from error  # fmt: skip
+
+    @property
+    def own_worlds(self) -> bool:
+        """Whether every seed has a drawn world of its own."""
+        return self.env in causes()["worlds"]
 
     def estimate(self, name: str, horizon: int) -> Estimate | None:
         """A score with its interval; None without a run."""
         values = self.scores(name, horizon)
-        draws = None if name == "goals" or not values else self.draws(name, horizon)
         if not values:
             return None
-        return Estimate.over_seeds(values) if draws is None else Estimate(values, *ends(draws))
+        draws, over_seeds = None if name == "goals" else self.draws(name, horizon), Estimate.over_seeds(values)
+        return over_seeds if draws is None else Estimate(values, *wider(ends(draws), (over_seeds.low, over_seeds.high)))
 
-    def above_floor(self, horizon: int) -> bool | None:
-        """Whether H@1 is above the row's own floor of copying, with its interval; None without both."""
-        ours, floor = self.draws("H@1", horizon), self.draws("copy floor", horizon)
+    def above_floor(self, name: str, horizon: int) -> bool | None:
+        """Whether a score is above the row's own floor of copying in that score, with its interval; None without both."""
+        ours, floor = self.draws(name, horizon), self.draws(FLOORS[name], horizon)
         return None if ours is None or floor is None else ends(ours - floor)[0] > 0
 
     def reached_elsewhere(self, mode: str) -> dict[int, float]:
@@ -172,19 +155,16 @@ class Filled:
 
 
 def difference(one: Filled, other: Filled, name: str, horizon: int) -> tuple[float, float, float] | None:
-    """Mean and 95 % interval of how much larger a score of `one` is, paired over episodes; None where either lacks answers."""
-    mine, theirs = one.draws(name, horizon), other.draws(name, horizon)
-    if mine is None or theirs is None:
+    """Mean and 95 % interval of how much larger a score of `one` is: the wider of a bootstrap over seeds and episodes, paired over what
+    both were asked, and of Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers.
+    """
+    mine, theirs = (found.scores(name, horizon) for found in (one, other))
+    if one.own_worlds:  # in other worlds it is another question
+        both = mine.keys() & theirs.keys()
+        mine, theirs = ({seed: values[seed] for seed in both} for values in (mine, theirs))
+    if not mine or not theirs:
         return None
-    apart = mine - theirs
-    values = [mean(found.scores(name, horizon).values()) for found in (one, other)]
-    return values[0] - values[1], *ends(apart)
-
-
-def spearman(points: Sequence[tuple[float, float]]) -> float | None:
-    """Rank correlation; None of fewer than three points, or where one side never changes."""
-    if len(points) < 3 or any(len(set(side)) == 1 for side in zip(*points)):
+    draws = [found.draws(name, horizon, tuple(sorted(values))) for found, values in ((one, mine), (other, theirs))]
+    if any(draw is None for draw in draws):
         return None
-    from scipy.stats import spearmanr  # takes a second
-
-    return float(spearmanr(*zip(*points)).statistic)
+    return mean(mine.values()) - mean(theirs.values()), *wider(ends(draws[0] - draws[1]), students(mine, theirs, one.own_worlds))

@@ -8,6 +8,8 @@ from eval.effort.studies import Study
 from eval.paper.sweep import Job
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
+NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
+ORDER = "order/tau"
 TUNE = "tune"  # a ledger inside the ledger: settings that were only tried
 
 
@@ -76,8 +78,8 @@ def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], 
 
 
 def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict) -> Job:
-    """Trains the chosen setting, scores it and its rounds on `final`, and enters it. Weights that a score needs and that are
-    gone are trained again.
+    """Trains the chosen setting, scores it and its rounds on `final`, and enters it. Where weights that a score needs are gone,
+    they are trained again and asked everything: scores of two trainings are never mixed.
     """
     ledger = Path(cfg["ledger"])
     setting = study.settings(ledger, env, row)
@@ -85,21 +87,25 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     folder, first = Path(cfg["runs_dir"]) / name, "valid" if world else SELECT
     overrides = [*_usual(study, case, row, env, setting), *world, f"seed={seed}", f"score.split={first}"]
 
+    ask = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
+
+    def lacking(entered: dict) -> list[tuple[str, ...]]:
+        """What is still to be asked of the weights."""
+        steps = [] if FINAL in entered["scores"] else [ask]
+        rounds = [n for n in study.curve if not any(one["round"] == n and FINAL in one["scores"] for one in entered["rounds"])]
+        steps += [(*ask, f"round={rounds}", f"probes=[{','.join(probes(env))}]")] if rounds else []
+        if modes := [mode for mode in study.modes if mode not in entered["plans"]]:
+            steps.append(("eval/plan.py", f"run={folder}", f"mode=[{','.join(modes)}]", f"horizons=[{study.horizons[-1]}]", f"ledger={ledger}"))
+        if orders := [split for split in study.orders if ORDER not in entered["scores"].get(split, {}).get("metrics", {})]:
+            steps.append(("eval/score.py", f"run={folder}", f"split=[{','.join(orders)}]", "probes=[weight_order]", f"ledger={ledger}"))
+        return steps
+
     def left() -> list[tuple[str, ...]]:
-        entered = entry_of(ledger, env, name) or {"scores": {}, "rounds": []}
+        entered = entry_of(ledger, env, name) or NOTHING
         if entered.get("diverged"):
             return []
-        ask = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
-        rounds = [n for n in study.curve if not any(one["round"] == n and FINAL in one["scores"] for one in entered["rounds"])]
-        scores = [] if FINAL in entered["scores"] else [ask]
-        scores += [(*ask, f"round={rounds}", f"probes=[{','.join(probes(env))}]")] if rounds else []
-        goals = [mode for mode in study.modes if mode not in entered.get("plans", {})]
-        if goals:
-            scores.append(("eval/plan.py", f"run={folder}", f"mode=[{','.join(goals)}]", f"horizons=[{study.horizons[-1]}]", f"ledger={ledger}"))
-        orders = [split for split in study.orders if split not in entered["scores"]]
-        if orders:
-            scores.append(("eval/score.py", f"run={folder}", f"split=[{','.join(orders)}]", "probes=[weight_order]", f"ledger={ledger}"))
-        begun = first not in entered["scores"] or (scores and not (folder / "checkpoints" / "model.ckpt").exists())
-        return [_fit(overrides, name, ledger, cfg)] * bool(begun) + scores
+        steps = lacking(entered)
+        gone = steps and not (folder / "checkpoints" / "model.ckpt").exists()
+        return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING)] if gone or first not in entered["scores"] else steps
 
     return Job(name, left)

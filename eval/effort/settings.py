@@ -1,5 +1,6 @@
 """Rows of a table of equal effort, the settings that they draw, and the one that is chosen: by one criterion, on `select`."""
 
+import hashlib
 import json
 import random
 import re
@@ -129,6 +130,14 @@ def worth(metrics: dict) -> float:
     return mean(metrics[key.format(h)] for h in horizons)
 
 
+def _mark(row: Row) -> str:
+    """Of how a row is tuned: a choice under another space, budget or criterion is another."""
+    told = causes()
+    draws = [row.overrides(drawn(n)) for n in range(told["tune"]["draws"])]
+    protocol = [row.fit, draws, told["tune"], told["criterion"], told["fallback"], told["horizons"]]
+    return hashlib.sha256(json.dumps(protocol, sort_keys=True).encode()).hexdigest()[:12]
+
+
 def chosen_file(ledger: Path, env: str, row: Row) -> Path:
     """Where the choice of a row is kept."""
     return ledger / "chosen" / env / f"{row.slug}.json"
@@ -138,19 +147,24 @@ def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict]) -> dict:
     """Write which of the drawn settings is best, with the worth of all.  scored: draw -> metrics on `select`, none of a
     training that diverged: its worth is null.
 
-    Of equal ones the first.  Raises Problem where a draw is missing, and where every draw diverged.
+    Of equal ones the first.  Raises Problem where a draw is missing or was not asked what the criterion needs, and where every draw
+    diverged.
     """
     draws, path = causes()["tune"]["draws"], chosen_file(ledger, env, row)
     if missing := [n for n in range(draws) if n not in scored]:
         raise Problem(f"row '{row.name}' has {len(scored)} of {draws} drawn settings on {env}, draw {missing[0]} is missing; run: "
                       f"python eval/tables.py table={MAIN} tune=true")  # fmt: skip
-    tried = [{"draw": n, "setting": drawn(n), "worth": round(worth(scored[n]), 4) if scored[n] else None} for n in range(draws)]
+    try:
+        tried = [{"draw": n, "setting": drawn(n), "worth": round(worth(scored[n]), 4) if scored[n] else None} for n in range(draws)]
+    except KeyError as error:
+        raise Problem(f"a drawn setting of row '{row.name}' on {env} was not asked {error}; remove its entry, and run: python "
+                      f"eval/tables.py table={MAIN} tune=true") from error  # fmt: skip
     whole = [one for one in tried if one["worth"] is not None]
     if not whole:
         raise Problem(f"every drawn setting of row '{row.name}' diverged on {env}; change its loss, or space: in eval/effort/causes.yaml")
     best = max(whole, key=lambda one: (one["worth"], -one["draw"]))
-    found = {"row": row.name, "env": env, "criterion": causes()["criterion"], "chosen": best["draw"], "setting": best["setting"],
-             "overrides": row.overrides(best["setting"]), "tried": tried}  # fmt: skip
+    found = {"row": row.name, "env": env, "criterion": causes()["criterion"], "mark": _mark(row), "chosen": best["draw"],
+             "setting": best["setting"], "overrides": row.overrides(best["setting"]), "tried": tried}  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(found, indent=1) + "\n")
     return found
@@ -163,6 +177,9 @@ def choice(ledger: Path, env: str, row: Row) -> dict | None:
         return None
     try:
         found = json.loads(path.read_text())
+        if found["mark"] != _mark(row):
+            raise Problem(f"{path} was chosen among other settings, or by another criterion, than causes.yaml says today; choose anew "
+                          f"with: python eval/tables.py table={MAIN} tune=true")  # fmt: skip
         return {key: found[key] for key in ("chosen", "setting", "overrides", "tried")}
     except (ValueError, KeyError, TypeError) as error:
         raise Problem(f"{path} is no choice of a setting ({type(error).__name__}); take it from the history again, or choose anew "

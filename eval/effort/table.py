@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from statistics import mean
 
 from eval.effort import claims
-from eval.effort.filled import AT_ONCE, END, SHOWN, Estimate, Filled
+from eval.effort.filled import AT_ONCE, END, SHOWN, Filled
+from eval.effort.intervals import Estimate
 from eval.effort.settings import causes
 from eval.effort.studies import Study
 from eval.figures.charts import Point, scatter_figure
@@ -38,7 +39,7 @@ def lines(filled: Sequence[Filled], horizons: Sequence[int] = ()) -> Table:
     for one in sorted(filled, key=last, reverse=True) if len(study.cases) == 1 else filled:
         numbers = {name: one.number(key) for name, key in AT_ONCE.items()}
         alone = [Estimate.over_seeds(found).text(2 if name == "order of weights" else 1) if found else MISSING for name, found in numbers.items()]
-        seeds = str(len(one.entries)) + (f", {len(one.diverged)} diverged" if one.diverged else "")
+        seeds = str(len(one.scores("H@1", horizons[-1]))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
         fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
         rows.append([one.label, *(cells(one, name, horizons) for name in SHOWN), *alone, fell, ", ".join(one.row.told), seeds])
     return header, rows
@@ -69,7 +70,8 @@ def setting_lines(filled: Sequence[Filled]) -> Table:
 def _strength(one: Filled) -> str:
     """What a setting says of the objective's own number."""
     own = causes()["strengths"].get(one.row.loss)
-    return MISSING if own is None else f"{own['key'].rpartition('.')[2].replace('_', ' ')} {own['values'][one.chosen['setting']['strength']]:g}"
+    told = dict(override.split("=", 1) for override in one.chosen["overrides"])
+    return MISSING if own is None else f"{own['key'].rpartition('.')[2].replace('_', ' ')} {told[own['key']]}"
 
 
 def mode_lines(filled: Sequence[Filled]) -> Table:
@@ -115,14 +117,18 @@ def caption(study: Study, env: str, cfg: dict) -> str:
                 f"much they differ from boards as in training; order of weights: Kendall's tau by asking pushes, on final and on other shades; zero-shot: other shades, background: grey in place of black, fewer: "
                 f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
                 f"seeds; percent")  # fmt: skip
+    asked = (
+        f"; exact: outcomes of every action at ten steps, exact in all factors by a frozen read-out; order of weights: Kendall's tau; own "
+        f"R2: of objects in their own slots; read-outs are fitted on valid, and own R2 is measured on its other half"
+    ) if study.main else ""  # fmt: skip
+    goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split" if study.goals else ""
     return (
         f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
-        f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; goals: 1000 "
-        f"tasks, closed loop, exactly T actions; exact: outcomes of every action at ten steps, exact in all factors by a frozen "
-        f"read-out; order of weights: Kendall's tau; own R2: of objects in their own slots; {effort} for every row, seeds 0 to "
-        f"{cfg['seeds'] - 1}; mean and half of the 95 % interval: bootstrap over seeds and episodes, of goals and of single columns "
-        f"Student's t over seeds; {tuned if study.tuned else 'settings are those of the paper'}; scored are the last weights; goals lie on no "
-        f"split, read-outs are fitted on valid, and own R2 is measured on its other half{_worlds(env)}; percent"
+        f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several{goals}{asked}; "
+        f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval: the wider of a bootstrap over seeds and "
+        f"episodes and of Student's t over seeds, of goals and single columns t alone, of one seed over episodes alone; "
+        f"{tuned if study.tuned else 'settings are those of the paper'}; scored are the {'last weights' if study.minutes is not None else 'weights of the least validation loss'}"
+        f"{_worlds(env)}; percent"
     )
 
 

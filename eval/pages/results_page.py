@@ -16,7 +16,7 @@ import numpy as np
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.filled import SHOWN, Filled, difference
+from eval.effort.filled import Filled, difference
 from eval.effort.studies import Study, studies
 from eval.effort.table import caption, curve_lines, lines, long_csv, mode_lines, setting_lines
 from eval.figures.charts import Point, scatter_chart
@@ -43,7 +43,7 @@ addEventListener("DOMContentLoaded", () => {
       body.replaceChildren();
       for (const [name, values] of Object.entries(told.scores)) {
         const [x, y] = [values[a.value], values[b.value]], row = body.insertRow();
-        const turned = a.value > b.value, key = turned ? b.value + " " + a.value : a.value + " " + b.value;
+        const turned = +a.value > +b.value, key = turned ? b.value + " " + a.value : a.value + " " + b.value;
         const apart = (told.apart[name] || {})[key], sign = turned ? -1 : 1;
         const ends = apart ? [apart[1] * sign, apart[2] * sign].sort((p, q) => p - q) : null;
         const gap = x === null || y === null ? "-" : text(x - y) + (ends ? ` [${text(ends[0])}, ${text(ends[1])}]` : "");
@@ -62,7 +62,9 @@ addEventListener("DOMContentLoaded", () => {
 def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     """<out>/index.html of all that the ledger holds of tables of equal effort. Raises Problem where it holds none."""
     every = list(entries(ledger))
-    envs, seeds = sorted({one["env"] for one in every}), 1 + max((one["seed"] for one in every), default=0)
+    envs = sorted({one["env"] for one in every})
+    names = [row.name for row in studies()["causes"].rows_of(None)]
+    seeds = 1 + max((one["seed"] for one in every if one["row"] in names), default=0)
     cfg, sections = {"ledger": str(ledger), "seeds": seeds}, {}
     for env in envs:
         filled = [one for one in filled_of(studies()["causes"], env, cfg) if one.entries]
@@ -109,7 +111,7 @@ def _short(filled: list[Filled]) -> str:
         return "<p>No row has been scored yet.</p>"
     well = [(x, y, one) for x, y, one in both if x > claims.RANKS]
     x, y, best = max(both, key=lambda found: found[1])
-    seeds = max(len(one.entries) for *_, one in both)
+    seeds = max(len(one.scores("H@1", h)) for *_, one in both)
     return (f"<p>After {h} steps <b>{len(well)} of {len(both)}</b> rows rank above {claims.RANKS:g} %, and <b>"
             f"{sum(y > claims.KNOWS for _, y, _ in well)}</b> of these know more than {claims.KNOWS:g} % of what another action would have "
             f"done. The best is <b>{escape(best.label)}</b>: H@1 {x:.1f}, what if {y:.1f}. {seeds} seed{'s' * (seeds > 1)}.</p>")  # fmt: skip
@@ -173,7 +175,7 @@ def _compare(filled: list[Filled]) -> str:
             found = [one.estimate(name, h) for one in filled]
             title = f"{name} {h}"
             scores[title] = [None if one is None else round(one.mean, 2) for one in found]
-            if name in SHOWN and name != "goals":
+            if name != "goals":
                 pairs = {f"{a} {b}": difference(filled[a], filled[b], name, h) for a, b in combinations(range(len(filled)), 2)
                          if found[a] and found[b]}  # fmt: skip
                 apart[title] = {key: [round(value, 2) for value in pair] for key, pair in pairs.items() if pair}
@@ -194,7 +196,8 @@ def _films(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
     known = {label: (x.mean, y.mean, one) for label, (x, y, one) in known.items() if x and y}
     if not known:
         return ""
-    chosen = {max(known, key=lambda label: known[label][1]): "knows most", max(known, key=lambda label: known[label][0] - known[label][1]): "ranks, and does not know"}
+    chosen = {max(known, key=lambda label: known[label][0] - known[label][1]): "ranks, and does not know"}
+    chosen = {max(known, key=lambda label: known[label][1]): "knows most"} | chosen if len(known) > 1 else chosen
     parts = []
     for label, why in chosen.items():
         one, figures = known[label][2], ""
@@ -209,8 +212,8 @@ def _films(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
 
 
 def _kept_films(one: Filled, folder: Path) -> dict[str, bytes]:
-    paths = {kind: folder / f"{one.row.slug}-{kind}.gif" for kind in ("reached", "missed")}
-    return {kind: path.read_bytes() for kind, path in paths.items() if path.exists()}
+    paths = [(kind, folder / f"{entry['run']}-{kind}.gif") for entry in one.entries.values() for kind in ("reached", "missed")]
+    return {kind: path.read_bytes() for kind, path in reversed(paths) if path.exists()}
 
 
 def _drawn_films(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
@@ -226,5 +229,5 @@ def _drawn_films(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
     for kind, numbers in firsts.items():
         if len(numbers):
             found[kind] = gif(frames(episode(run.model, run.world, planned, int(numbers[0]))), STEP_MS, END_MS)
-            write_whole(folder / f"{one.row.slug}-{kind}.gif", found[kind])
+            write_whole(folder / f"{at_hand[0].name}-{kind}.gif", found[kind])
     return found

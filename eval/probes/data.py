@@ -10,7 +10,7 @@ import torch
 
 from envs.episodes import EpisodeFile
 from envs.frames import frame_ids
-from envs.problem import Problem
+from envs.problem import Diverged, Problem
 from envs.streams import Stream
 from eval.runs.answers import Answers
 from eval.rollouts import actions_of, encode_frames, rollout
@@ -102,7 +102,7 @@ class Data:
         """Latents (E, K, D) predicted in open loop from the first observations."""
         found = self._once("predicted", horizon, make=lambda: rollout(self._run.model, self.start, self.actions[:, :horizon]))
         if not found.isfinite().all():
-            raise Problem(f"predictions at horizon {horizon} hold NaN or infinity; the model diverged, train it again")
+            raise Diverged(f"predictions at horizon {horizon} hold NaN or infinity; the model diverged, train it again")
         return found
 
     def groups(self, horizon: int) -> np.ndarray:

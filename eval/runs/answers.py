@@ -7,7 +7,7 @@ classes of their shares: with one class, the share of all.
 import base64
 import binascii
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -52,24 +52,24 @@ class Answers(NamedTuple):
         return 100 * np.nanmean(shares, 1)
 
 
-def bootstrap(runs: Sequence[Answers], seed: int = 0, same: bool = True) -> np.ndarray:
-    """Scores of REPLICATES draws with replacement, of runs (seeds) and of episodes, (R,).
+def bootstrap(runs: Mapping[int, Answers], same: bool = True) -> np.ndarray:
+    """Scores of REPLICATES draws with replacement, of runs by their seeds and of episodes, (R,).
 
-    same: all runs were asked the same episodes, which are then drawn alike; else each has its own. Differences of two rows
-    that were asked the same are paired: draw both with one seed, and subtract.
+    same: all runs were asked the same episodes, which are then drawn alike; else each seed has its own, and so has the same seed of
+    another row. So differences of two rows with the same seeds are paired over what they were asked: subtract the draws.
     """
-    chosen = np.random.default_rng(seed).integers(len(runs), size=(REPLICATES, len(runs)))
-    counts = {len(run.right) for run in runs}
+    chosen = np.random.default_rng(0).integers(len(runs), size=(REPLICATES, len(runs)))
+    counts = {len(run.right) for run in runs.values()}
     if same and len(counts) > 1:
         raise ValueError(f"runs were asked {sorted(counts)} episodes, and are said to have been asked the same")
-    scores = [run.score(_weights(len(run.right), seed, 0 if same else number)) for number, run in enumerate(runs)]
+    scores = [runs[seed].score(_weights(len(runs[seed].right), 0 if same else seed)) for seed in sorted(runs)]
     return np.stack(scores, 1)[np.arange(REPLICATES)[:, None], chosen].mean(1)
 
 
 @lru_cache(maxsize=6)  # of 10,000 episodes 80 MB each
-def _weights(count: int, seed: int, number: int) -> np.ndarray:
+def _weights(count: int, which: int) -> np.ndarray:
     """How often each episode counts, (R, count)."""
-    draw = np.random.default_rng((seed, count, number))
+    draw = np.random.default_rng((count, which))
     return draw.multinomial(count, np.full(count, 1 / count), REPLICATES).astype(np.float32)
 
 

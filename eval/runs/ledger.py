@@ -11,12 +11,13 @@ import os
 import platform
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock
 from omegaconf import DictConfig, OmegaConf
 
-from envs.problem import Problem
+from envs.problem import Diverged, Problem
 from envs.whole_files import write_whole
 from eval.runs.metrics_csv import by_epoch, losses
 from eval.runs.results import numbers
@@ -81,7 +82,10 @@ def check_select(run: Run) -> None:
 
 
 def enter(folder: str | Path, ledger: str | Path) -> Path:
-    """Write what a finished run says of itself, in place of what stood there of the same run.  -> the file."""
+    """Write what a finished run says of itself, in place of what stood there of the same run.  -> the file.
+
+    Scores of other weights than those of its results.json are none of it. A training that diverged takes the place of no scores.
+    """
     folder = Path(folder)
     config, path = load_config(folder), folder / DIVERGED
     diverged = path.read_text() if path.exists() and not (folder / "results.json").exists() else None
@@ -94,7 +98,8 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         end = "" if number is None else f"-round{number}"
         asked = f"-{'-'.join(protocol.get('probes', []))}"
         usual = {f"{begins}{some}{end}" for begins in ("results", f"results-{split}") for some in ("", asked)}  # no other pool or horizons
-        if path.stem in usual and numbers(found.get("metrics")):
+        of_end = number is not None or found.get("weights") == results.get("weights")  # results of before do not say
+        if path.stem in usual and numbers(found.get("metrics")) and of_end:
             into = (scored if number is None else of_rounds.setdefault(number, {})).setdefault(split, {"metrics": {}, "protocol": protocol})
             into["metrics"] |= found["metrics"]  # some probes may have been asked apart
             if not path.stem.endswith(f"{asked}{end}"):
@@ -114,7 +119,21 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     }  # fmt: skip
     path = Path(ledger) / config.env.name / f"{_name(config.name)}-{config_hash(config)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
+    if diverged and (_read(path) or {}).get("scores"):
+        return path
     return write_whole(path, json.dumps(entry, indent=1) + "\n")
+
+
+@contextmanager
+def entered_if_diverged(folder: Path, ledger: str | Path | None) -> Iterator[None]:
+    """A training that ends in numbers that are none is entered, too, where there is a ledger: what became of a setting is a finding."""
+    try:
+        yield
+    except (FloatingPointError, Diverged) as error:
+        write_whole(folder / DIVERGED, str(error))
+        if ledger is not None:
+            enter(folder, ledger)
+        raise
 
 
 def _plans(folder: Path) -> dict[str, dict]:
@@ -145,17 +164,27 @@ def entries(ledger: str | Path) -> Iterator[dict]:
     for path in sorted(Path(ledger).glob("*/*.json")):
         if path.parent.name == "frozen":
             continue
-        found = _read(path)
-        if found is None or not {"row", "env", "seed", "scores"} <= found.keys():
-            raise Problem(f"{path} is no entry of a ledger; take it from the history again, or remove it and enter its run anew")
-        yield found
+        yield _checked(path)
+
+
+def _checked(path: Path) -> dict:
+    """An entry that holds what its readers rely on, or Problem."""
+    found = {"rounds": [], "losses": {}, "plans": {}} | (_read(path) or {})  # entries of before lack these
+    shapes = {"run": str, "row": str, "env": str, "seed": int, "scores": dict, "rounds": list, "losses": dict, "plans": dict}
+    whole = all(isinstance(found.get(key), shape) for key, shape in shapes.items())
+    if not whole or not all(isinstance(one, dict) and numbers(one.get("metrics")) for one in found["scores"].values()):
+        raise Problem(f"{path} is no entry of a ledger; take it from the history again, or remove it and enter its run anew")
+    return found
 
 
 def entry_of(ledger: str | Path, env: str, run: str) -> dict | None:
-    """The newest entry of a run by its name, or None."""
-    paths = (Path(ledger) / env).glob(f"{_name(run)}-*.json")
-    found = [one for path in sorted(paths, key=lambda path: path.stat().st_mtime) if (one := _read(path)) and one.get("run") == run]
-    return found[-1] if found else None
+    """The entry of a run by its name, or None. Raises Problem on a damaged one, and where two runs were called so."""
+    found = {path: one for path in sorted((Path(ledger) / env).glob(f"{_name(run)}-*.json"))
+             if (one := _checked(path))["run"] == run}  # fmt: skip
+    if len(found) > 1:
+        raise Problem(f"{Path(ledger) / env} holds {len(found)} runs called '{run}', under different settings "
+                      f"({', '.join(path.name for path in found)}); remove the one that is not meant")  # fmt: skip
+    return next(iter(found.values()), None)
 
 
 def results_in(entry: dict, file: str = "results.json") -> dict | None:

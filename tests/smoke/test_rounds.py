@@ -41,7 +41,7 @@ def test_a_round_lasts_as_long_as_it_is_given(tmp_path):
     assert 0.2 <= clock.used < 0.3 and 4 <= count <= 7
     assert windows.seen[:2] == [0, 1], "a second pass has an order of its own"
     sum(used(0.03) is None for _ in clock.round(windows, 1))
-    assert 0.4 <= clock.used < 0.5 and 1000 in windows.seen and clock.progress == 1
+    assert 0.4 <= clock.used < 0.5 and 100_000 in windows.seen and clock.progress == 1
 
 
 def test_a_round_has_one_batch_at_least(tmp_path):
@@ -58,7 +58,7 @@ def test_a_pass_ends_where_hard_windows_are_found(tmp_path):
     batches = iter(clock.round(windows, 1))
     assert next(batches) == "a"
     windows.chances = torch.ones(3)
-    assert [next(batches) for _ in range(3)] == ["a", "b", "c"] and windows.seen == [1000, 1001]
+    assert [next(batches) for _ in range(3)] == ["a", "b", "c"] and windows.seen == [100_000, 100_001]
 
 
 def test_the_rate_is_that_of_one_cycle():

@@ -35,24 +35,33 @@ def test_every_episode_once_is_the_metric():
 def test_intervals_are_those_of_the_binomial_where_seeds_agree():
     draw = np.random.default_rng(0)
     right = draw.random(2000) < 0.3
-    low, high = ends(bootstrap([Answers.of(right)] * 5))
+    low, high = ends(bootstrap(dict.fromkeys(range(5), Answers.of(right))))
     wide = 2 * 1.96 * 100 * (0.3 * 0.7 / 2000) ** 0.5
     assert high - low == pytest.approx(wide, rel=0.1) and low < 100 * right.mean() < high
 
 
 def test_seeds_that_differ_widen_the_interval():
-    runs = [Answers.of(np.arange(1000) < cut) for cut in (500, 600, 700, 800, 900)]
+    runs = {seed: Answers.of(np.arange(1000) < cut) for seed, cut in enumerate((500, 600, 700, 800, 900))}
     low, high = ends(bootstrap(runs))
     assert 560 < 10 * low < 620 and 780 < 10 * high < 840
     with pytest.raises(ValueError, match="asked .10, 1000. episodes"):
-        bootstrap([runs[0], Answers.of(np.ones(10, bool))])
-    assert bootstrap([runs[0], Answers.of(np.ones(10, bool))], same=False).shape == (2000,)
+        bootstrap({0: runs[0], 1: Answers.of(np.ones(10, bool))})
+    assert bootstrap({0: runs[0], 1: Answers.of(np.ones(10, bool))}, same=False).shape == (2000,)
 
 
 def test_a_difference_is_paired():
     """Two rows that fail on the same episodes differ by less than chance on each says."""
     hard = np.random.default_rng(1).random(1000) < 0.5
     one, other = Answers.of(~hard), Answers.of(~hard | (np.arange(1000) < 10))
-    apart = bootstrap([other]) - bootstrap([one])
+    apart = bootstrap({0: other}) - bootstrap({0: one})
     low, high = ends(apart)
     assert low >= 0 and high < 2 and high - low < 1.5
+
+
+def test_seeds_of_own_worlds_are_drawn_by_their_number():
+    """The same world of two rows is drawn alike, whatever other worlds a row has."""
+    draw = np.random.default_rng(2)
+    one, other = (Answers.of(draw.random(500) < p) for p in (0.3, 0.8))
+    assert (bootstrap({4: one}, same=False) == bootstrap({4: one}, same=True)).mean() < 0.2
+    both = bootstrap({4: one, 9: one}, same=False)
+    assert (bootstrap({4: one, 9: other}, same=False)[both == both] >= both).all()
