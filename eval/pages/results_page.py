@@ -164,7 +164,8 @@ def _curves(filled: list[Filled]) -> str:
         if all(means):
             drawn[one.label] = [float(np.mean(values)) for values in means]
     minutes = [float(end) if end != "end" else float(filled[0].study.minutes) for end in ends]
-    return line_chart(minutes, drawn, {}, "minutes of processor time", "what if, %") if drawn else ""
+    note = "<p class=soft>A loss with several stages (NLL) trains the transition from its fourth minute on.</p>"
+    return line_chart(minutes, drawn, {}, "minutes of processor time", "what if, %") + note if drawn else ""
 
 
 def _compare(filled: list[Filled]) -> str:

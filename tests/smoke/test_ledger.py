@@ -9,7 +9,8 @@ from omegaconf import OmegaConf
 from envs.problem import Problem
 from eval.ledger import NOT_SCORED, collected, lines
 from eval.runs import Run
-from eval.runs.ledger import enter, entries, open_final, setting_of
+from eval.runs.ledger import DIVERGED, enter, entries, entry_of, open_final, setting_of
+from train.checkpoint_files import forget_scores
 
 FEW = ["env.splits.select.episodes=20", "env.splits.final.episodes=20", "score.episodes=20"]
 
@@ -132,3 +133,38 @@ def test_what_was_asked_apart_is_entered_too(copied, tmp_path):
     (copied / "results-select-weight_order.json").write_text(json.dumps(apart))
     scores = json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]["select"]
     assert {"order/tau", "test/hits@1/h1"} <= scores["metrics"].keys() and scores["protocol"] == whole["protocol"]
+
+
+def test_scores_of_other_weights_are_not_entered(copied, tmp_path):
+    """A run that was trained again, elsewhere or from its beginning, has none of the scores that it had."""
+    own = json.loads((copied / "results.json").read_text())
+    own["protocol"]["split"] = "zero-shot"
+    (copied / "results-zero-shot.json").write_text(json.dumps(own))
+    assert json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"].keys() == {"select", "zero-shot"}
+    (copied / "results-zero-shot.json").write_text(json.dumps(own | {"weights": "another"}))
+    path = enter(copied, tmp_path / "ledger")
+    assert json.loads(path.read_text())["scores"].keys() == {"select"}
+    (copied / "results.json").unlink()
+    (copied / DIVERGED).write_text("train loss is not finite")
+    enter(copied, tmp_path / "ledger")
+    assert json.loads(path.read_text())["scores"], "a training that diverged takes the place of no scores"
+
+
+def test_training_from_the_beginning_forgets_scores(tmp_path):
+    """What was measured of weights that are gone goes with them; logs and the config stay."""
+    for name in ("results.json", "results-final.json", "plan-modezero-shot.json", "metrics.csv", "config.yaml", "checkpoints/round-1.ckpt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    forget_scores(tmp_path)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["config.yaml"]
+
+
+def test_entries_that_cannot_be_told_apart_are_told(copied, tmp_path):
+    path = enter(copied, tmp_path / "ledger")
+    path.with_name(f"{path.stem[:-12]}000000000000.json").write_text(path.read_text())
+    with pytest.raises(Problem, match="holds 2 runs called 'chosen'"):
+        entry_of(tmp_path / "ledger", "physics3", "chosen")
+    path.write_text('{"run": "chosen"')
+    with pytest.raises(Problem, match="is no entry of a ledger"):
+        entry_of(tmp_path / "ledger", "physics3", "chosen")
+    assert entry_of(tmp_path / "ledger", "physics3", "other") is None
