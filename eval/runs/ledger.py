@@ -98,7 +98,8 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         end = "" if number is None else f"-round{number}"
         asked = f"-{'-'.join(protocol.get('probes', []))}"
         usual = {f"{begins}{some}{end}" for begins in ("results", f"results-{split}") for some in ("", asked)}  # no other pool or horizons
-        of_end = number is not None or found.get("weights") == results.get("weights")  # results of before do not say
+        told = {found.get("weights"), results.get("weights")} - {None}  # results of before do not say
+        of_end = number is not None or len(told) < 2
         if path.stem in usual and numbers(found.get("metrics")) and of_end:
             into = (scored if number is None else of_rounds.setdefault(number, {})).setdefault(split, {"metrics": {}, "protocol": protocol})
             into["metrics"] |= found["metrics"]  # some probes may have been asked apart
