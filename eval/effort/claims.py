@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eval.effort.filled import Filled, difference
-from eval.effort.intervals import reliability, spearman
+from eval.effort.intervals import reliability
+from eval.figures.charts import Point, rank_correlation
 from eval.runs.answers import LEVEL, REPLICATES
 
 HOLDS, FAILS, OPEN, UNTESTED, MISSING = "holds", "does not hold", "undecided", "not testable at this budget", "runs are missing"
@@ -82,12 +83,12 @@ def _correlated(rows: list[Filled], name: str, horizon: int) -> Verdict:
     if len(fit) < FEWEST:
         return Verdict(text, UNTESTED, f"{len(fit)} rows are above their floors of copying with {SEEDS} seeds, {FEWEST} are needed")
     sides = [[one.estimate(side, horizon) for one in fit] for side in (name, "goals")]
-    points = [(x.mean, y.mean) for x, y in zip(*sides)]
-    rho, kept = spearman(points), np.sqrt(np.prod([reliability(side) for side in sides]))
+    points = [Point(one.label, "", "", x.mean, y.mean) for one, x, y in zip(fit, *sides)]
+    rho, kept = rank_correlation(points), np.sqrt(np.prod([reliability(side) for side in sides]))
     if rho is None or kept < RELIABLE:
         return Verdict(text, UNTESTED, f"{len(fit)} rows lie too near each other: seeds and episodes alone would lower a correlation of 1 to {kept:.2f}")
     draw = np.random.default_rng(0).integers(len(points), size=(REPLICATES, len(points)))
-    drawn = [value for of in draw if (value := spearman([points[i] for i in of])) is not None]
+    drawn = [value for of in draw if (value := rank_correlation([points[i] for i in of])) is not None]
     low, high = np.percentile(drawn, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
     word = HOLDS if high < PARTLY else FAILS if low > PARTLY else OPEN
     return Verdict(text, word, f"{rho:.2f} [{low:.2f}, {high:.2f}] over {len(points)} rows")

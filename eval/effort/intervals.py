@@ -62,12 +62,3 @@ def reliability(estimates: Sequence[Estimate]) -> float:
     chance = mean(((one.high - one.low) / 2 / 1.96) ** 2 if one.low is not None else 0.0 for one in estimates)
     spread = stdev(one.mean for one in estimates) ** 2
     return max(0.0, 1 - chance / spread) if spread else 0.0
-
-
-def spearman(points: Sequence[tuple[float, float]]) -> float | None:
-    """Rank correlation; None of fewer than three points, or where one side never changes."""
-    if len(points) < 3 or any(len(set(side)) == 1 for side in zip(*points)):
-        return None
-    from scipy.stats import spearmanr  # takes a second
-
-    return float(spearmanr(*zip(*points)).statistic)
