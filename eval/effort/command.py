@@ -5,7 +5,7 @@ from pathlib import Path
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.effort.filled import Filled
+from eval.effort.filled import Filled, filled_of
 from eval.effort.jobs import table_job, tune_job, tune_ledger, tune_name
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of
 from eval.effort.studies import Study, studies
@@ -72,7 +72,7 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
         failed = run_missing(_left(study, rows, envs, cfg), study.minutes or PAPER_MINUTES, cfg) if cfg["run_missing"] else {}
         failed = {name: why for name, why in failed.items() if not _diverged(name, envs, Path(cfg["ledger"]))}
     for env in envs:
-        _show([Filled.of(study, case, row, env, cfg) for row in rows if row.fits(env) for case in study.cases], cfg)
+        _show(filled_of(study, rows, env, cfg), cfg)
     return failed
 
 

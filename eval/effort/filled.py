@@ -154,6 +154,11 @@ class Filled:
         return mean(both) if both else None
 
 
+def filled_of(study: Study, rows: list[Row], env: str, cfg: dict) -> list[Filled]:
+    """Rows of a study that are made for an env, in all of its cases."""
+    return [Filled.of(study, case, row, env, cfg) for row in rows if row.fits(env) for case in study.cases]
+
+
 def difference(one: Filled, other: Filled, name: str, horizon: int) -> tuple[float, float, float] | None:
     """Mean and 95 % interval of how much larger a score of `one` is: the wider of a bootstrap over seeds and episodes, paired over what
     both were asked, and of Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers.

@@ -138,18 +138,23 @@ def _worlds(env: str) -> str:
     return f"; chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed" if told else ""
 
 
-def chart(filled: Sequence[Filled], title: str):
-    """H@1 against what if, a plot for each horizon; None without a point.  -> matplotlib Figure."""
+def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[Point]]:
+    """One score against another, the rows as points of a plot for each horizon; plots without any are left out."""
     plots = {}
     for h in filled[0].study.horizons:
         points = []
         for one in filled:
-            x, y = one.estimate("H@1", h), one.estimate("what if", h)
-            if x and y:
-                fit = dict(part.split("=", 1) for part in one.row.fit)
-                points.append(Point(one.label, fit["model"], fit["loss"], x.mean, y.mean))
+            sides, fit = (one.estimate(x, h), one.estimate(y, h)), dict(part.split("=", 1) for part in one.row.fit)
+            if all(sides):
+                points.append(Point(one.label, fit["model"], fit["loss"], *(side.mean for side in sides)))
         if points:
             plots[f"{h} step{'s' if h > 1 else ''}"] = points
+    return plots
+
+
+def chart(filled: Sequence[Filled], title: str):
+    """H@1 against what if; None without a point.  -> matplotlib Figure."""
+    plots = plots_of(filled, "H@1", "what if")
     return scatter_figure(plots, "H@1", "what if", title).drawing if plots else None
 
 

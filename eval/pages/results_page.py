@@ -16,10 +16,10 @@ import numpy as np
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.filled import Filled, difference
-from eval.effort.studies import Study, studies
-from eval.effort.table import caption, curve_lines, lines, long_csv, mode_lines, setting_lines
-from eval.figures.charts import Point, scatter_chart
+from eval.effort.filled import Filled, difference, filled_of
+from eval.effort.studies import studies
+from eval.effort.table import caption, curve_lines, lines, long_csv, mode_lines, plots_of, setting_lines
+from eval.figures.charts import scatter_chart
 from eval.figures.curves import line_chart
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
 from eval.pages.html import gif, gif_image, page, table
@@ -62,12 +62,13 @@ addEventListener("DOMContentLoaded", () => {
 def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     """<out>/index.html of all that the ledger holds of tables of equal effort. Raises Problem where it holds none."""
     every = list(entries(ledger))
-    envs = sorted({one["env"] for one in every})
-    names = [row.name for row in studies()["causes"].rows_of(None)]
+    envs, main = sorted({one["env"] for one in every}), studies()["causes"]
+    rows = main.rows_of(None)
+    names = [row.name for row in rows]
     seeds = 1 + max((one["seed"] for one in every if one["row"] in names), default=0)
     cfg, sections = {"ledger": str(ledger), "seeds": seeds}, {}
     for env in envs:
-        filled = [one for one in filled_of(studies()["causes"], env, cfg) if one.entries]
+        filled = [one for one in filled_of(main, rows, env, cfg) if one.entries]
         if filled:
             sections[env] = _section(filled, cfg, _films(filled, ledger, runs_dir))
     if not sections:
@@ -75,11 +76,6 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | sections)
     out.mkdir(parents=True, exist_ok=True)
     return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
-
-
-def filled_of(study: Study, env: str, cfg: dict) -> list[Filled]:
-    """All rows of a study in all cases."""
-    return [Filled.of(study, case, row, env, cfg) for row in study.rows_of(None) if row.fits(env) for case in study.cases]
 
 
 def _section(filled: list[Filled], cfg: dict, films: str) -> str:
@@ -94,7 +90,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
         parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled), _folded("As numbers", *curve_lines(filled))]
     parts.append(_folded("Chosen settings", *setting_lines(filled)))
     for other in studies().values():
-        varied, title = filled_of(other, env, cfg), other.title.capitalize()
+        varied, title = filled_of(other, other.rows_of(None), env, cfg), other.title.capitalize()
         if other.modes and any(one.reached_elsewhere(mode) for one in varied for mode in other.modes):
             parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(varied))}<p class=soft>{escape(caption(other, env, cfg))}</p>")
         elif not other.main and (found := [one for one in varied if one.entries]):
@@ -118,23 +114,11 @@ def _short(filled: list[Filled]) -> str:
 
 
 def _charts(filled: list[Filled]) -> str:
-    """What if against H@1 at every horizon, and success against both at the last."""
-    study = filled[0].study
-
-    def points(x: str, y: str, h: int) -> list[Point]:
-        found = []
-        for one in filled:
-            a, b = one.estimate(x, h), one.estimate(y, h)
-            if a and b:
-                fit = dict(part.split("=", 1) for part in one.row.fit)
-                found.append(Point(one.label, fit["model"], fit["loss"], a.mean, b.mean))
-        return found
-
-    main = {f"{h} step{'s' if h > 1 else ''}": found for h in study.horizons if (found := points("H@1", "what if", h))}
+    """What if against H@1, and behind lines to open success against both."""
+    main = plots_of(filled, "H@1", "what if")
     html = scatter_chart(main, "H@1", "what if") if main else ""
     for x in ("H@1", "what if"):
-        plots = {f"{h} step{'s' if h > 1 else ''}": found for h in study.horizons if (found := points(x, "goals", h))}
-        if plots:
+        if plots := plots_of(filled, x, "goals"):
             html += f"<details><summary>Success against {escape(x)}</summary>{scatter_chart(plots, x, 'success')}</details>"
     return html
 
