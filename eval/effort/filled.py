@@ -10,7 +10,7 @@ import numpy as np
 
 from envs.problem import Problem
 from eval.effort.intervals import Estimate, students, wider
-from eval.effort.jobs import table_name
+from eval.effort.jobs import ORDER, table_name
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
 from eval.runs.answers import Answers, bootstrap, ends
@@ -18,7 +18,7 @@ from eval.runs.ledger import FINAL, SELECT, entry_of
 
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
          "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
-AT_ONCE = {"exact": "readout/mlp/what_if/h10", "order of weights": "order/tau", "own R2": "identifiability/own"}  # one number of a run
+AT_ONCE = {"exact": "readout/mlp/what_if/h10", "order of weights": ORDER, "own R2": "identifiability/own"}  # one number of a run
 ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}  # where a world has no classes of actions
 FLOORS = {"H@1": "copy floor", "what if": "what if, copy floor"}
 END = "end"
@@ -67,9 +67,13 @@ class Filled:
 
     def key(self, name: str, horizon: int) -> str | None:
         """The metric behind a name of SHOWN; None where no run has it."""
-        present = {key for entry in self.entries.values() for scores in entry["scores"].values() for key in scores["metrics"]}
         keys = (key.format(horizon) for key in (SHOWN[name], ALSO.get(name, SHOWN[name])))
-        return next((key for key in keys if key in present), None)
+        return next((key for key in keys if key in self._present), None)
+
+    @cached_property
+    def _present(self) -> set[str]:
+        """All metrics of all runs."""
+        return {key for entry in self.entries.values() for scores in entry["scores"].values() for key in scores["metrics"]}
 
     def scores(self, name: str, horizon: int, split: str = FINAL) -> dict[int, float]:
         """Seed -> value, of the weights at the end; goals are reached in tasks of their own, on no split."""
@@ -85,7 +89,8 @@ class Filled:
         return found
 
     @cached_property
-    def _drawn(self) -> dict[tuple[str, int], np.ndarray | None]:
+    def _drawn(self) -> dict[tuple[str, int, tuple[int, ...]], np.ndarray | None]:
+        """What `draws` has drawn."""
         return {}
 
     def draws(self, name: str, horizon: int, seeds: tuple[int, ...] = ()) -> np.ndarray | None:

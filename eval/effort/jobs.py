@@ -9,7 +9,7 @@ from eval.paper.sweep import Job
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
-ORDER = "order/tau"
+ORDER = "order/tau"  # of eval/probes/weight_order.py, which takes seconds to import
 TUNE = "tune"  # a ledger inside the ledger: settings that were only tried
 
 
@@ -38,12 +38,16 @@ def _mark(overrides: list[str]) -> str:
     return hashlib.sha256("\n".join(overrides).encode()).hexdigest()[:6]
 
 
+def _asked(names: list[str], episodes: int, states: int) -> list[str]:
+    """What a run is asked when it has ended: probes, ranking pool, states."""
+    return [f"score.probes=[{','.join(names)}]", f"score.episodes={episodes}", f"score.counterfactuals={states}"]
+
+
 def _tune_overrides(row: Row, env: str, draw: int) -> list[str]:
     told = causes()["tune"]
     return [*row.fit, f"env={env}", f'row="{row.name}"', "trainer=minutes", *row.overrides(drawn(draw)),
             f"trainer.cpu_minutes={told['minutes']}", *row.rounds(told["rounds"], told["rounds_each"]),
-            f"score.probes=[{','.join(probes(env))}]", f"score.episodes={told['episodes']}", f"score.counterfactuals={told['states']}",
-            *_world(env, "tune", 0), f"seed={told['seed']}", f"score.split={SELECT}", "goals=false"]  # fmt: skip
+            *_asked(probes(env), told["episodes"], told["states"]), *_world(env, "tune", 0), f"seed={told['seed']}", f"score.split={SELECT}", "goals=false"]  # fmt: skip
 
 
 def tune_name(row: Row, env: str, draw: int) -> str:
@@ -68,7 +72,7 @@ def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> l
     named = ", ".join([row.name, *filter(None, [case or (None if study.main else study.title)])])  # a row of the ledger has one setting
     timed = () if study.minutes is None else ("trainer=minutes", f"trainer.cpu_minutes={study.minutes}", *row.rounds(study.rounds))
     return [*row.fit, f"env={env}", f'row="{named}"', *setting, *timed, *study.overrides, *study.cases[case],
-            f"score.probes=[{','.join((*probes(env, study.main), *row.probes * study.main))}]", f"score.episodes={study.episodes}", f"score.counterfactuals={study.states}",
+            *_asked([*probes(env, study.main), *row.probes * study.main], study.episodes, study.states),
             f"score.horizons=[{','.join(map(str, study.horizons))}]", f"goals={str(study.goals).lower()}"]  # fmt: skip
 
 
@@ -86,7 +90,6 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     name, world = table_name(study, case, row, env, setting, seed), _world(env, "table", seed)
     folder, first = Path(cfg["runs_dir"]) / name, "valid" if world else SELECT
     overrides = [*_usual(study, case, row, env, setting), *world, f"seed={seed}", f"score.split={first}"]
-
     ask = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
 
     def lacking(entered: dict) -> list[tuple[str, ...]]:
