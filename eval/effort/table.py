@@ -118,8 +118,8 @@ def caption(study: Study, env: str, cfg: dict) -> str:
                 f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
                 f"seeds; percent")  # fmt: skip
     asked = (
-        f"; exact: outcomes of every action at ten steps, exact in all factors by a frozen read-out; order of weights: Kendall's tau; own "
-        f"R2: of objects in their own slots; read-outs are fitted on valid, and own R2 is measured on its other half"
+        "; exact: outcomes of every action at ten steps, exact in all factors by a frozen read-out; order of weights: Kendall's tau; own "
+        "R2: of objects in their own slots; read-outs are fitted on valid, and own R2 is measured on its other half"
     ) if study.main else ""  # fmt: skip
     goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split" if study.goals else ""
     return (

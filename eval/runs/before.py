@@ -1,4 +1,5 @@
-"""Configs of older runs as they would be written today: keys that have other names now, and sizes that now have one home."""
+"""Configs of older runs as they would be written today: keys that have other names now, sizes that now have one home, and
+keys that came later."""
 
 CLASSES = {  # that have another name today
     "models.encoders.categorical.CodeEncoder": "models.encoders.categorical.CategoricalEncoder",
@@ -82,3 +83,17 @@ def as_of_today(config: dict) -> dict:
         asked["appearance"] = encoder.get("appearance", 0)
     env = {key: value for key, value in env.items() if key not in SIZES}
     return {**config, "env": env, "model": {**asked, **model, "module": _part(model.get("module"))}}
+
+
+def plain_loss(loss: dict, budget: str | None) -> dict:
+    """A loss without what came later and trains nothing else than before: rounds where the budget is none of minutes, and the
+    hinge's second negative where there is none."""
+    found = dict(loss)
+    if budget != "minutes":
+        found |= {key: {k: v for k, v in of.items() if k != "minutes"} for key, of in loss.items()
+                  if key.endswith("epochs") and isinstance(of, dict)}  # fmt: skip
+    if loss.get("name") == "contrastive" and not loss.get("same_episode"):
+        found.pop("same_episode", None)
+        found["stages"] = [{**stage, "objective": {k: v for k, v in stage["objective"].items() if k != "same_episode"}}
+                           for stage in loss["stages"]]  # fmt: skip
+    return found

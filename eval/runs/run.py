@@ -21,7 +21,7 @@ from envs.episodes import EpisodeFile
 from envs.problem import Problem
 from envs.protocols import Source
 from envs.spec import EnvSpec
-from eval.runs.before import as_of_today
+from eval.runs.before import as_of_today, plain_loss
 from eval.runs.results import fault
 from eval.runs.trusted import check_frozen, check_needed, check_targets, find_class, with_moved_names
 
@@ -152,20 +152,6 @@ def freeze(cfg: DictConfig) -> DictConfig:
         if decoder and getattr(find_class(decoder["_target_"]), "learns", True):
             frozen["model"]["module"]["decoder"] = None  # nothing would train it
     return OmegaConf.create(frozen)
-
-
-def plain_loss(loss: dict, budget: str | None) -> dict:
-    """A loss without what came later and trains nothing else than before: rounds where the budget is none of minutes, and the
-    hinge's second negative where there is none."""
-    found = dict(loss)
-    if budget != "minutes":
-        found |= {key: {k: v for k, v in of.items() if k != "minutes"} for key, of in loss.items()
-                  if key.endswith("epochs") and isinstance(of, dict)}  # fmt: skip
-    if loss.get("name") == "contrastive" and not loss.get("same_episode"):
-        found.pop("same_episode", None)
-        found["stages"] = [{**stage, "objective": {k: v for k, v in stage["objective"].items() if k != "same_episode"}}
-                           for stage in loss["stages"]]  # fmt: skip
-    return found
 
 
 def _science(cfg: DictConfig) -> dict:

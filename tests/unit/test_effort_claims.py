@@ -1,0 +1,134 @@
+"""Intervals of tables of equal effort, and the sentences that are tested by them: seeds, floors, pairs of rows."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eval.effort.claims import check
+from eval.effort.filled import Filled, difference
+from eval.effort.intervals import Estimate, reliability
+from eval.effort.jobs import table_name
+from eval.effort.settings import rows_of
+from eval.effort.studies import studies
+from eval.effort.table import lines, mode_lines
+from eval.runs.answers import Answers
+
+ENV, MAIN = "physics3", studies()["causes"]
+
+
+@pytest.fixture
+def cfg(tmp_path):
+    return {"ledger": str(tmp_path / "ledger")}
+
+
+def test_intervals_are_students():
+    assert Estimate.over_seeds({0: 5.0}).text() == "5.0"
+    assert Estimate.over_seeds({0: 1.0, 1: 3.0}).text() == "2.0 ± 12.7"
+    assert Estimate.over_seeds({0: 0.0, 1: 1.0, 2: 2.0}).text() == "1.0 ± 2.5"
+
+
+def entered(cfg, row, seed, **found):
+    """An entry of the main table as train/fit.py and eval/score.py write it."""
+    place = Path(cfg["ledger"]) / ENV
+    place.mkdir(parents=True, exist_ok=True)
+    name = table_name(MAIN, "", row, ENV, ["loss.window=1"], seed)
+    entry = {"run": name, "row": row.name, "env": ENV, "seed": seed, "rounds": [], "scores": {}} | found
+    (place / f"{name}-0.json").write_text(json.dumps(entry))
+
+
+@pytest.fixture
+def answered(cfg, monkeypatch):
+    """Two rows of three seeds with answers, which hardly differ: the second is right where the first is, and on some more."""
+    monkeypatch.setattr("eval.effort.studies.choice", lambda *_: {"overrides": ["loss.window=1"]})
+    monkeypatch.setattr("eval.effort.filled.choice", lambda *_: None)
+    rows, draw = rows_of(["edge + InfoNCE", "edge + SIGReg"]), np.random.default_rng(0)
+    base = draw.random(1000) < 0.6
+    for seed in range(3):
+        first = base ^ (draw.random(1000) < 0.005)
+        for row, right in zip(rows, (first, first | (np.arange(1000) < 100))):
+            kept = {key: Answers.of(of) for key, of in (("test/cf_hits@1/mean/h10", right), ("test/hits@1/h10", right),
+                    *((f"floor/copy/{name}/h10", draw.random(1000) < 0.2) for name in ("hits@1", "cf_hits@1/mean")))}
+            final = {"metrics": {key: 100 * float(one.right.mean()) for key, one in kept.items()}, "answers": {key: one.packed() for key, one in kept.items()}}
+            plans = {"zero-shot": {"metrics": {"plan/success/h10": 40.0 + seed}, "protocol": {}}}
+            usual = {"metrics": {"plan/success/h10": 50.0 + seed}}
+            entered(cfg, row, seed, scores={"final": final, "select": usual}, plans=plans)
+    return [Filled.of(MAIN, "", row, ENV, cfg | {"seeds": 3}) for row in rows]
+
+
+def test_intervals_run_over_episodes_and_seeds(answered):
+    one, other = answered
+    found = one.estimate("what if", 10)
+    assert found.low < found.mean < found.high and 2 < found.high - found.low < 15
+    apart = difference(other, one, "what if", 10)
+    assert apart[0] == pytest.approx(5, abs=1) and 3 < apart[1] < apart[0] < apart[2] < 7
+    noisy = replace(one, entries={seed: entry | {"scores": entry["scores"] | {"final": entry["scores"]["final"] | {"metrics":
+        {"test/cf_hits@1/mean/h10": 50.0 + 10 * seed}}}} for seed, entry in one.entries.items()})  # fmt: skip
+    assert difference(other, noisy, "what if", 10)[1] < 0, "seeds that differ widen it, whatever the episodes say"
+    assert one.above_floor("H@1", 10) is True and one.above_floor("H@1", 1) is None
+    assert lines(answered)[1][0][0] == "edge + SIGReg" and "±" in lines(answered)[1][0][3]
+
+
+def test_goals_on_other_boards_stand_beside_those_of_training(answered):
+    study = studies()["causes-factors"]
+    header, body = mode_lines([replace(one, study=study) for one in answered])
+    assert header[:3] == ["", "as in training", "zero-shot"] and body[0][1:3] == ["51.0 ± 2.5", "41.0 ± 2.5 (-10.0)"] and body[0][3] == "-"
+
+
+def said_of(*rows):
+    """First words of a sentence -> its verdict."""
+    return {verdict.claim.split(",")[0]: verdict for verdict in check([replace(row) for row in rows])}
+
+
+HELPS = "negatives of the same episode help the hinge (Biza et al. 2021)"
+
+
+@pytest.fixture
+def hinges(answered):
+    """The same two under the names that a sentence compares."""
+    return [replace(row, row=replace(row.row, name=name)) for row, name in zip(answered, ("edge + hinge", "edge + hinge, same episode"))]
+
+
+def test_claims_are_tested_among_rows_above_their_floor(hinges):
+    """The better row holds, the worse does not; a row at its floor, on either side, has learned nothing that could be compared."""
+    one, other = hinges
+    assert said_of(one, other)[HELPS].word == "holds"
+    assert said_of(replace(one, row=other.row), replace(other, row=one.row))[HELPS].word == "does not hold"
+    assert said_of(one, other)["with structure the contrastive loss ranks better than likelihood"].word == "runs are missing"
+    assert said_of(one, other)["H@1 and success correlate only partly (Spearman below 0.8)"].word == "not testable at this budget"
+    for row, fine in ((one, other), (other, one)):
+        floored = {seed: json.loads(json.dumps(entry)) for seed, entry in row.entries.items()}
+        for entry in floored.values():
+            answers = entry["scores"]["final"]["answers"]
+            answers["floor/copy/hits@1/h10"] = answers["test/hits@1/h10"]
+        verdict = said_of(replace(row, entries=floored), fine)[HELPS]
+        assert "is not above its floor" in verdict.figures and verdict.word == "not testable at this budget"
+
+
+def test_claims_want_seeds_that_ended(hinges):
+    one, other = hinges
+    few = said_of(one, replace(other, entries={seed: other.entries[seed] for seed in (0, 1)}))[HELPS]
+    assert few.figures == "edge + hinge, same episode has 2 of 3 seeds" and few.word == "runs are missing"
+    failed = {"scores": {}, "rounds": [], "plans": {}, "diverged": "train loss is not finite"}
+    assert "1 trainings of edge + hinge, same episode diverged" in said_of(one, replace(other, entries=other.entries | {3: failed}))[HELPS].figures
+    silent = {seed: entry | {"scores": {"final": {"metrics": entry["scores"]["final"]["metrics"]}}} for seed, entry in other.entries.items()}
+    assert "were not kept" in said_of(one, replace(other, entries=silent))[HELPS].figures
+
+
+def test_most_models_that_rank_well(answered):
+    """Six rows that rank above 97 and know 60: it holds; of four rows nothing is told."""
+    entries = {seed: json.loads(json.dumps(entry)) for seed, entry in answered[0].entries.items()}
+    for entry in entries.values():
+        entry["scores"]["final"]["metrics"]["test/hits@1/h10"] = 99.5
+        entry["scores"]["final"]["answers"]["test/hits@1/h10"] = Answers.of(np.arange(1000) > 4).packed()
+    rows = [replace(answered[0], entries=entries, row=replace(answered[0].row, name=f"row {n}")) for n in range(6)]
+    name = "most models that rank above 97 know less than 90 of what another action does"
+    assert said_of(*rows)[name].word == "holds" and "of 6 rows" in said_of(*rows)[name].figures
+    assert said_of(*rows[:4])[name].word == "not testable at this budget"
+
+
+def test_reliability_is_the_share_that_is_not_chance():
+    sure = [Estimate({0: value}, value - 0.2, value + 0.2) for value in (10.0, 50.0, 90.0)]
+    assert reliability(sure) > 0.999 and reliability([one._replace(low=one.low - 60, high=one.high + 60) for one in sure]) < 0.5
