@@ -267,6 +267,10 @@ class TriFingerEnv(gym.Env):
         """What each number of the structured observation is: 'tool_block/size/2'."""
         return self._observer.names()
 
+    def named(self, observation: np.ndarray) -> dict[str, np.ndarray]:
+        """The parts of a structured observation in their units: 'tool_block/size' -> (3,) metres."""
+        return self._observer.named(observation)
+
     def picture(self, camera: Camera) -> np.ndarray:
         """What a camera sees of the scene, (H, W, 3) uint8."""
         self._need_reset()

@@ -32,6 +32,7 @@ class Kinematics:
             self._model = pinocchio.buildModelFromUrdf(str(path))
         self._data = self._model.createData()
         self._frames = [self._model.getFrameId(f"finger_tip_link_{angle}") for angle in (0, 120, 240)]
+        self._elbows = [self._model.getFrameId(f"finger_lower_link_{angle}") for angle in (0, 120, 240)]
         self._fingers = [self._alone(finger) for finger in range(3)]
         self.low, self.high = self._model.lowerPositionLimit.copy(), self._model.upperPositionLimit.copy()
 
@@ -43,8 +44,27 @@ class Kinematics:
 
     def tips(self, joints: np.ndarray) -> np.ndarray:
         """joints (9,) radians -> (3, 3)"""
+        return self._places(joints, self._frames)
+
+    def elbows(self, joints: np.ndarray) -> np.ndarray:
+        """Where the last link of each finger begins, (3, 3) as tips are."""
+        return self._places(joints, self._elbows)
+
+    def _places(self, joints: np.ndarray, frames: list[int]) -> np.ndarray:
         pinocchio.framesForwardKinematics(self._model, self._data, np.asarray(joints, float))
-        return np.array([self._data.oMf[frame].translation for frame in self._frames]) - (0, 0, FLOOR)
+        return np.array([self._data.oMf[frame].translation for frame in frames]) - (0, 0, FLOOR)
+
+    def jacobians(self, joints: np.ndarray) -> np.ndarray:
+        """(3, 3, 3): of each finger, how its tip moves with its three joints, metres per radian."""
+        found = []
+        for finger, (model, data, frame) in enumerate(self._fingers):
+            own = np.asarray(joints, float)[3 * finger : 3 * finger + 3]
+            found.append(pinocchio.computeFrameJacobian(model, data, own, frame, pinocchio.LOCAL_WORLD_ALIGNED)[:3])
+        return np.array(found)
+
+    def gravity(self, joints: np.ndarray) -> np.ndarray:
+        """Torques (9,) that hold the fingers still in these joints, newton metres, with the masses of the URDF."""
+        return pinocchio.computeGeneralizedGravity(self._model, self._data, np.asarray(joints, float)).copy()
 
     def link_poses(self, joints: np.ndarray) -> dict[str, np.ndarray]:
         """Every link of the URDF: its name -> (4, 4) pose in the world, whose zero lies FLOOR below the floor."""

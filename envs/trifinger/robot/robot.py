@@ -15,12 +15,12 @@ JOINTS_LOW, JOINTS_HIGH = np.array([-1.57, -1.2, -3.0] * 3), np.array([1.0, 1.57
 TIPS_LOW, TIPS_HIGH = np.array([-0.5, -0.5, 0.0] * 3), np.array([0.5, 0.5, 0.5] * 3)  # metres from the floor, likewise
 MAX_TORQUE = 0.36  # newton metres
 FLOOR = 0.011  # metres from the world's zero to the floor; every height that users see begins there
-_GAIN = 10.0  # newton metres per radian
-_DAMPING = (0.1, 0.3, 0.001) * 3  # newton metre seconds per radian, of the PD controller
+GAIN = 10.0  # newton metres per radian, of the PD controller
+DAMPING = (0.1, 0.3, 0.001) * 3  # newton metre seconds per radian, of the PD controller
 _LEGACY_BOXES = {  # metres: upper, middle, lower links of CausalWorld have the inertias of such boxes
     "edu": ((0.209297, 0.070840, 0.050991), (0.050400, 0.070399, 0.207339), (0.033985, 0.027864, 0.189497)),
 }
-_SAFETY = (0.08, 0.08, 0.04) * 3  # the same, subtracted before a torque goes to a motor
+SAFETY = (0.08, 0.08, 0.04) * 3  # the same, subtracted before a torque goes to a motor
 
 
 class Robot:
@@ -89,7 +89,7 @@ class Robot:
     def follow(self, target: list[float]) -> list[float]:
         """One time step's torques towards joint positions (9); plain floats, since arrays of nine cost more.  -> applied (9)"""
         states = self._bullet.getJointStates(self.body, self.joints)
-        wanted = [_GAIN * (goal - s[0]) - d * s[1] for goal, s, d in zip(target, states, _DAMPING)]
+        wanted = [GAIN * (goal - s[0]) - d * s[1] for goal, s, d in zip(target, states, DAMPING)]
         return self._drive(wanted, states)
 
     def push(self, torques: list[float]) -> list[float]:
@@ -99,7 +99,7 @@ class Robot:
     def _drive(self, wanted: list[float], states) -> list[float]:
         """Cut, damp, cut again, as the real robot's firmware does."""
         most, least, applied = MAX_TORQUE, -MAX_TORQUE, []
-        for torque, state, damping in zip(wanted, states, _SAFETY):  # comparisons, since min and max are calls
+        for torque, state, damping in zip(wanted, states, SAFETY):  # comparisons, since min and max are calls
             torque = (most if torque > most else least if torque < least else torque) - damping * state[1]
             applied.append(most if torque > most else least if torque < least else torque)
         self._bullet.setJointMotorControlArray(self.body, self.joints, self._bullet.TORQUE_CONTROL, forces=applied)

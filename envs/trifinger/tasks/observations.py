@@ -76,10 +76,22 @@ class Observer:
 
     def names(self) -> list[str]:
         """What each entry is: 'tool_block/size/2'."""
+        return [f"{name}/{i}" if n > 1 else name for name, n in self._parts() for i in range(n)]
+
+    def _parts(self) -> list[tuple[str, int]]:
+        """Names and lengths, in order."""
         robot = [("time_left", 1), *((key, n) for key, (n, _, _) in _ROBOT.items())]
-        parts = robot + [(f"{name}/{key}", _OBJECT[key][0]) for name, keys in self.features for key in keys]
-        parts += self._extras.items()
-        return [f"{name}/{i}" if n > 1 else name for name, n in parts for i in range(n)]
+        objects = [(f"{name}/{key}", _OBJECT[key][0]) for name, keys in self.features for key in keys]
+        return [*robot, *objects, *self._extras.items()]
+
+    def named(self, observation: np.ndarray) -> dict[str, np.ndarray]:
+        """The parts of an observation in their units: 'tool_block/size' -> (3,) metres."""
+        raw = (np.asarray(observation, float) - self._shift) / self._scale
+        parts, start = {}, 0
+        for name, width in self._parts():
+            parts[name] = raw[start : start + width]
+            start += width
+        return parts
 
     def observe(self, state: State, tips: np.ndarray, seconds_left: float, extras: list[np.ndarray]) -> np.ndarray:
         """-> (len(self),) float64"""
