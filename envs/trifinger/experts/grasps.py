@@ -131,13 +131,13 @@ def _templates(size: np.ndarray):
                     yield contacts, inward, shares
 
 
-def choose(block: Box, places: list[np.ndarray], yaws: list[float], kinematics: Kinematics, obstacles: list[Box]) -> Hold | None:
+def choose(block: Box, places: list[np.ndarray], yaws: list[float], kinematics: Kinematics, obstacles: list[Box], pinch: float = 0.02) -> Hold | None:
     """The best hold of an upright block.  places: its middle on the way, the goal last; yaws: it may arrive with."""
     reach, best = Reach(kinematics, obstacles), None
     rotations = {yaw: yaw_matrix(yaw) for yaw in (block.yaw, *yaws)}
     for contacts, inward, shares in _templates(block.size):
         used = np.flatnonzero(shares)
-        alone = 0.0 if len(used) == 3 else 0.02
+        alone = 0.0 if len(used) == 3 else pinch
         start = [(int(f), block.position + rotations[block.yaw] @ contacts[f]) for f in used]
         first = alone + reach.cost(start, block)
         first += 0.02 * sum(abs(contacts[f][2]) for f in used)

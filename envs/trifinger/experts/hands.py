@@ -59,15 +59,15 @@ class Carried:
 
     def __init__(self, hands: Hands, block: Callable[[], Box], hold: Hold, force: float) -> None:
         self._hands, self._block, self._hold = hands, block, hold
-        self.force = force
+        self.force, self.lifted = force, False  # in the air its height is corrected, too
         self._shift, self._turned = np.zeros(3), 0.0  # what the fingers add for the block to be right
         self.position, self.yaw = block().position.copy(), block().yaw  # wanted
 
     def _wish(self, gain: float) -> Wish:
         block, dt = self._block(), self._hands.dt
-        self._shift = np.clip(self._shift + gain * dt * np.array([1.0, 1.0, 0.0]) * (self.position - block.position), -0.03, 0.03)
+        self._shift = np.clip(self._shift + gain * dt * np.array([1.0, 1.0, self.lifted]) * (self.position - block.position), -0.03, 0.03)
         off = (self.yaw - block.yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4
-        self._turned = float(np.clip(self._turned + gain * dt * off, -0.4, 0.4))
+        self._turned = float(np.clip(self._turned + (not self.lifted) * gain * dt * off, -0.4, 0.4))
         matrix = yaw_matrix(self.yaw + self._turned)
         tips = self.position + self._shift + self._hold.contacts @ matrix.T
         idle = self._hold.shares == 0

@@ -67,6 +67,79 @@ class Script:
         yield from self.open(hold, _CLEAR)
         yield from self.hands.go(np.column_stack([self.hands.tips[:, :2], np.full(3, 0.17)]), 0.5)
 
+    def drag(self, name: str, hold: Hold, place: np.ndarray, yaw: float) -> Iterator[Wish]:
+        """A block that is held goes along the floor; the fingers are about it still, and hold it, at the end."""
+        for _ in range(6):
+            held = Carried(self.hands, lambda: self.block(name), hold, _FORCE)
+            far, turn = (place - held.position) * (1, 1, 0), yaw - held.yaw
+            flat = np.linalg.norm(far)
+            share = min(1.0, _LEG / flat) if flat else 1.0
+            aim = held.position + share * far
+            lift = 0.004 + 0.12 * share * flat if share * flat > 0.006 else 0.0
+            up = np.array([0, 0, lift])
+            if lift:
+                yield from held.to(held.position + up, held.yaw, 0.15)
+            yield from held.to(aim + up, held.yaw + share * turn, max(0.25, share * (flat / 0.15 + abs(turn))))
+            yield from self.open(hold, 0.01)
+            yield from self.close(name, hold)
+            if share == 1:
+                return
+
+    def pick(self, name: str, goal: Box) -> Iterator[Wish]:
+        block = self.block(name)
+        floor = np.array([*goal.position[:2], block.size[2] / 2])
+        ways = [block.position, floor, goal.position]
+        hold = choose(block, ways, turns(block, goal), self.hands.kinematics, [], 0.2)
+        if hold is None:
+            yield from self.hands.wait(0.5)
+            return
+        yield from self.grasp(name, hold)
+        place, yaw = floor.copy(), hold.turn
+        height = goal.position[2] - floor[2]
+        for trial in range(3):
+            if np.linalg.norm((self.block(name).position - place)[:2]) > 0.004 or abs(yaw - self.block(name).yaw) > 0.03:
+                yield from self.drag(name, hold, place, yaw)
+            held = Carried(self.hands, lambda: self.block(name), hold, _FORCE)
+            held.lifted = True
+            share = min(1.0, 0.03 / height) if trial == 0 else 1.0
+            start = held.position.copy()
+            print("      before lift", start.round(4), round(held.yaw,3))
+            aim = start + share * (goal.position - start)
+            yield from held.to(aim, held.yaw, max(0.4, share * height / 0.12))
+            axis = self.block(name).rotation[:, 2]  # leans by (x, y)
+            print("   trial", trial, "lean", axis.round(3), "yaw", round(yaw,3), round(self.block(name).yaw,3), "place", place.round(3), "at", self.block(name).position.round(4))
+            if share == 1 and np.linalg.norm(axis[:2]) < 0.05:
+                break
+            if share == 1 and trial == 2: break
+            twist = self.block(name).yaw - hold.turn
+            yield from held.to(start, held.yaw, max(0.4, share * height / 0.15))
+            yaw = yaw - twist / share
+            place = place - axis * (1, 1, 0) / share / 3.0
+            yield from self.open(hold, 0.01)
+            yield from self.close(name, hold)
+        while True:
+            yield from held.stay(1.0)
+
+    def over(self, name: str, goal: Box, wall: Box) -> Iterator[Wish]:
+        """Across a wall, let down beyond."""
+        block = self.block(name)
+        top = wall.position[2] + wall.size[2] / 2 + 0.75 * block.size[2] + 0.012
+        high = np.array([0, 0, top])
+        start, end = block.position * (1, 1, 0) + high, goal.position * (1, 1, 0) + high
+        ways = [start, (start + end) / 2, end, goal.position + (0, 0, 0.01)]
+        hold = choose(block, ways, turns(block, goal), self.hands.kinematics, [wall])
+        if hold is None:
+            yield from self.hands.wait(0.5)
+            return
+        yield from self.grasp(name, hold)
+        held = Carried(self.hands, lambda: self.block(name), hold, _FORCE)
+        held.lifted = True
+        yield from held.to(held.position * (1, 1, 0) + high, held.yaw, 1.2)
+        yield from held.to(end, held.yaw, max(0.8, np.linalg.norm(end - held.position) / 0.1))
+        yield from held.to(goal.position + (0, 0, 0.012), held.yaw, 1.0)
+        yield from self.open(hold, _CLEAR)
+        yield from self.hands.go(np.column_stack([self.hands.tips[:, :2], np.full(3, 0.17)]), 0.5)
+
     def there(self, name: str, goal: Box) -> bool:
         block = self.block(name)
         off = np.linalg.norm(block.position - goal.position), min(abs(yaw - block.yaw) for yaw in turns(block, goal))
@@ -98,5 +171,18 @@ def pushing(script: Script) -> Iterator[Wish]:
 
 def picking(script: Script) -> Iterator[Wish]:
     yield from script.hands.wait(0.4)
-    goal = script.hands.scene.boxes["goal_block"]
-    yield from script.carry("tool_block", goal, 0.0)
+    yield from script.pick("tool_block", script.hands.scene.boxes["goal_block"])
+
+
+def pick_and_place(script: Script) -> Iterator[Wish]:
+    hands = script.hands
+    goal, wall = hands.scene.boxes["goal_block"], hands.scene.boxes["obstacle"]
+    while True:
+        block = script.block("tool_block")
+        beyond = np.sign(block.position[1]) != np.sign(goal.position[1])
+        if script.there("tool_block", goal):
+            yield from hands.wait(0.2)
+        elif beyond:
+            yield from script.over("tool_block", goal, wall)
+        else:
+            yield from script.carry("tool_block", goal, 0.01, [wall])
