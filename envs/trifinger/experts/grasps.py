@@ -11,7 +11,7 @@ import numpy as np
 
 from envs.trifinger.experts.senses import Box
 from envs.trifinger.robot.kinematics import Kinematics
-from envs.trifinger.robot.robot import REST
+from envs.trifinger.robot.robot import MAX_TORQUE, REST
 
 TIP = 0.0105  # metres: radius of a finger's end
 LINK = 0.016  # metres: half the width of a finger's last link, and a little more
@@ -19,6 +19,8 @@ _HEIGHTS = (0.0, 0.01, 0.018)  # metres above the block's middle
 _MARGIN = 0.009  # metres between a contact and the edge of its face
 _ASIDE = 0.024  # metres, at most, from the middle of the face to each of the two
 _POINTS = np.linspace(0.0, 0.85, 8)  # of the last link, from its joint on: the rest is the end that touches
+FORCE = 1.5  # newtons of a finger that presses alone
+_TORQUE = 0.8 * MAX_TORQUE  # that holding may need
 _UNREACHED = 0.0015  # metres
 
 
@@ -68,29 +70,31 @@ class Reach:
 
     def __init__(self, kinematics: Kinematics, obstacles: list[Box]) -> None:
         self._kinematics, self._obstacles = kinematics, obstacles
-        self._known: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}
+        self._known: dict[tuple, tuple[np.ndarray, ...]] = {}
 
-    def at(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """-> errors (3,) of the three fingers, points of their last links (3, n, 3)"""
+    def at(self, point: np.ndarray) -> tuple[np.ndarray, ...]:
+        """-> errors (3,) of the three fingers, points of their last links (3, n, 3), Jacobians (3, 3, 3), torques of rest (3, 3)"""
         key = tuple(np.round(point, 5))
         if key not in self._known:
             joints = self._kinematics.joints(np.tile(point, (3, 1)), REST)
             tips = self._kinematics.tips(joints)
             elbows = self._kinematics.elbows(joints)
             links = elbows[:, None] + _POINTS[:, None] * (tips - elbows)[:, None]
-            self._known[key] = np.linalg.norm(tips - point, axis=1), links
+            errors, rest = np.linalg.norm(tips - point, axis=1), self._kinematics.gravity(joints).reshape(3, 3)
+            self._known[key] = errors, links, self._kinematics.jacobians(joints), rest
         return self._known[key]
 
-    def cost(self, points: list[tuple[int, np.ndarray]], block: Box) -> float:
-        """Of fingers at points; infinite where one cannot be there.  points: (finger, point)."""
+    def cost(self, points: list[tuple[int, np.ndarray, np.ndarray]], block: Box) -> float:
+        """Of fingers at points; infinite where one cannot be there.  points: (finger, point, force there in newtons)."""
         links, total = [], 0.0
-        for finger, point in points:
-            errors, whole = self.at(point)
+        for finger, point, force in points:
+            errors, whole, jacobians, rest = self.at(point)
             if errors[finger] > _UNREACHED:
                 return np.inf
             links.append(whole[finger])
+            total += 0.2 * max(0.0, float(np.abs(rest[finger] + force @ jacobians[finger]).max()) - _TORQUE)
             total += _shortage(whole[finger], block, LINK)
-            total += sum(_shortage(whole[finger], other, LINK + 0.004) for other in self._obstacles)
+            total += 5 * sum(_shortage(whole[finger], other, LINK + 0.006) for other in self._obstacles)
         for i in range(len(links)):
             for other in links[i + 1 :]:
                 near = np.linalg.norm(links[i][:, None] - other[None], axis=-1).min()
@@ -138,7 +142,9 @@ def choose(block: Box, places: list[np.ndarray], yaws: list[float], kinematics: 
     for contacts, inward, shares in _templates(block.size):
         used = np.flatnonzero(shares)
         alone = 0.0 if len(used) == 3 else pinch
-        start = [(int(f), block.position + rotations[block.yaw] @ contacts[f]) for f in used]
+        forces = FORCE * shares[:, None] * inward
+        now = rotations[block.yaw]
+        start = [(int(f), block.position + now @ contacts[f], now @ forces[f]) for f in used]
         first = alone + reach.cost(start, block)
         first += 0.02 * sum(abs(contacts[f][2]) for f in used)
         if not first < (best.cost if best else np.inf):
@@ -151,7 +157,7 @@ def choose(block: Box, places: list[np.ndarray], yaws: list[float], kinematics: 
                 if not cost < (best.cost if best else np.inf):
                     break
                 matrix = yaw_matrix(turn)
-                cost += reach.cost([(int(f), place + matrix @ contacts[f]) for f in used], Box(block.size, place, matrix))
+                cost += reach.cost([(int(f), place + matrix @ contacts[f], matrix @ forces[f]) for f in used], Box(block.size, place, matrix))
             if cost < (best.cost if best else np.inf):
                 best = Hold(contacts, inward, shares, yaw, cost)
     return best

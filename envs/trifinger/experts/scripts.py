@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from envs.trifinger.experts.grasps import TIP, Hold, choose, turns, upright, yaw_matrix
+from envs.trifinger.experts.grasps import FORCE, TIP, Hold, choose, turns, upright, yaw_matrix
 from envs.trifinger.experts.hands import Carried, Hands, Wish
 from envs.trifinger.experts.senses import Box
 
 _HOME = np.array([[-0.06, 0.17, 0.12], [0.177, -0.033, 0.12], [-0.117, -0.137, 0.12]])  # each finger on its own side
 _CLEAR = 0.03  # metres between a tip and the face that it will touch
 _LEG = 0.08  # metres that a block is carried in one go: the tips, which it cannot turn against, lean as they go
-_FORCE = 1.2  # newtons of the finger that presses alone
 
 
 class Script:
@@ -36,7 +35,7 @@ class Script:
         yield from hands.go(np.where(hold.shares[:, None] > 0, out, above), 0.5)
         yield from self.close(name, hold)
 
-    def carry(self, name: str, goal: Box, lift: float, obstacles=(), last=None) -> Iterator[Wish]:
+    def carry(self, name: str, goal: Box, lift: float, obstacles=(), near: float = 0.001) -> Iterator[Wish]:
         """Take the block to the goal. lift: metres over the straight line."""
         block = self.block(name)
         up = np.array([0, 0, lift])
@@ -47,7 +46,7 @@ class Script:
             return
         yield from self.grasp(name, hold)
         for _ in range(9):
-            held = Carried(self.hands, lambda: self.block(name), hold, _FORCE)
+            held = Carried(self.hands, lambda: self.block(name), hold, FORCE)
             far, turn = goal.position - held.position, hold.turn - held.yaw
             flat = np.linalg.norm(far[:2])
             share = min(1.0, _LEG / flat) if flat else 1.0
@@ -61,7 +60,7 @@ class Script:
             if share == 1:
                 yield from held.stay(0.2 if not lift else 0.1)
             yield from self.open(hold, 0.01)
-            if share == 1 and self.there(name, goal):
+            if share == 1 and self.there(name, goal, near):
                 break
             yield from self.close(name, hold)
         yield from self.open(hold, _CLEAR)
@@ -70,7 +69,7 @@ class Script:
     def drag(self, name: str, hold: Hold, place: np.ndarray, yaw: float) -> Iterator[Wish]:
         """A block that is held goes along the floor; the fingers are about it still, and hold it, at the end."""
         for _ in range(6):
-            held = Carried(self.hands, lambda: self.block(name), hold, _FORCE)
+            held = Carried(self.hands, lambda: self.block(name), hold, FORCE)
             far, turn = (place - held.position) * (1, 1, 0), yaw - held.yaw
             flat = np.linalg.norm(far)
             share = min(1.0, _LEG / flat) if flat else 1.0
@@ -99,7 +98,7 @@ class Script:
         for trial in range(3):
             if np.linalg.norm((self.block(name).position - place)[:2]) > 0.004 or abs(yaw - self.block(name).yaw) > 0.03:
                 yield from self.drag(name, hold, place, yaw)
-            held = Carried(self.hands, lambda: self.block(name), hold, _FORCE)
+            held = Carried(self.hands, lambda: self.block(name), hold, FORCE)
             held.lifted = True
             share = min(1.0, 0.03 / height) if trial == 0 else 1.0
             start = held.position.copy()
@@ -132,7 +131,7 @@ class Script:
             yield from self.hands.wait(0.5)
             return
         yield from self.grasp(name, hold)
-        held = Carried(self.hands, lambda: self.block(name), hold, _FORCE)
+        held = Carried(self.hands, lambda: self.block(name), hold, FORCE)
         held.lifted = True
         yield from held.to(held.position * (1, 1, 0) + high, held.yaw, 1.2)
         yield from held.to(end, held.yaw, max(0.8, np.linalg.norm(end - held.position) / 0.1))
@@ -140,10 +139,43 @@ class Script:
         yield from self.open(hold, _CLEAR)
         yield from self.hands.go(np.column_stack([self.hands.tips[:, :2], np.full(3, 0.17)]), 0.5)
 
-    def there(self, name: str, goal: Box) -> bool:
+    def stack(self, name: str, goal: Box, below: Box) -> Iterator[Wish]:
+        """From beside a block to its top."""
+        block = self.block(name)
+        best = None
+        for side in range(16):
+            angle = side * np.pi / 8
+            way = np.array([np.cos(angle), np.sin(angle), 0.0])
+            spot = goal.position * (1, 1, 0) + (0, 0, block.size[2] / 2) + way * 0.085
+            if np.linalg.norm(spot[:2]) > 0.13:
+                continue
+            ways = [spot, spot + (0, 0, 0.08), goal.position + (0, 0, 0.015), goal.position]
+            hold = choose(block, [block.position, *ways], turns(block, goal), self.hands.kinematics, [below])
+            if hold is not None:
+                cost = hold.cost + 0.1 * np.linalg.norm(spot - block.position)
+                if best is None or cost < best[0]:
+                    best = cost, spot, hold
+        if best is None:
+            yield from self.hands.wait(0.5)
+            return
+        _, spot, hold = best
+        print("stack", best[0].round(4), spot.round(3), hold.shares, hold.cost.round(4))
+        yield from self.grasp(name, hold)
+        yield from self.drag(name, hold, spot, hold.turn)
+        held = Carried(self.hands, lambda: self.block(name), hold, FORCE)
+        held.lifted = True
+        up = goal.position[2] + 0.018
+        yield from held.to(np.array([*held.position[:2], up]), held.yaw, 0.8)
+        yield from held.to(np.array([*goal.position[:2], up]), held.yaw, 1.0)
+        print("lean", self.block(name).rotation[2].round(2), self.block(name).position.round(3))
+        yield from held.to(goal.position + (0, 0, 0.006), held.yaw, 0.4)
+        yield from self.open(hold, _CLEAR)
+        yield from self.hands.go(np.column_stack([self.hands.tips[:, :2], np.full(3, 0.2)]), 0.5)
+
+    def there(self, name: str, goal: Box, near: float = 0.001) -> bool:
         block = self.block(name)
         off = np.linalg.norm(block.position - goal.position), min(abs(yaw - block.yaw) for yaw in turns(block, goal))
-        return off[0] < 0.001 and off[1] < 0.015
+        return off[0] < near and (off[1] < 0.015 or near > 0.001)
 
     def open(self, hold: Hold, far: float) -> Iterator[Wish]:
         hands = self.hands
@@ -157,7 +189,7 @@ class Script:
         matrix = yaw_matrix(block.yaw)
         at = np.where(hold.shares[:, None] > 0, block.position + hold.contacts @ matrix.T, hands.tips)
         yield from hands.go(at, 0.3)
-        yield from hands.go(at, 0.15, _FORCE * hold.shares[:, None] * (hold.inward @ matrix.T))
+        yield from hands.go(at, 0.15, FORCE * hold.shares[:, None] * (hold.inward @ matrix.T))
 
 
 def pushing(script: Script) -> Iterator[Wish]:
@@ -186,3 +218,21 @@ def pick_and_place(script: Script) -> Iterator[Wish]:
             yield from script.over("tool_block", goal, wall)
         else:
             yield from script.carry("tool_block", goal, 0.01, [wall])
+
+
+def stacking2(script: Script) -> Iterator[Wish]:
+    hands = script.hands
+    yield from hands.wait(0.3)
+    low, high = hands.scene.boxes["goal_block_1"], hands.scene.boxes["goal_block_2"]
+    first, second = "tool_block_1", "tool_block_2"
+    while True:
+        lower, upper = script.block(first), script.block(second)
+        on_top = upper.position[2] > 0.08
+        if not script.there(first, low, 0.003) and not on_top:
+            yield from script.carry(first, low, 0.01, [upper], 0.002)
+        elif not on_top:
+            yield from script.stack(second, high, lower)
+        elif not script.there(second, high, 0.002):
+            yield from script.carry(second, high, 0.01, [lower], 0.002)
+        else:
+            yield from hands.wait(0.2)
