@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from envs.trifinger.experts.grasps import FORCE, TIP, Hold, choose, turns, upright, yaw_matrix
+from envs.trifinger.experts.grasps import FORCE, TIP, Hold, choose, lifting, turns, upright, yaw_matrix
 from envs.trifinger.experts.hands import Carried, Hands, Wish
 from envs.trifinger.experts.senses import Box
 
 _HOME = np.array([[-0.06, 0.17, 0.12], [0.177, -0.033, 0.12], [-0.117, -0.137, 0.12]])  # each finger on its own side
+_ASIDE = (0.05, -0.03)  # metres along the floor for every metre of height, by which the fingers' lean is made good
 _CLEAR = 0.03  # metres between a tip and the face that it will touch
 _LEG = 0.08  # metres that a block is carried in one go: the tips, which it cannot turn against, lean as they go
 
@@ -85,37 +86,20 @@ class Script:
                 return
 
     def pick(self, name: str, goal: Box) -> Iterator[Wish]:
+        """Up to a goal over the middle, from where the tips that hold it end upright."""
         block = self.block(name)
-        floor = np.array([*goal.position[:2], block.size[2] / 2])
-        ways = [block.position, floor, goal.position]
-        hold = choose(block, ways, turns(block, goal), self.hands.kinematics, [], 0.2)
-        if hold is None:
-            yield from self.hands.wait(0.5)
-            return
+        rise = goal.position[2] - block.size[2] / 2
+        place = np.array([*goal.position[:2], block.size[2] / 2]) - np.array([*_ASIDE, 0.0]) * rise
+        if np.linalg.norm((block.position - place)[:2]) > 0.025:
+            yield from self.carry(name, Box(block.size, place, yaw_matrix(block.yaw)), 0.0, near=0.003)
+            block = self.block(name)
+        hold = lifting(block)
         yield from self.grasp(name, hold)
-        place, yaw = floor.copy(), hold.turn
-        height = goal.position[2] - floor[2]
-        for trial in range(3):
-            if np.linalg.norm((self.block(name).position - place)[:2]) > 0.004 or abs(yaw - self.block(name).yaw) > 0.03:
-                yield from self.drag(name, hold, place, yaw)
-            held = Carried(self.hands, lambda: self.block(name), hold, FORCE)
-            held.lifted = True
-            share = min(1.0, 0.03 / height) if trial == 0 else 1.0
-            start = held.position.copy()
-            print("      before lift", start.round(4), round(held.yaw,3))
-            aim = start + share * (goal.position - start)
-            yield from held.to(aim, held.yaw, max(0.4, share * height / 0.12))
-            axis = self.block(name).rotation[:, 2]  # leans by (x, y)
-            print("   trial", trial, "lean", axis.round(3), "yaw", round(yaw,3), round(self.block(name).yaw,3), "place", place.round(3), "at", self.block(name).position.round(4))
-            if share == 1 and np.linalg.norm(axis[:2]) < 0.05:
-                break
-            if share == 1 and trial == 2: break
-            twist = self.block(name).yaw - hold.turn
-            yield from held.to(start, held.yaw, max(0.4, share * height / 0.15))
-            yaw = yaw - twist / share
-            place = place - axis * (1, 1, 0) / share / 3.0
-            yield from self.open(hold, 0.01)
-            yield from self.close(name, hold)
+        if np.linalg.norm((block.position - place)[:2]) > 0.003:
+            yield from self.drag(name, hold, place, block.yaw)
+        held = Carried(self.hands, lambda: self.block(name), hold, 1.05)
+        held.lifted = True
+        yield from held.to(goal.position, held.yaw, max(0.6, rise / 0.1))
         while True:
             yield from held.stay(1.0)
 
@@ -142,32 +126,32 @@ class Script:
     def stack(self, name: str, goal: Box, below: Box) -> Iterator[Wish]:
         """From beside a block to its top."""
         block = self.block(name)
-        best = None
+        floor, best = block.size[2] / 2, None
         for side in range(16):
             angle = side * np.pi / 8
             way = np.array([np.cos(angle), np.sin(angle), 0.0])
-            spot = goal.position * (1, 1, 0) + (0, 0, block.size[2] / 2) + way * 0.085
-            if np.linalg.norm(spot[:2]) > 0.13:
+            spot = goal.position * (1, 1, 0) + (0, 0, floor) + way * 0.08
+            if np.linalg.norm(spot[:2]) > 0.13 or np.abs(way[:2]).max() * 0.08 < 0.072:
                 continue
-            ways = [spot, spot + (0, 0, 0.08), goal.position + (0, 0, 0.015), goal.position]
-            hold = choose(block, [block.position, *ways], turns(block, goal), self.hands.kinematics, [below])
+            there = Box(block.size, spot, block.rotation)
+            ways = [spot + (0, 0, 0.08), goal.position + (0, 0, 0.015), goal.position]
+            hold = choose(there, ways, [there.yaw], self.hands.kinematics, [below], spot)
             if hold is not None:
-                cost = hold.cost + 0.1 * np.linalg.norm(spot - block.position)
+                cost = hold.cost + 0.05 * np.linalg.norm(spot - block.position)
                 if best is None or cost < best[0]:
-                    best = cost, spot, hold
+                    best = cost, there, hold
         if best is None:
             yield from self.hands.wait(0.5)
             return
-        _, spot, hold = best
-        print("stack", best[0].round(4), spot.round(3), hold.shares, hold.cost.round(4))
+        _, there, hold = best
+        if np.linalg.norm((there.position - block.position)[:2]) > 0.006:
+            yield from self.carry(name, there, 0.01, [below], near=0.004)
         yield from self.grasp(name, hold)
-        yield from self.drag(name, hold, spot, hold.turn)
         held = Carried(self.hands, lambda: self.block(name), hold, FORCE)
         held.lifted = True
         up = goal.position[2] + 0.018
         yield from held.to(np.array([*held.position[:2], up]), held.yaw, 0.8)
         yield from held.to(np.array([*goal.position[:2], up]), held.yaw, 1.0)
-        print("lean", self.block(name).rotation[2].round(2), self.block(name).position.round(3))
         yield from held.to(goal.position + (0, 0, 0.006), held.yaw, 0.4)
         yield from self.open(hold, _CLEAR)
         yield from self.hands.go(np.column_stack([self.hands.tips[:, :2], np.full(3, 0.2)]), 0.5)
@@ -232,7 +216,5 @@ def stacking2(script: Script) -> Iterator[Wish]:
             yield from script.carry(first, low, 0.01, [upper], 0.002)
         elif not on_top:
             yield from script.stack(second, high, lower)
-        elif not script.there(second, high, 0.002):
-            yield from script.carry(second, high, 0.01, [lower], 0.002)
         else:
             yield from hands.wait(0.2)

@@ -46,6 +46,11 @@ class Kinematics:
         """joints (9,) radians -> (3, 3)"""
         return self._places(joints, self._frames)
 
+    def tip_rotations(self, joints: np.ndarray) -> np.ndarray:
+        """How the last link of each finger is turned, (3, 3, 3)."""
+        pinocchio.framesForwardKinematics(self._model, self._data, np.asarray(joints, float))
+        return np.array([self._data.oMf[frame].rotation for frame in self._frames])
+
     def elbows(self, joints: np.ndarray) -> np.ndarray:
         """Where the last link of each finger begins, (3, 3) as tips are."""
         return self._places(joints, self._elbows)
