@@ -19,7 +19,8 @@ _HEIGHTS = (0.0, 0.01, 0.018)  # metres above the block's middle
 _MARGIN = 0.009  # metres between a contact and the edge of its face
 _ASIDE = 0.0235  # metres, at most, from the middle of the face to each of two fingers
 _SIDE = 0.4  # share of the force of a third finger at a side
-_TWO, _TURN, _HIGH, _LEAN = 0.02, 0.02, 0.02, 0.15  # costs: of two fingers alone; per radian, per metre, per radian
+_TWO, _TURN, _HIGH = 0.02, 0.02, 0.02  # costs: of two fingers alone; per radian, per metre
+_TWIST, _LEAN = np.array([0, 0, 0.1]), np.full(3, 0.15)  # costs per radian that the tips turn, along the floor and in the air
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,9 @@ def _hold(fingers: tuple[int, ...], contacts: tuple, inward: tuple, shares: tupl
     return whole
 
 
-def _holds(size: np.ndarray) -> Iterator[Hold]:
-    """Every one that is tried."""
+def _holds(size: np.ndarray, sides: bool) -> Iterator[Hold]:
+    """Every one that is tried.  sides: those of a third finger at a side, too, which turn a block least in the air and push it
+    aside on the floor."""
     for axis in (0, 1):
         along, half = np.eye(3)[1 - axis], size[axis] / 2 + TIP
         aside = along * min(_ASIDE, size[1 - axis] / 2 - _MARGIN)
@@ -62,7 +64,7 @@ def _holds(size: np.ndarray) -> Iterator[Hold]:
                 side = np.cross(normal, [0, 0, 1.0])  # of either hand, as the normal is of either sign
                 third = side * (size[1 - axis] / 2 + TIP) + up
                 inward = (-normal + side * _SIDE / 2, normal + side * _SIDE / 2, -side)
-                for fingers in permutations(range(3)):
+                for fingers in permutations(range(3)) if sides else ():
                     yield _hold(fingers, (one, other, third), inward, (1.0, 1.0, _SIDE))
                 for fingers in permutations(range(3), 2):
                     yield _hold(fingers, (one, other), (-normal, normal), (1.0, 1.0))
@@ -75,7 +77,8 @@ def choose(
     """The cheapest hold of an upright block, with its cost; None where no fingers reach.
 
     places: the block's middle on the way, the last one where it arrives; yaws: it may arrive with.
-    lifted_from: where it leaves the floor; fingers that turn as they go from there to the end make the block lean, and cost.
+    lifted_from: where it leaves the floor for good. Fingers that turn as they go turn the block, too, and cost: about the vertical
+    along the floor, where it falls flat again, about all axes in the air.
     """
     reach, best, cheapest = Reach(kinematics, obstacles), None, np.inf
 
@@ -83,7 +86,7 @@ def choose(
         tips, forces = hold.tips(place, rotation), FORCE * hold.shares[:, None] * (hold.inward @ rotation.T)
         return [(int(f), tips[f], forces[f]) for f in hold.used]
 
-    for hold in _holds(block.size):
+    for hold in _holds(block.size, sides=lifted_from is not None):
         first = _HIGH * np.abs(hold.contacts[hold.used, 2]).sum() + reach.cost(touches(hold, block.position, block.rotation), block)
         if lifted_from is None and len(hold.used) < 3:
             first += _TWO
@@ -94,10 +97,11 @@ def choose(
                     break
                 rotation = turned(block.yaw + (i + 1) / len(places) * (yaw - block.yaw))
                 cost += reach.cost(touches(hold, place, rotation), Box(block.size, place, rotation))
-            if lifted_from is not None and cost < cheapest:
-                starts, ends = (hold.tips(place, turned(yaw)) for place in (lifted_from, places[-1]))
+            if cost < cheapest:
+                whence, weight = (block.position, _TWIST) if lifted_from is None else (lifted_from, _LEAN)
+                starts, ends = (hold.tips(place, turned(yaw)) for place in (whence, places[-1]))
                 leans = [reach.turn(int(f), starts[f], ends[f]) for f in hold.used]
-                cost += _LEAN * np.abs(np.average(leans, axis=0, weights=hold.shares[hold.used])).sum()
+                cost += float(weight @ np.abs(np.average(leans, axis=0, weights=hold.shares[hold.used])))
             if cost < cheapest:
                 cheapest, best = cost, Hold(hold.contacts, hold.inward, hold.shares, yaw)
     return None if best is None else (float(cheapest), best)

@@ -15,7 +15,7 @@ _LINK = 0.016  # metres: half the width of a finger's last link, and a little mo
 _APART = 0.035  # metres between two last links
 _POINTS = np.linspace(0.0, 0.85, 8)  # of the last link, from its joint on: the rest is the end that touches
 _UNREACHED = 0.0015  # metres
-_TORQUE = 0.7 * MAX_TORQUE  # that holding may need
+_TORQUE = 0.8 * MAX_TORQUE  # that holding may need
 
 
 class Reach:
@@ -47,7 +47,7 @@ class Reach:
             if errors[finger] > _UNREACHED:
                 return np.inf
             links.append(whole[finger])
-            total += 0.5 * max(0.0, float(np.abs(rest[finger] + force @ jacobians[finger]).max()) - _TORQUE)
+            total += 0.2 * max(0.0, float(np.abs(rest[finger] + force @ jacobians[finger]).max()) - _TORQUE)
             total += _shortage(whole[finger], block, _LINK)
             total += 5 * sum(_shortage(whole[finger], other, _LINK + 0.006) for other in self._obstacles)
         for i, link in enumerate(links):
