@@ -122,6 +122,7 @@ LIMITS = {
     "again": ("true or false", lambda v: isinstance(v, bool)),
     "goals": ("true, false or null", lambda v: isinstance(v, bool)),
     "steps": ("a whole number >= 1", whole(1)),
+    "mass_spread": ("a number from 0 to 0.5", lambda v: number(at_least=0)(v) and v <= 0.5),
     "skip_frame": ("a whole number >= 1", whole(1)),
     "max_steps": ("a whole number >= 1", whole(1)),
     "save_every": ("a whole number >= 1", whole(1)),

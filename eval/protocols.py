@@ -1,6 +1,7 @@
 """The twelve protocols of CausalWorld: how an agent does where masses, sizes, places, goals or everything is drawn anew.
 
     python eval/protocols.py task=pushing agent=random episodes=20
+    python eval/protocols.py task=picking agent=expert protocols=[P0,P5]
     python eval/protocols.py task=pushing agent=pushing_ppo_curr1.zip dynamics=legacy overlap=legacy
     python eval/protocols.py task=stacking2 agent=still protocols=[P0,P11] jobs=2
 
@@ -35,7 +36,7 @@ from eval.paper.table_text import markdown
 from eval.terminal import print_table
 
 _FIXED = (  # what a folder is for
-    "task", "agent", "skip_frame", "max_steps", "dynamics", "overlap", "feasibility", "collision", "seed",
+    "task", "agent", "skip_frame", "max_steps", "dynamics", "overlap", "feasibility", "collision", "mass_spread", "seed",
 )  # fmt: skip
 
 
@@ -50,6 +51,7 @@ def _check_same(cfg: dict, path: Path) -> None:
         before = type(error).__name__
     if not isinstance(before, dict):
         raise Problem(f"{path} holds no settings ({before}); choose another name=, or remove {path.parent}")
+    before = {"mass_spread": 0, **before}  # what folders of before had
     if other := next((key for key in fixed if before.get(key) != fixed[key]), None):
         raise Problem(f"{path.parent} was played with {other}={before.get(other)}, not {fixed[other]}; choose another name=")
     write_whole(path, json.dumps(fixed, indent=1))
@@ -65,7 +67,8 @@ def _caption(cfg: dict) -> str:
     return (
         f"{cfg['task']}, agent {_agent_name(cfg['agent'])}: fractional success (95 % bootstrap interval), {cfg['episodes']} "
         f"episodes each, skip {cfg['skip_frame']}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, {cfg['feasibility']} "
-        f"feasibility, seed {cfg['seed']}; accepted: share of the starts drawn that the world took"
+        f"feasibility, masses on P0 within {100 * cfg['mass_spread']:g} %, seed {cfg['seed']}; accepted: share of the starts drawn "
+        f"that the world took"
     )
 
 

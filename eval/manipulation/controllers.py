@@ -1,6 +1,6 @@
-"""Controllers that protocols run: random, still, agents of train/manipulation.py, the trained agents that CausalWorld ships.
+"""Controllers that protocols run: random, still, experts, agents of train/manipulation.py, those that CausalWorld ships.
 
-A controller gives an action (9,) in [-1, 1] for an observation; it is made for an environment and keeps nothing between steps.
+A controller gives an action (9,) in [-1, 1] for an observation; it is made for one episode of an environment.
 """
 
 import json
@@ -18,7 +18,7 @@ from torch.nn import functional
 from envs.problem import Problem, nearest
 from envs.trifinger.env.play import Controller
 
-SCRIPTED = ("random", "still")
+SCRIPTED = ("random", "still", "expert")
 _CRAFTED = (  # what zip, json, numpy and torch raise over an archive of another make
     zipfile.BadZipFile, zlib.error, KeyError, IndexError, TypeError, AttributeError, ValueError, EOFError, RuntimeError,
     NotImplementedError, RecursionError, pickle.UnpicklingError,
@@ -26,13 +26,18 @@ _CRAFTED = (  # what zip, json, numpy and torch raise over an archive of another
 
 
 def load_controller(agent: str, env, rng: np.random.Generator) -> Controller:
-    """agent: random | still (holds the start's joints) | the path of an archive (.zip) of stable-baselines 2 or 3."""
+    """agent: random | still (holds the start's joints) | expert (of the task) | the path of an archive (.zip) of stable-baselines
+    2 or 3."""
     if agent == "random":
         return lambda observation: rng.uniform(-1, 1, 9)
     if agent == "still":
         low, high = env.variables()["joint_positions"].bounds
         held = 2 * (env.task.start_pose - low) / (high - low) - 1
         return lambda observation: held
+    if agent == "expert":
+        from envs.trifinger.experts import expert  # needs the extra, which --help does not
+
+        return expert(env)
     path = Path(agent)
     if path.suffix != ".zip":
         raise Problem(f"there is no agent '{agent}': {nearest(agent, SCRIPTED)}, or the path of an archive (.zip)")

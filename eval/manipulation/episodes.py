@@ -13,7 +13,7 @@ import numpy as np
 from envs.trifinger import make
 from envs.whole_files import write_whole
 from envs.workers import die_with_parent
-from eval.manipulation.protocols import PROTOCOLS, actor, made_with
+from eval.manipulation.protocols import PROTOCOLS, ROLES, actor, made_with
 from eval.runs.metrics_csv import whole_rows
 
 METRICS = {"last": "last step", "integrated": "mean over the episode", "last20": "mean over the last 20 steps"}
@@ -55,6 +55,8 @@ def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
         rng = np.random.default_rng([cfg["seed"], list(PROTOCOLS).index(protocol), episode])
         env.reset(seed=int(rng.integers(2**31)))
         report = {"accepted": True, "tries": 0} if drawn is None else intervene(env, [drawn], rng)
+        if drawn is None and cfg["mass_spread"]:
+            env.intervene(_other_masses(env, cfg, rng))
         row = {"protocol": protocol, "episode": episode, "accepted": report["accepted"], "tries": report["tries"]}
         if report["accepted"]:
             played = play_episode(env, load_controller(cfg["agent"], env, rng), env.observe())
@@ -64,6 +66,12 @@ def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
         rows.append(row)
     env.close()
     return rows
+
+
+def _other_masses(env, cfg: dict, rng: np.random.Generator) -> dict[str, float]:
+    """Masses of the blocks within a share of what they are: the protocol that draws nothing is one and the same episode else."""
+    paths = ROLES[cfg["task"]].get("mass", ())
+    return {path: float(env.value(path)) * (1 + cfg["mass_spread"] * rng.uniform(-1, 1)) for path in paths}
 
 
 def interval(values: np.ndarray, rng: np.random.Generator, draws: int = 2000) -> tuple[float, float]:

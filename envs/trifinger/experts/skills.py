@@ -16,8 +16,8 @@ from envs.trifinger.experts.senses import Box, fitting_yaws, turned, upright
 _HOME = np.array([[-0.06, 0.17, 0.12], [0.177, -0.033, 0.12], [-0.117, -0.137, 0.12]])  # each finger on its own side
 _CLEAR, _LOOSE = 0.03, 0.01  # metres between a tip and the face that it will touch, has let go
 _LEG = 0.08  # metres along the floor in one go
-_ASIDE = np.array([0.05, -0.03, 0.0])  # metres off the middle, for every metre of height, from where a lift ends upright
-_LIFT_FORCE = 1.05  # newtons
+_ASIDE = np.array([0.03, -0.1, 0.0])  # metres off the middle, for every metre of height, from where a lift ends upright
+_LIFT_FORCES = (1.05, 1.7, 2.2, 2.2)  # newtons, the next one where a block slips
 _BESIDE = 0.08  # metres between the middles of two blocks, one of which is put on the other
 
 
@@ -103,21 +103,23 @@ class Skills:
         yield from self.leave(name, found[1])
 
     def lift(self, name: str, goal: Box) -> Iterator[Wish]:
-        """To a goal over the middle, and stays there."""
-        block = self.block(name)
-        rise = goal.position[2] - block.size[2] / 2
-        start = block.moved(goal.position * (1, 1, 0) + (0, 0, block.size[2] / 2) - _ASIDE * rise)
-        if np.linalg.norm(block.position - start.position) > 0.025:
-            yield from self.carry(name, start, [], 0.003, np.inf)
-        hold = lifting(self.block(name))
-        yield from self.grasp(name, hold)
-        if not self.there(name, start, 0.003, np.inf):
-            yield from self.slide(name, hold, start, 0.003, np.inf, tries=1)
-            yield from self.close(name, hold)
-        held = self.held(name, hold, lifted=True, force=_LIFT_FORCE)
-        yield from held.to(goal.position, held.yaw, max(0.6, rise / 0.1))
-        while True:
-            yield from held.stay(1.0)
+        """To a goal over the middle, and stays there. A block that slips is taken again, with more force."""
+        floor = self.block(name).size[2] / 2
+        rise = goal.position[2] - floor
+        for force in _LIFT_FORCES:
+            start = self.block(name).moved(goal.position * (1, 1, 0) + (0, 0, floor) - _ASIDE * rise)
+            if not self.there(name, start, 0.025, np.inf):
+                yield from self.carry(name, start, [], 0.003, np.inf)
+            hold = lifting(self.block(name))
+            yield from self.grasp(name, hold)
+            if not self.there(name, start, 0.003, np.inf):
+                yield from self.slide(name, hold, start, 0.003, np.inf, tries=1)
+                yield from self.close(name, hold)
+            held = self.held(name, hold, lifted=True, force=force)
+            yield from held.to(goal.position, held.yaw, max(0.6, rise / 0.1))
+            while self.block(name).position[2] > floor + rise / 2:
+                yield from held.stay(0.2)
+            yield from self.leave(name, hold)
 
     def cross(self, name: str, goal: Box, wall: Box) -> Iterator[Wish]:
         """Over a wall, and down beyond it."""
