@@ -18,8 +18,6 @@ if __name__ == "__main__":
 
     sys.exit(main("manipulation", "train.manipulation:run", __doc__))  # what stands below is imported for the work alone
 
-from omegaconf import OmegaConf
-
 from envs.problem import Problem
 
 
@@ -38,25 +36,10 @@ def _try(cfg) -> None:
     env.close()
 
 
-def measure(cfg, asked: list[str], path: Path) -> dict:
-    """Fractional success on the protocols, with the share of accepted starts."""
-    from eval.manipulation.episodes import METRICS, play, summary
-
-    played = {**OmegaConf.to_container(cfg, resolve=True), "agent": str(path)}
-    rows = [row for name in asked for row in play(played, name, list(range(cfg.episodes)))]
-    metrics = {}
-    for name, entry in summary(rows).items():
-        metrics |= {f"protocol/{name}/{key}": round(100 * entry[key][0], 4) for key in METRICS if key in entry}
-        metrics[f"protocol/{name}/accepted"] = round(100 * entry["acceptance"], 4)
-    return {
-        "algo": "ppo", "env": f"trifinger_{cfg.task}", "metrics": metrics,
-        "protocol": {"curriculum": cfg.curriculum.name, "episodes": cfg.episodes},
-    }  # fmt: skip
-
-
 def prepare(cfg):
     """Arenas in processes of their own, and an agent of two layers."""
     from eval.manipulation.protocols import protocols_for_agent
+    from train.agents.scores import measure
     from train.agents.training import Setting
     from train.agents.trifinger_envs import arenas
 
@@ -65,24 +48,11 @@ def prepare(cfg):
     return Setting(
         envs=lambda steps: arenas(cfg, steps),
         policy={"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [cfg.algo.hidden] * 2}},
-        measure=lambda agent, path: measure(cfg, asked, path),
-    )
-
-
-def _print(results: dict) -> None:
-    from eval.manipulation.protocols import PROTOCOLS
-    from eval.terminal import print_table
-
-    m, p, lines = results["metrics"], results["protocol"], []
-    for name in [name for name in PROTOCOLS if f"protocol/{name}/accepted" in m]:
-        numbers = [f"{m[key]:.1f}" if (key := f"protocol/{name}/{part}") in m else "-" for part in ("last", "accepted")]
-        lines.append([name, PROTOCOLS[name].caption, *numbers])
-    caption = (
-        f"ppo on {results['env'].removeprefix('trifinger_')}, curriculum {p['curriculum']}, {p['steps']} steps, seed "
-        f"{results['seed']}: fractional success, percent, at the last step; {p['episodes']} episodes of each protocol; "
-        f"accepted: share of the starts drawn"
-    )
-    print_table(["protocol", "drawn anew", "last step", "accepted"], lines, caption)
+        measure=lambda agent, path: {
+            "algo": "ppo", "env": f"trifinger_{cfg.task}", "metrics": measure(cfg, asked, path),
+            "protocol": {"curriculum": cfg.curriculum.name, "episodes": cfg.episodes},
+        },
+    )  # fmt: skip
 
 
 def run(cfg) -> dict:
@@ -92,9 +62,12 @@ def run(cfg) -> dict:
 
     check_learner(cfg)
     protocols_for_agent(cfg.task, cfg.protocols)  # raises on unknown names first
+    from train.agents.scores import print_scores
     from train.agents.training import train_and_measure  # needs stable-baselines3
 
     folder, results = train_and_measure(cfg, prepare)
-    _print(results)
+    p = results["protocol"]
+    told = f"ppo on {cfg.task}, curriculum {p['curriculum']}, {p['steps']} steps, seed {results['seed']}"
+    print_scores(results["metrics"], f"{told}, {p['episodes']} episodes of each protocol")
     print(f"\n{folder / 'results.json'}")
     return results

@@ -12,7 +12,7 @@ from configs.sizes import BESIDE
 from envs.problem import Problem
 from envs.spec import EnvSpec
 from envs.whole_files import write_whole
-from eval.runs import AGENT, MODEL, differences, freeze, load_config
+from eval.runs import AGENT, CLONE, MODEL, differences, freeze, load_config
 from train.checkpoint_files import clear_parts, drop_damaged
 from train.distributed import node_of
 
@@ -113,7 +113,8 @@ def open_folder(folder: Path, cfg: DictConfig, overwrite: bool):
 
 
 def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
-    _agreed(folder, cfg, overwrite, MODEL if "model" in cfg else AGENT)  # again: another command may have used it meanwhile
+    kind = MODEL if "model" in cfg else CLONE if "cloning" in cfg else AGENT
+    _agreed(folder, cfg, overwrite, kind)  # again: another command may have used it meanwhile
     if overwrite:
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():

@@ -1,4 +1,4 @@
-"""Controllers that protocols run: random, still, experts, agents of train/manipulation.py, those that CausalWorld ships.
+"""Controllers that protocols run: random, still, experts, agents of train/manipulation.py and train/clone.py, those that CausalWorld ships.
 
 A controller gives an action (9,) in [-1, 1] for an observation; it is made for one episode of an environment.
 """
@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from envs.problem import Problem, nearest
 from envs.trifinger.env.play import Controller
+from eval.manipulation.cloned import check_fits, is_cloned, read_policy
 
 SCRIPTED = ("random", "still", "expert")
 _CRAFTED = (  # what zip, json, numpy and torch raise over an archive of another make
@@ -41,32 +42,40 @@ def load_controller(agent: str, env, rng: np.random.Generator) -> Controller:
     path = Path(agent)
     if path.suffix != ".zip":
         raise Problem(f"there is no agent '{agent}': {nearest(agent, SCRIPTED)}, or the path of an archive (.zip)")
-    return _archive(path, len(env.observe()))
+    act, header = _archive(path, len(env.observe()))
+    if header:
+        check_fits(path, header, env)
+    return act
 
 
 @lru_cache  # an agent plays many episodes
-def _archive(path: Path, width: int) -> Controller:
-    """width: length of the observation it must fit."""
+def _archive(path: Path, width: int) -> tuple[Controller, dict]:
+    """-> the controller, and what a cloned one was cloned on.  width: length of the observation it must fit."""
     try:
+        header = {}
         with zipfile.ZipFile(path) as archive:
-            if "policy.pth" in archive.namelist():
+            if is_cloned(archive):
+                policy, header = read_policy(archive)
+                _fits(path, len(header["entries"]), width)
+                act = policy.act
+            elif "policy.pth" in archive.namelist():
                 act = _stable_baselines3(path, archive, width)
             else:
                 act = _stable_baselines2(path, np.load(BytesIO(archive.read("parameters"))), width)
         tried = act(np.zeros(width))  # layers that do not fit one another show here
         if tried.shape != (9,) or not np.isfinite(tried).all():
             raise ValueError(f"its action is {tried}, in place of 9 numbers")
-        return act
+        return act, header
     except Problem:
         raise
     except FileNotFoundError:
         raise Problem(
-            f"{path} does not exist; agents come from train/manipulation.py, or with the package causal_world 1.2, under "
+            f"{path} does not exist; agents come from train/manipulation.py and train/clone.py, or with the package causal_world 1.2, under "
             "assets/baseline_actors"
         ) from None
     except _CRAFTED as error:
         why = f"{type(error).__name__}: {error}"
-        raise Problem(f"{path} is not an archive of stable-baselines 2 with its `parameters`, or of 3 ({why})") from error
+        raise Problem(f"{path} is neither a cloned agent nor an archive of stable-baselines 2 with its `parameters`, or of 3 ({why})") from error
 
 
 def _fits(path: Path, trained: int, width: int) -> None:

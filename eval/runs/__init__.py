@@ -2,6 +2,7 @@
 
 from eval.runs.run import (
     AGENT,
+    CLONE,
     CONFIGS,
     MODEL,
     Run,
@@ -17,6 +18,6 @@ from eval.runs.run import (
 )
 
 __all__ = [
-    "AGENT", "CONFIGS", "MODEL", "Run", "config_hash", "differences", "folders_of", "freeze", "is_agent", "load_config",
+    "AGENT", "CLONE", "CONFIGS", "MODEL", "Run", "config_hash", "differences", "folders_of", "freeze", "is_agent", "load_config",
     "load_run", "read_results", "run_folders",
 ]  # fmt: skip

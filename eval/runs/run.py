@@ -28,9 +28,9 @@ from eval.runs.trusted import check_frozen, check_needed, check_targets, find_cl
 if TYPE_CHECKING:  # torch and Lightning take seconds to import, and who reads results needs neither
     from models.world_model import WorldModel
 
-MODEL, AGENT = ("model.module", "loss.stages"), ("algo.learner",)  # what the config of a run must have
+MODEL, AGENT, CLONE = ("model.module", "loss.stages"), ("algo.learner",), ("cloning.updates",)  # what the config of a run must have
 FINAL = "final"  # the split that is scored once for a frozen setting (eval/runs/ledger.py)
-_KINDS = {"a world model": MODEL, "a model-free agent": AGENT}
+_KINDS = {"a world model": MODEL, "a model-free agent": AGENT, "a cloned agent": CLONE}
 _BEFORE = {"board": 5, "own_window": True}  # of keys that came later
 _DEPTH = 3  # folders between runs_dir and a run, at most
 _OF_WORLD = ("graph", "dynamic", "delay")  # of chemistry; they stand below env.world as well

@@ -206,7 +206,7 @@ def test_weights_of_an_agent_that_are_a_pickle_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
         file.writestr("data", "{}")
         file.writestr("policy.pth", raw.getvalue())
-    with pytest.raises(Problem, match="is not an archive of stable-baselines"):
+    with pytest.raises(Problem, match="nor an archive of stable-baselines"):
         _archive(tmp_path / "a.zip", 56)
     assert not (tmp_path / "ran").exists()
 
