@@ -30,7 +30,7 @@ class ClonedPolicy(nn.Module):
         self.layers = nn.Sequential(*layers, nn.Linear(hidden, 9))
         self.register_buffer("waves", torch.arange(1, _WAVES + 1) * torch.pi / 2)
         for name, size in (("mean", width), ("spread", width), ("action_mean", 9), ("action_spread", 9)):
-            self.register_buffer(name, torch.zeros(size))
+            self.register_buffer(name, torch.ones(size) if name.endswith("spread") else torch.zeros(size))
 
     def normalise_by(self, observations: torch.Tensor, actions: torch.Tensor) -> None:
         """(n, width), (n, 9): what the network sees and gives is in units of their spread."""

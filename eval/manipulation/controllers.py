@@ -42,15 +42,16 @@ def load_controller(agent: str, env, rng: np.random.Generator) -> Controller:
     path = Path(agent)
     if path.suffix != ".zip":
         raise Problem(f"there is no agent '{agent}': {nearest(agent, SCRIPTED)}, or the path of an archive (.zip)")
-    act, header = _archive(path, len(env.observe()))
+    written = path.stat().st_mtime_ns if path.exists() else 0  # it may be trained on, or lie below another working directory
+    act, header = _archive(path.absolute(), len(env.observe()), written)
     if header:
         check_fits(path, header, env)
     return act
 
 
 @lru_cache  # an agent plays many episodes
-def _archive(path: Path, width: int) -> tuple[Controller, dict]:
-    """-> the controller, and what a cloned one was cloned on.  width: length of the observation it must fit."""
+def _archive(path: Path, width: int, written: int = 0) -> tuple[Controller, dict]:
+    """-> the controller, and what a cloned one was cloned on.  width: length of the observation it must fit; written: when."""
     try:
         header = {}
         with zipfile.ZipFile(path) as archive:

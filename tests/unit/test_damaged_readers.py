@@ -116,7 +116,7 @@ def test_a_whole_agent_plays(whole, tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
         for name, content in whole().items():
             file.writestr(name, content)
-    assert _archive(tmp_path / "a.zip", 4)(np.zeros(4)).shape == (9,)
+    assert _archive(tmp_path / "a.zip", 4)[0](np.zeros(4)).shape == (9,)
 
 
 class Encoded:

@@ -142,7 +142,7 @@ def test_an_archive_of_stable_baselines_acts(tmp_path):
         with pytest.raises(Problem, match=said):
             load_controller(agent, env, None)
     (tmp_path / "d.zip").write_text("no")
-    with pytest.raises(Problem, match="not an archive of stable-baselines 2"):
+    with pytest.raises(Problem, match="nor an archive of stable-baselines 2"):
         load_controller(str(tmp_path / "d.zip"), env, None)
     env.close()
 

@@ -183,7 +183,7 @@ def test_a_strangers_agent_plays_and_runs_nothing(activation, tmp_path):
 
     made = agent(tmp_path / "a.zip", activation=activation)
     with_pickle(tmp_path / "a.zip", Runs(tmp_path / "ran"))
-    act = _archive(tmp_path / "a.zip", 56)
+    act, _ = _archive(tmp_path / "a.zip", 56)
     for seen in np.random.default_rng(0).uniform(-1, 1, (20, 56)):
         assert act(seen) == pytest.approx(made.predict(seen.astype(np.float32), deterministic=True)[0], abs=1e-6)
     assert not (tmp_path / "ran").exists()

@@ -26,7 +26,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Scene:
-    """One observation.  joints (9,) radians; tips (3, 3) metres; boxes by name, and points that are to be reached, which have no size."""
+    """One observation.  joints (9,) radians; tips (3, 3) metres; boxes by name, among them points to be reached, without size."""
 
     joints: np.ndarray
     tips: np.ndarray
