@@ -51,7 +51,7 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
-    package_data={"configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"], "envs.voe": ["released/*"]},
+    package_data={"configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"], "eval.effort": ["*.yaml"], "envs.voe": ["released/*"]},
     install_requires=CORE,
     extras_require={"dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS, "trifinger": TRIFINGER, "voe": VOE},
 )

@@ -1,4 +1,4 @@
-"""Makes what docs/trifinger.md shows: a sheet of all tasks, a film of interventions, the tables of variables as JSON.
+"""Makes what docs/trifinger.md shows: a sheet of all tasks, films of interventions and experts, the tables of variables as JSON.
 
 python docs/make_trifinger.py
 """
@@ -14,6 +14,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from envs.trifinger import make
+from envs.trifinger.env.play import play
+from envs.trifinger.experts import expert
 from envs.trifinger.robot.robot import LINKS, REST
 from envs.trifinger.scene.variables import as_json
 from envs.trifinger.scene.views import FILM, Views
@@ -73,6 +75,27 @@ def film(path: Path) -> None:
     env.close()
 
 
+def experts(path: Path) -> None:
+    """One episode of each expert but that of reaching, side by side, two and a half pictures for a second."""
+    views, films = Views(), []
+    for name in ("pushing", "picking", "pick_and_place", "stacking2"):
+        env = make(name, skip_frame=3, reward="none")
+        observation, info = env.reset(seed=0)
+        frames = []
+        for i, step in enumerate(play(env, expert(env), observation)):
+            if i % 33 == 0:
+                title = f"{name}  {i * env.dt:.0f} s  {100 * step.info['fractional_success']:.0f} %"
+                frames.append(titled(views.film(env.state, FILM.sized(180, 240)), title))
+        frames.append(titled(views.film(env.state, FILM.sized(180, 240)), f"{name}  {100 * step.info['fractional_success']:.0f} %"))
+        films.append(frames)
+        env.close()
+    longest = max(map(len, films))
+    films = [frames + [frames[-1]] * (longest - len(frames)) for frames in films]
+    grid = [np.concatenate([np.concatenate(four[:2], 1), np.concatenate(four[2:], 1)]) for four in zip(*films)]
+    pictures = [Image.fromarray(picture).quantize(64) for picture in grid]
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=200, loop=0, optimize=True)
+
+
 def variables(folder: Path) -> None:
     """The table of each task as it starts."""
     folder.mkdir(exist_ok=True)
@@ -86,4 +109,5 @@ def variables(folder: Path) -> None:
 if __name__ == "__main__":
     sheet(HERE / "trifinger_tasks.png")
     film(HERE / "trifinger_interventions.gif")
+    experts(HERE / "trifinger_experts.gif")
     variables(HERE / "trifinger_variables")

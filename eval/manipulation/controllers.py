@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import yaml
 from torch.nn import functional
 
 from envs.problem import Problem, nearest
@@ -46,7 +47,19 @@ def load_controller(agent: str, env, rng: np.random.Generator) -> Controller:
     act, header = _archive(path.absolute(), len(env.observe()), written)
     if header:
         check_fits(path, header, env)
+    elif (task := _task_of(path)) not in (None, env.unwrapped.task.name):
+        raise Problem(f"{path} was trained on task={task}, here it is {env.unwrapped.task.name}; give task={task}")
     return act
+
+
+def _task_of(path: Path) -> str | None:
+    """What an agent of train/manipulation.py was trained on, by the config of its run; tasks may observe as many numbers each."""
+    config = path.absolute().parents[1] / "config.yaml"
+    try:
+        task = yaml.safe_load(config.read_text())["task"] if path.name == "agent.zip" and config.exists() else None
+    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError):  # of somebody else
+        return None
+    return task if isinstance(task, str) else None
 
 
 @lru_cache  # an agent plays many episodes

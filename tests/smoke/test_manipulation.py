@@ -49,6 +49,8 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
     assert 100 * scores["P5"]["integrated"][0] == pytest.approx(results["metrics"]["protocol/P5/integrated"], abs=1e-3)
     other = command_here("eval/protocols.py", "task=reaching", f"agent={archive}", *few, "name=x", cwd=tmp_path)
     assert other.returncode == 1 and "was trained on observations of 56 numbers, this task gives 37" in other.stderr
+    alike = command_here("eval/protocols.py", "task=picking", f"agent={archive}", *few, "name=x", cwd=tmp_path)
+    assert alike.returncode == 1 and "was trained on task=pushing, here it is picking; give task=pushing" in alike.stderr
 
 
 @pytest.mark.parametrize("asked, said", [

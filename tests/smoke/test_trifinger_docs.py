@@ -9,7 +9,7 @@ pytest.importorskip("pybullet")
 
 def test_the_page_runs(root, capsys):
     blocks = re.findall(r"```python\n(.*?)```", (root / "docs/trifinger.md").read_text(), re.S)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     names: dict = {}
     for block in blocks:
         exec(compile(block, "docs/trifinger.md", "exec"), names)
