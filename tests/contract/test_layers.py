@@ -19,7 +19,7 @@ MAY = {
 # Rooms of a package from the top down: a file imports files of its own room and of rooms named after it. "commands": files at
 # the top level of the package that are started; a file named here is a room of its own; "": all other files of the top level.
 ROOMS = {
-    "envs.trifinger": ("", "experts", "source", "env", "interventions", "tasks", "scene", "robot"),
+    "envs.trifinger": ("", "source", "experts", "env", "interventions", "tasks", "scene", "robot"),
     "eval": ("commands", "pages", "effort", "paper", "figures", "manipulation", "planning", "probes", "", "runs"),
 }
 

@@ -170,6 +170,24 @@ def still(env, rng, height):
     return lambda observation: np.full(9, height + 0 * observation[0])
 
 
+def test_the_expert_pushes_the_block_to_its_goal_and_mixed_is_one_of_both_in_each_episode():
+    """An episode of `mixed` is that of one policy."""
+    columns, _ = TriFingerSource("pushing", policy="expert", workers=1).record({"mode": "train", "length": 120}, RNG(0), 1)
+    state, layout = columns["state"], TriFingerSource("pushing", workers=1)._layout
+    here, goal = (layout.of(state, f"{name}/cartesian_position") for name in ("tool_block", "goal_block"))
+    way = np.linalg.norm((here - goal)[:, :2], axis=1)
+    assert way[0] > 0.03 and way[-1] < 0.01
+    small = {name: _small_actions(name) for name in ("random", "expert", "mixed")}  # the expert is told to explore less
+    assert small["random"].max() < 0.12 < small["expert"].min()
+    assert len(np.unique(small["mixed"] < 0.12)) == 2  # some episodes are of one kind, some of the other
+
+
+def _small_actions(policy):
+    """Of each of six episodes, the share of actions that are almost nothing."""
+    columns, _ = TriFingerSource("pushing", policy=policy, workers=1).record({"mode": "train", "length": 60}, RNG(0), 6)
+    return (np.abs(columns["action"].reshape(6, 61, 9)[:, :60]) < 0.15).mean((1, 2))
+
+
 def test_a_policy_may_be_a_function(world):
     world = TriFingerSource("reaching", policy=partial(still, height=0.25), **{**FAST, "speed": None})
     columns, _ = world.record({"mode": "still", "length": 3}, RNG(0), 1)
@@ -233,7 +251,8 @@ def test_pictures_stand_beside_the_table():
 
 @pytest.mark.parametrize("options, told", [
     ({"task": "pushin"}, "no task 'pushin': did you mean 'pushing'"),
-    ({"policy": "expert"}, "no policy 'expert': .*known: random, scripted"),
+    ({"policy": "exprt"}, "no policy 'exprt': did you mean 'expert'"),
+    ({"policy": "mixed", "task": "towers"}, "policy 'mixed' needs an expert of towers; there are experts for reaching, pushing"),
     ({"observation": "pixel"}, "no observation 'pixel': did you mean 'pixels'"),
     ({"speed": 0}, "speed is how far .*got 0"),
     ({"workers": 0}, "workers is a number of processes"),

@@ -6,6 +6,7 @@ import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.trifinger.env.env import TriFingerEnv
+from envs.trifinger.experts import expert
 from envs.trifinger.interventions.actors import Actor, GoalActor, PhysicalActor, PoseActor, free
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.scene.views import FILM, VIEWS, Views
@@ -13,8 +14,10 @@ from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush
 from envs.trifinger.source.saved import Layout
 
 MODES = ("train", "still", "poses-b", "physics-a", "physics-b")
-POLICIES = ("random", "scripted")
+POLICIES = ("random", "scripted", "expert", "mixed")
+OF_EXPERTS = ("expert", "mixed")
 TRIES = 20  # draws of a change before the task's own value is kept, or a nearer one is tried
+_EXPERTS_NOISE = 1 / 3  # of what explores: with all of it, a hold slips
 _HALVINGS = 6  # of a value's distance before the search fails
 
 
@@ -78,15 +81,29 @@ class Arena:
                 return self.drive.action(whole.joints(act(self.env.observe()), now), now).astype(np.float32)
 
             return asked
-        made = (RandomTouch if policy == "random" else ScriptedPush)(rng, self.kinematics.joints)
+        if policy == "mixed":
+            policy = ("random", "expert")[rng.integers(2)]
+        joints, noise = self._explorer(policy, rng), self.drive.noise * (_EXPERTS_NOISE if policy == "expert" else 1)
 
         def explored() -> np.ndarray:
-            state = self.env.state
-            now = state["joint_positions"]
-            action = self.drive.action(made.act(state, self.kinematics.tips(now)), now) + rng.normal(0, self.drive.noise, 9)
+            now = self.env.state["joint_positions"]
+            action = self.drive.action(joints(), now) + rng.normal(0, noise, 9)
             return np.clip(action, -1, 1).astype(np.float32)
 
         return explored
+
+    def _explorer(self, policy: str, rng: np.random.Generator) -> Callable[[], np.ndarray]:
+        """Where a policy by name wants the joints now: () -> (9,) radians."""
+        if policy == "expert":
+            controller = expert(self.env)
+            return lambda: controller(self.env.observe())
+        made = (RandomTouch if policy == "random" else ScriptedPush)(rng, self.kinematics.joints)
+
+        def wanted() -> np.ndarray:
+            state = self.env.state
+            return made.act(state, self.kinematics.tips(state["joint_positions"]))
+
+        return wanted
 
     def episode(self, seed: int, mode: str, length: int, policy: str | Callable) -> tuple[dict[str, np.ndarray], tuple]:
         """`length` actions of a fresh policy, and what its start kept (see `start`).

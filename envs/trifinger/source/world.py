@@ -17,7 +17,8 @@ import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.spec import Action, EnvSpec, Observation
-from envs.trifinger.source.arena import POLICIES, TRIES
+from envs.trifinger.experts.tasks import TASKS as WITH_EXPERT
+from envs.trifinger.source.arena import OF_EXPERTS, POLICIES, TRIES
 from envs.trifinger.source.parallel import Crew
 from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH, States
 from envs.trifinger.tasks import TASKS
@@ -32,9 +33,10 @@ class TriFingerSource:
     """One task, in the terms of envs/protocols.py: Source, Simulator, Goals, Interventions, Blocks.
 
     observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures
-    cost as much as the simulation.  policy: random | scripted (see `exploration`), or a function that gives an episode's
-    policy: (env=, rng=) -> (observation -> normalised joint positions), picklable.  speed: what an action means (see `Drive`);
-    a policy that is a function is slowed down to it.
+    cost as much as the simulation.  policy: random | scripted (see `exploration`) | expert (see `experts`) | mixed, the
+    random or the expert's by a coin for each episode; or a function that gives an episode's policy: (env=, rng=) ->
+    (observation -> normalised joint positions), picklable.  speed: what an action means (see `Drive`); experts and functions are
+    slowed down to it.
     options: of TriFingerEnv.  workers: processes; None = one a core. They change no byte.
 
     A state is the exact save of the environment. Steps depend on it alone, so that a step from a recorded row gives the next
@@ -54,6 +56,9 @@ class TriFingerSource:
                           f"set env.observation=")  # fmt: skip
         if not callable(policy) and policy not in POLICIES:
             raise Problem(f"there is no policy '{policy}': {nearest(str(policy), POLICIES)}; set env.world.policy=")
+        if policy in OF_EXPERTS and task not in WITH_EXPERT:
+            raise Problem(f"policy '{policy}' needs an expert of {task}; there are experts for {', '.join(WITH_EXPERT)}; "
+                          f"set env.world.policy=random")  # fmt: skip
         if speed is not None and not (isinstance(speed, int | float) and 0 < speed < float("inf")):
             raise Problem(f"speed is how far an action sends a joint at most, radians > 0, or null for joint positions, got "
                           f"{speed!r}; set env.world.speed=")  # fmt: skip
@@ -95,6 +100,8 @@ class TriFingerSource:
         about = {"world": type(self).__name__, **self._options, "observation": self.observation, "speed": self._speed,
                  "policy": _named(self._policy), "pybullet": version("pybullet"), "explorer": 1}  # fmt: skip
         del about["space"], about["renderer"]
+        if self._policy in OF_EXPERTS:
+            about["experts"] = 1
         if self.observation in VIEWS:
             about |= {"image_size": self._size, "renderer": self._crew.arena.views.drawn_by}
         return about
