@@ -130,6 +130,17 @@ class Interventions(Protocol):
 
 
 @runtime_checkable
+class Causes(Simulator, Protocol):
+    """Kinds of variables, of all objects together, can be set to draws from a space for training, a, or one kept apart, b."""
+
+    def causes(self) -> tuple[str, ...]:
+        """Names of the causes."""
+
+    def set_cause(self, state: State, cause: str, space: str, rng: np.random.Generator) -> tuple[State, np.ndarray]:
+        """-> (copies of the states with other values of the cause, (B,) bool: the world accepted one)."""
+
+
+@runtime_checkable
 class Blocks(Protocol):
     """Some rows of the table that models are shown are movable blocks."""
 

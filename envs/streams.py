@@ -36,6 +36,7 @@ class Stream(IntEnum):
     HELD_OUT_PAIRS = 7021
     PICTURES = 7022  # which cases a page shows
     CANDIDATES = 7023  # plans that a planner draws
+    CAUSES = 7025  # values that causes are set to
     VIOLATIONS = 7024  # surprise of one who guesses
 
     def rng(self, *seeds: int) -> np.random.Generator:

@@ -1,7 +1,7 @@
 """What a probe is: what it asks of a world, the rows it adds to tables and pages, and the measurement."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from models.interfaces import JudgesClips
 
@@ -14,7 +14,7 @@ class Row:
     """One line of the tables.
 
     key: of the metric in results.json; one that ends in "/" is followed by a horizon, h1; "{event}" in it stands for every
-    event of the data.  kind: score; what bounds one: ceiling, comparison, floor; health of the latents.  of: the key of the
+    event of the data, "{cause}" for every cause that was set.  kind: score; what bounds one: ceiling, comparison, floor; health of the latents.  of: the key of the
     score that it bounds.  short: its name where there is little room; none: the label.
     horizons: those at which pages that compare runs show it, first and last; none said: both of a score, none of others.
     percent: from 0 to 100; else any number.  scale, digits: how it is printed.  unit: what captions say where the label
@@ -52,9 +52,17 @@ class Row:
 
     def of_event(self, event: str) -> "Row":
         """The row of one event."""
-        words = EVENTS.get(event, event.replace("_", " "))
-        return Row(self.key.format(event=event), self.label.format(event=words), self.kind, self.of.format(event=event),
-                   self.higher_is_better, "", (), self.percent, self.scale, self.digits, self.unit)  # fmt: skip
+        return self._filled(event=(event, EVENTS.get(event, event.replace("_", " "))))
+
+    def of_cause(self, cause: str) -> "Row":
+        """The row of one cause."""
+        return self._filled(cause=(cause.replace(" ", "_"), cause))
+
+    def _filled(self, **names: tuple[str, str]) -> "Row":
+        """names: what stands in braces -> what stands for it in keys, and in labels."""
+        keys, words = ({name: pair[i] for name, pair in names.items()} for i in (0, 1))
+        return replace(self, key=self.key.format(**keys), label=self.label.format(**words), of=self.of.format(**keys), short="",
+                       horizons=())  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,14 @@ BOUNDS = ("ceiling", "comparison", "floor")
 
 
 def rows_of(results: dict) -> list[Row]:
-    """Rows of all probes; one that stands for every event, once for each event of these results."""
+    """Rows of all probes; one that stands for every event, or cause, once for each of these results."""
     events = [event for seen in results["protocol"].get("events", {}).values() for event in seen]
+    causes = results["protocol"].get("causes", ())
     found = {}
     for row in every_row():
-        found |= {one.key: one for one in ([row.of_event(event) for event in events] if "{event}" in row.key else [row])}
+        meant = [row.of_event(event) for event in events] if "{event}" in row.key else [row]
+        meant = [one.of_cause(cause) for one in meant for cause in causes] if "{cause}" in row.key else meant
+        found |= {one.key: one for one in meant}
     return list(found.values())
 
 

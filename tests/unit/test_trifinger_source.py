@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 pytest.importorskip("pybullet")
 from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
-from envs.protocols import Blocks, CausalGraph, DrawsTables, Goals, Interventions, Simulator, Source  # noqa: E402
+from envs.protocols import Blocks, CausalGraph, Causes, DrawsTables, Goals, Interventions, Simulator, Source  # noqa: E402
 from envs.trifinger import Verdict  # noqa: E402
 from envs.trifinger.source import TriFingerSource, parallel  # noqa: E402
 from envs.trifinger.source.arena import MODES, Arena  # noqa: E402
@@ -39,7 +39,7 @@ def inner(columns, length):
     return np.arange(len(columns["action"])).reshape(-1, length + 1)[:, :-1].ravel()
 
 
-@pytest.mark.parametrize("ability", [Source, Simulator, Goals, Interventions, Blocks, DrawsTables])
+@pytest.mark.parametrize("ability", [Source, Simulator, Goals, Interventions, Causes, Blocks, DrawsTables])
 def test_it_can_all_but_tell_its_graph(world, ability):
     assert isinstance(world, ability) and not isinstance(world, CausalGraph)
 
@@ -291,3 +291,27 @@ def test_a_pose_is_three_points_of_a_block(world, recorded):
     first, second = pose[..., 3:6], pose[..., 6:]
     assert np.allclose(np.linalg.norm(first, axis=-1), half[..., 0], atol=1e-6)
     assert np.allclose((first * second).sum(-1), 0, atol=1e-6) and world.tips(table).shape == (5, 3, 3)
+
+
+def test_causes_are_set_from_their_space_and_nothing_else_changes(world, recorded):
+    """Space A and space B of masses and of frictions do not meet; a state whose draws are refused is given back as it was."""
+    states, layout = world.unpack(recorded[0]["state"][:30:6]), world._layout
+    assert {"block mass", "friction of floor and stage", "masses of the links", "goal", "colours"} <= set(world.causes())
+    for cause, path, border in (("block mass", "tool_block/mass", 0.045), ("friction of floor and stage", "floor_friction", 0.6)):
+        low, done = world.set_cause(states, cause, "a", RNG(0))
+        high, _ = world.set_cause(states, cause, "b", RNG(0))
+        assert done.all() and layout.of(low.rows, path).max() <= border <= layout.of(high.rows, path).min()
+        changed = (low.rows != states.rows).any(0)
+        others = [name for name, where in layout.slices.items() if changed[where].any() and not name.endswith(path.rpartition("/")[2])]
+        assert others in ([], ["stage_friction"])
+    turned, done = world.set_cause(states, "block size", "b", RNG(0))
+    assert np.array_equal(turned.rows[~done], states.rows[~done])
+    assert np.array_equal(world.set_cause(states, "goal", "b", RNG(3))[0].rows, world.set_cause(states, "goal", "b", RNG(3))[0].rows)
+
+
+@pytest.mark.parametrize("cause, space, told", [
+    ("block mas", "a", "no cause 'block mas': did you mean 'block mass'"), ("goal", "c", "from space a or b, got 'c'"),
+])  # fmt: skip
+def test_other_causes_and_spaces_are_refused(world, recorded, cause, space, told):
+    with pytest.raises(Problem, match=told):
+        world.set_cause(world.unpack(recorded[0]["state"][:1]), cause, space, RNG(0))

@@ -1,15 +1,16 @@
 """One environment that continues from any recorded row; every process has its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from envs.problem import Problem, nearest
 from envs.trifinger.env.env import TriFingerEnv
 from envs.trifinger.experts import expert
-from envs.trifinger.interventions.actors import Actor, GoalActor, PhysicalActor, PoseActor, free
+from envs.trifinger.interventions.actors import Actor, GoalActor, PhysicalActor, PoseActor, VariablesActor, free
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.scene.views import FILM, VIEWS, Views
+from envs.trifinger.source.causes import causes
 from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush
 from envs.trifinger.source.saved import Layout
 
@@ -160,15 +161,30 @@ class Arena:
         else:
             raise Problem(f"none of {TRIES * _HALVINGS} values of '{variable}' was accepted ({reasons[0]}); choose another "
                           f"variable")  # fmt: skip
+        return self._row_after(row, (variable,))
+
+    def set_cause(self, row: np.ndarray, cause: str, space: str, seed: int) -> tuple[np.ndarray, bool]:
+        """-> (the row with other values of all variables of a cause, drawn from space a or b; whether the environment accepted
+        one of TRIES draws: if not, the row is the one given)."""
+        self.restore(row)
+        rng, names = np.random.default_rng(seed), self.causes()[cause]
+        return (self._row_after(row, names), True) if self._changed(VariablesActor(names, space), rng) else (row, False)
+
+    def _row_after(self, row: np.ndarray, variables: Sequence[str]) -> np.ndarray:
+        """The row of the present state, in which some variables of `row` were set."""
         # Not `save`: the engine returns quaternions with other last digits.
         after, slices = self.layout.row(self.env.state | {"control": self.layout.saved(row)["control"]}), self.layout.slices
-        if variable == "joint_positions":
+        if "joint_positions" in variables:
             after[slices["control/target"]] = after[slices["joint_positions"]]  # the moved fingers hold their new pose
         return after
 
     def variables(self) -> tuple[str, ...]:
         """Variables that have a space."""
         return tuple(free(self.env.variables(), "ab"))
+
+    def causes(self) -> dict[str, tuple[str, ...]]:
+        """What `set_cause` can set, and the variables of each."""
+        return causes(self.variables())
 
     def film(self, rows: np.ndarray) -> np.ndarray:
         """What the camera of films sees of rows (B, S), without goals: (B, 240, 320, 3) uint8."""

@@ -23,6 +23,7 @@ from envs.trifinger.source.parallel import Crew
 from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH, States
 from envs.trifinger.tasks import TASKS
 
+SPACES = ("a", "b")
 VIEWS = {"pixels": 1, "views": 3}  # observation -> cameras
 _PIECE = 50  # rows that a process steps at a time
 _GOAL_DRAWS = 10
@@ -30,7 +31,7 @@ _RESOLUTION = 1e-3  # metres, and radians, metres per second ...
 
 
 class TriFingerSource:
-    """One task, in the terms of envs/protocols.py: Source, Simulator, Goals, Interventions, Blocks.
+    """One task, in the terms of envs/protocols.py: Source, Simulator, Goals, Interventions, Causes, Blocks.
 
     observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures
     cost as much as the simulation.  policy: random | scripted (see `exploration`) | expert (see `experts`) | mixed, the
@@ -233,6 +234,21 @@ class TriFingerSource:
         if variable not in names:
             raise Problem(f"TriFinger has no variable '{variable}': {nearest(str(variable), names)}")
         return States(np.array([self._crew.arena.intervene(row, variable, rng) for row in state.rows]).reshape(state.rows.shape))
+
+
+    def causes(self) -> tuple[str, ...]:
+        """Kinds of variables; what each holds is written in `causes.py`."""
+        return tuple(self._crew.arena.causes())
+
+    def set_cause(self, state: States, cause: str, space: str, rng: np.random.Generator) -> tuple[States, np.ndarray]:
+        """-> (the same states with other values of a cause, drawn from space a or b; (B,) bool: the environment accepted one)."""
+        if cause not in self.causes():
+            raise Problem(f"TriFinger has no cause '{cause}': {nearest(str(cause), self.causes())}")
+        if space not in SPACES:
+            raise Problem(f"values are drawn from space {' or '.join(SPACES)}, got '{space}'")
+        seeds = rng.integers(2**63, size=len(state)).tolist()
+        made = [self._crew.arena.set_cause(row, cause, space, seed) for row, seed in zip(state.rows, seeds)]
+        return States(np.array([row for row, _ in made]).reshape(state.rows.shape)), np.array([done for _, done in made], bool)
 
 
 def _report_kept(kept: Sequence[tuple[str, ...]], mode: str) -> None:
