@@ -112,6 +112,7 @@ LIMITS = {
     "ahead": ("true or false", lambda v: isinstance(v, bool)),
     "beam.width": ("a whole number >= 1", whole(1)),
     "*.depth": ("a whole number >= 1", whole(1)),  # of a planner, as what follows
+    "*.hold": ("a whole number >= 1", whole(1)),
     "*.candidates": ("a whole number >= 2", whole(2)),
     "*.iterations": ("a whole number >= 1", whole(1)),
     "*.elites": ("a whole number >= 1", whole(1)),

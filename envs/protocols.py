@@ -106,6 +106,17 @@ class Goals(Simulator, Protocol):
 
 
 @runtime_checkable
+class OwnGoals(Goals, Protocol):
+    """States hold a goal of their own, and a goal can be reached in part."""
+
+    def own_goals(self, state: State) -> State:
+        """The states as they are when their own goals are reached. Problem where the task's goals are no states."""
+
+    def grade(self, state: State, goal: State) -> np.ndarray:
+        """How much of its goal each state has reached, (B,) from 0 to 1."""
+
+
+@runtime_checkable
 class Factors(Simulator, Protocol):
     """Every object has discrete factors, which together are the state that can be seen.
 

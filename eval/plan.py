@@ -24,19 +24,20 @@ if __name__ == "__main__":
 import time
 from collections.abc import Callable, Collection
 
+import numpy as np
 import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
-from envs.protocols import Goals, Painting
+from envs.protocols import Goals, OwnGoals, Painting
 from eval.planning.actions import countable
 from eval.planning.ceilings import has_ceiling
-from eval.planning.goal_distance import HEADS, learned_distance
+from eval.planning.goal_distance import HEADS, NOT_LEARNED, learned_distance
 from eval.planning.kept import asked_of, keep, kept_metrics, read_plans
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
 from eval.planning.planners import check_name, check_planner, labels, make_planner, weights_of
-from eval.planning.tasks import Oracle, Policy, Tasks, draw_tasks, run_policy
+from eval.planning.tasks import TASKS, Oracle, Policy, Tasks, draw_own_tasks, draw_tasks, last_state
 from eval.runs import Run, folders_of
 from eval.runs.checkpoints import digest
 from eval.runs.ledger import enter
@@ -72,14 +73,23 @@ def reached(
     existing: metrics that are not asked for again.  keep: called with the numbers of every row when they are there.
     """
     h = tasks.horizon
-    metrics, timing = {f"plan/floor/noop/h{h}": 100 * world.solved(tasks.start, tasks.goal).mean()}, {}
+    metrics, timing = {}, {}
+
+    def judge(name: str, last) -> None:
+        metrics[f"plan/{name}/h{h}"] = 100 * world.solved(last, tasks.goal).mean()
+        if isinstance(world, OwnGoals):
+            grades = 100 * world.grade(last, tasks.goal)
+            spread = np.std(grades, ddof=1) / len(grades) ** 0.5 if len(grades) > 1 else 0.0
+            metrics.update({f"plan/grade/{name}/h{h}": grades.mean(), f"plan/grade_error/{name}/h{h}": spread})
+
+    judge("floor/noop", tasks.start)
     progress = progress or Steps("planning", 0, quiet=True)
     rows = {f"success/{name}": policy for name, policy in policies.items()} | baselines(world, seed)
     for name, policy in rows.items():
         key, start = f"plan/{name}/h{h}", time.monotonic()
         if key in existing:
             continue
-        metrics[key] = 100 * run_policy(world, tasks, policy, seed, progress.step).mean()
+        judge(name, last_state(world, tasks, policy, seed, progress.step))
         timing[f"{name.split('/')[1]}_s/h{h}"] = time.monotonic() - start
         progress.part(f"{name.split('/')[1]}, {h} step{'s' if h > 1 else ''}, {metrics[key]:.1f} %")
         if keep is not None:
@@ -95,8 +105,9 @@ def _check(asked: dict) -> None:
         raise Problem(f"planners must be a list, for example [model_closed], got {asked['planners']!r}")
     for name in asked["planners"]:
         check_name(name)
-    if asked["reward"] not in (*HEADS, "latent"):
-        raise Problem(f"there is no reward '{asked['reward']}': {nearest(asked['reward'], (*HEADS, 'latent'))}")
+    for key, known in (("reward", (*HEADS, *NOT_LEARNED)), ("tasks", TASKS)):
+        if asked[key] not in known:
+            raise Problem(f"there is no {key} '{asked[key]}': {nearest(str(asked[key]), known)}")
 
 
 def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
@@ -118,7 +129,11 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
                       f"eval/score.py measures its predictions")  # fmt: skip
     weights = digest(model.state_dict())[:12]
     existing = set() if again else kept_metrics(folder, asked, weights)
-    every = [draw_tasks(world, asked["episodes"], h, seed, asked["mode"], asked["goal_may_equal_start"]) for h in horizons]
+    if asked["tasks"] == "own" and not isinstance(world, OwnGoals):
+        raise Problem(f"states of env '{cfg.env.name}' have no goals of their own; set tasks=walk")
+    drawn = {"may_equal_start": asked["goal_may_equal_start"]} if asked["tasks"] == "walk" else {}
+    draw = draw_tasks if asked["tasks"] == "walk" else draw_own_tasks
+    every = [draw(world, asked["episodes"], h, seed, asked["mode"], **drawn) for h in horizons]
     rows = [*(f"success/{name}" for name in names), *baselines(world, seed)]
     left = [h for h in horizons for name in rows if f"plan/{name}/h{h}" not in existing]
     if not left:
@@ -154,11 +169,14 @@ def caption(results: dict) -> str:
     """The protocol in one line."""
     p = results["plan"]
     goals = "goals may equal the start" if p["goal_may_equal_start"] else "goals differ from the start"
+    made = "as made the goal"
+    if p.get("tasks") == "own":
+        goals, made = "goals of the task", "as the column says"
     error = results["metrics"].get("plan/reward_error")
     held_out = "" if error is None else f", held-out error {error:.3f}"
     own = "".join(f"; {name} of {_listed(p[name])}" for name in p["planners"] if _listed(p.get(name, {})))
     return (
-        f"success, percent, after exactly as many actions as made the goal; {results['model']} + {results['loss']} on "
+        f"success, percent, after exactly as many actions {made}; {results['model']} + {results['loss']} on "
         f"{results['env']} ({p['mode']}), seed {results['seed']}; {p['episodes']} fresh episodes, {goals}; reward "
         f"{p['reward']}{held_out}{own}"
     )
@@ -172,8 +190,10 @@ def print_plans(results: dict, planners: dict[str, str], text: str) -> None:
     """The table on the terminal.  planners: name -> how its row is called."""
     m, horizons = results["metrics"], results["plan"]["horizons"]
     lines = {f"success/{name}": label for name, label in planners.items()} | BASELINES
-    keys = {label: [f"plan/{name}/h{h}" for h in horizons] for name, label in lines.items()}
-    rows = [[label, *(f"{m[key]:.1f}" for key in of_row)] for label, of_row in keys.items() if set(of_row) <= m.keys()]
+    rows = []
+    for kind, more in (("", ""), ("grade/", ", how much of the goal is filled")):
+        keys = {label + more: [f"plan/{kind}{name}/h{h}" for h in horizons] for name, label in lines.items()}
+        rows += [[label, *(f"{m[key]:.1f}" for key in of_row)] for label, of_row in keys.items() if set(of_row) <= m.keys()]
     print_table(["", *(f"{h} step{'s' if h > 1 else ''}" for h in horizons)], rows, text)
 
 

@@ -11,11 +11,13 @@ import torch
 from envs.problem import Problem
 from envs.streams import Stream
 from envs.whole_files import write_whole
+from eval.planning.blocks_distance import BlocksDistance
 from eval.rollouts import encode_frames
 from eval.runs.checkpoints import digest
 from eval.terminal import Steps
 from models.goal_distance import FlatDistance, LatentDistance, SiameseDistance
 
+NOT_LEARNED = ("latent", "blocks")
 HEADS = {"siamese": SiameseDistance, "flat": FlatDistance}
 BATCH = 1024
 
@@ -100,6 +102,8 @@ def learned_distance(model, run, data_dir, asked: dict, folder: Path | None = No
     start = time.monotonic()
     if asked["reward"] == "latent":
         return LatentDistance(), None, None
+    if asked["reward"] == "blocks":
+        return BlocksDistance(model, run.world), None, None
     name = "-".join(str(asked[key]) for key in ("reward", "reach", "ahead", "reward_steps", "reward_learning_rate", "seed"))
     path = None if folder is None else folder / f"distance-{name}.pt"
     if path is not None and path.exists():

@@ -10,9 +10,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from envs.protocols import Goals, State
+from envs.protocols import Goals, OwnGoals, State
 from envs.streams import Stream
 from eval.planning.actions import countable
+
+TASKS = ("walk", "own")  # goals are states that random actions lead to | those of the task itself
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ def draw_tasks(
     rng = Stream.TASKS.rng(seed, horizon)
     start = world.reset(episodes, rng, mode)
     return Tasks(start, *world.draw_goals(start, rng, horizon, may_equal_start))
+
+
+def draw_own_tasks(world: OwnGoals, episodes: int, horizon: int, seed: int, mode: str = "train") -> Tasks:
+    """Fresh states with goals of their own, and `horizon` steps for each; nobody knows actions that reach them."""
+    start = world.reset(episodes, Stream.TASKS.rng(seed, horizon), mode)
+    return Tasks(start, world.own_goals(start), np.zeros((episodes, horizon, world.spec.action.size), np.float32))
 
 
 def has_goals(world) -> bool:
@@ -82,13 +90,15 @@ def play(world: Goals, tasks: Tasks, policy: Policy | Oracle, seed: int) -> Iter
         yield Played(action, noise, state)
 
 
-def run_policy(
+def last_state(
     world: Goals, tasks: Tasks, policy: Policy | Oracle, seed: int, after_step: Callable[[], None] = lambda: None
-) -> np.ndarray:
-    """Which goals are solved after exactly as many steps as made them, (E,) bool.
-
-    after_step: called after every step of all episodes.
-    """
+) -> State:
+    """Where a policy leads to. after_step: called after every step of all episodes."""
     for played in play(world, tasks, policy, seed):
         after_step()
-    return world.solved(played.state, tasks.goal)
+    return played.state
+
+
+def run_policy(world: Goals, tasks: Tasks, policy: Policy | Oracle, seed: int) -> np.ndarray:
+    """Which goals are solved after exactly as many steps as made them, (E,) bool."""
+    return world.solved(last_state(world, tasks, policy, seed), tasks.goal)

@@ -44,15 +44,15 @@ def asked():
 
 def counted(monkeypatch, stop_at=None):
     """What is played from now on, by horizon and kind of policy; broken off at the given one."""
-    played, run_policy = [], eval.plan.run_policy
+    played, last_state = [], eval.plan.last_state
 
     def counting(world, tasks, policy, *others):
         if len(played) == stop_at:
             raise KeyboardInterrupt
         played.append((tasks.horizon, type(policy).__name__))
-        return run_policy(world, tasks, policy, *others)
+        return last_state(world, tasks, policy, *others)
 
-    monkeypatch.setattr(eval.plan, "run_policy", counting)
+    monkeypatch.setattr(eval.plan, "last_state", counting)
     return played
 
 

@@ -11,8 +11,9 @@ from eval.planning.actions import Choices, Numbers
 from eval.planning.latent_search import LatentSearch
 from eval.planning.oracles import Random
 from eval.planning.planners import make_planner, planners
-from eval.planning.sampling import Sampling
-from eval.planning.tasks import draw_tasks, has_goals, run_policy
+from eval.planning.sampling import Sampling, TrueSampling
+from eval.planning.search import Search
+from eval.planning.tasks import draw_tasks, has_goals, play, run_policy
 
 
 class Points:
@@ -126,6 +127,32 @@ def test_a_sum_of_costs_hurries():
     assert far["sum"] < 0.5 * far["final"]
 
 
+@pytest.mark.parametrize("cost", ["final", "sum"])
+def test_the_true_world_searches_as_a_model_that_knows_it(cost):
+    """The same candidates, costs and distance: a perfect model and the simulator take the same actions."""
+    tasks, asked = draw_tasks(CART, 7, 5, seed=2), {"cost": cost, "depth": 2, "hold": 2, "elites": 8, **FEW}
+    model = Sampling(KnownDynamics(), CART, Place(), **asked)
+    true = TrueSampling(KnownDynamics(), CART, Place(), **asked)
+    taken = [[played.action for played in play(CART, tasks, policy, 0)] for policy in (model, true)]
+    np.testing.assert_array_equal(*taken)
+    assert len(taken[0]) == 5
+
+
+def test_an_action_is_held_and_then_planned_anew():
+    """Of plans of three actions, two steps each, over five steps: what is asked, and what is done."""
+    asked = []
+
+    def costs(plans):
+        asked.append(plans.shape)
+        assert (plans[:, :, 0] == plans[:, :, 1]).all()
+        return np.abs(plans - 0.5).sum((2, 3))
+
+    search = Search(Action(2, low=(-1.0, -1.0), high=(1.0, 1.0)), np.random.default_rng(0), 3, 16, 2, elites=4, hold=2)
+    done = [search.act(4, remaining, costs if remaining % 2 else None) for remaining in (5, 4, 3, 2)]
+    assert asked == [(4, 16, 5, 2)] * 2 + [(4, 16, 3, 2)] * 2  # never past the last step
+    assert (done[0] == done[1]).all() and (done[2] == done[3]).all() and (done[0] != done[2]).any()
+
+
 def test_distributions_follow_what_they_fit():
     """Weights and smoothing by hand; draws stay within their bounds."""
     choices = Choices(Action(3, discrete=True), 1, 1)
@@ -148,6 +175,10 @@ def test_what_cannot_be_searched_is_told():
         (lambda: Sampling(KnownDynamics(), unbounded, Place()), "of 2 numbers have none; set low= and high="),
         (lambda: Sampling(KnownDynamics(), CART, Place(), cost="som"), "no cost 'som' of a plan: did you mean 'sum'"),
         (lambda: Sampling(KnownDynamics(), CART, Place(), candidates=1), "at least 2 candidates, got 1"),
+        (lambda: TrueSampling(KnownDynamics(), CART, Place(), candidates=1), "at least 2 candidates, got 1"),
+        (lambda: TrueSampling(KnownDynamics(), CART, Place(), cost="som"), "no cost 'som' of a plan: did you mean 'sum'"),
+        (lambda: TrueSampling(KnownDynamics(), unbounded, Place()), "of 2 numbers have none; set low= and high="),
+        (lambda: Sampling(KnownDynamics(), CART, Place(), hold=0), "held for at least 1 step, got 0"),
     ):
         with pytest.raises(Problem, match=said):
             made()

@@ -3,21 +3,25 @@
 import json
 import os
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 pytest.importorskip("pybullet")
 from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
-from envs.protocols import Blocks, CausalGraph, Causes, DrawsTables, Goals, Interventions, Simulator, Source  # noqa: E402
+from envs.protocols import Blocks, CausalGraph, Causes, DrawsTables, Goals, Interventions, OwnGoals, Simulator, Source  # noqa: E402
 from envs.trifinger import Verdict  # noqa: E402
 from envs.trifinger.source import TriFingerSource, parallel  # noqa: E402
 from envs.trifinger.source.arena import MODES, Arena  # noqa: E402
 from envs.trifinger.source.exploration import Drive  # noqa: E402
 from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH  # noqa: E402
+from eval.planning.blocks_distance import BlocksDistance  # noqa: E402
+from eval.planning.tasks import draw_own_tasks  # noqa: E402
 
 RNG = np.random.default_rng
 SPLIT = {"mode": "train", "length": 12}
@@ -39,7 +43,7 @@ def inner(columns, length):
     return np.arange(len(columns["action"])).reshape(-1, length + 1)[:, :-1].ravel()
 
 
-@pytest.mark.parametrize("ability", [Source, Simulator, Goals, Interventions, Causes, Blocks, DrawsTables])
+@pytest.mark.parametrize("ability", [Source, Simulator, OwnGoals, Interventions, Causes, Blocks, DrawsTables])
 def test_it_can_all_but_tell_its_graph(world, ability):
     assert isinstance(world, ability) and not isinstance(world, CausalGraph)
 
@@ -315,3 +319,35 @@ def test_causes_are_set_from_their_space_and_nothing_else_changes(world, recorde
 def test_other_causes_and_spaces_are_refused(world, recorded, cause, space, told):
     with pytest.raises(Problem, match=told):
         world.set_cause(world.unpack(recorded[0]["state"][:1]), cause, space, RNG(0))
+
+
+def test_the_tasks_own_goal_is_a_state_with_the_block_there(world):
+    """Its grade is the task's fractional success; planning for own goals begins at fresh starts and ends at these."""
+    tasks = draw_own_tasks(world, 4, 7, seed=0)
+    assert tasks.horizon == 7 and np.array_equal(tasks.start.rows, draw_own_tasks(world, 4, 7, seed=0).start.rows)
+    assert world.grade(tasks.goal, tasks.goal) == pytest.approx(1) and world.solved(tasks.goal, tasks.goal).all()
+    for row, grade in zip(tasks.start.rows, world.grade(tasks.start, tasks.goal)):
+        world._crew.arena.restore(row)
+        assert world._crew.arena.env.success()["fractional_success"] == pytest.approx(grade)
+    assert (world.grade(tasks.start, tasks.goal) < 0.9).all()
+    with pytest.raises(Problem, match="creative_stacked_blocks has no goal for each block.*set tasks=walk"):
+        creative = TriFingerSource("creative_stacked_blocks", workers=1)
+        creative.own_goals(creative.reset(1, RNG(0), "still"))
+
+
+def test_a_finger_behind_the_block_is_nearer_to_the_goal(world):
+    """The distance that planners ask: metres of the block, and a share of the way of the nearest tip; at the goal nothing."""
+    identity = SimpleNamespace(decoder=True, decode=lambda latent: latent)
+    far = BlocksDistance(identity, world)
+    table = torch.from_numpy(world.observe(world.reset(1, RNG(0), "train"), "objects")).repeat(4, 1, 1)
+    table[:, 3, COLUMNS["position"]], goal = torch.tensor([0.0, 0.0, 0.03]), table.clone()
+    goal[:, 3, COLUMNS["position"]] = torch.tensor([0.1, 0.0, 0.03])
+    table[0, 0, COLUMNS["position"]] = torch.tensor([-0.05, 0.0, 0.03])  # behind
+    table[1, 0, COLUMNS["position"]] = torch.tensor([0.05, 0.0, 0.03])  # before
+    table[2, 3] = goal[2, 3]
+    found = far(table, goal)
+    assert found[0] == pytest.approx(0.1) and found[0] < found[1] <= found[0] + 0.2 * 0.1 + 1e-6 and found[2] == 0
+    with pytest.raises(Problem, match="asks a decoder"):
+        BlocksDistance(SimpleNamespace(decoder=None), world)
+    with pytest.raises(Problem, match="reads blocks off a table, .*shown pixels"):
+        BlocksDistance(identity, TriFingerSource("pushing", observation="pixels", workers=1))

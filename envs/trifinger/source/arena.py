@@ -134,13 +134,30 @@ class Arena:
             row, *_ = self.step(row, actions[t])
         return row, actions
 
-    def solved(self, row: np.ndarray, goal: np.ndarray) -> bool:
-        """The task's success, where the blocks (or tips) of the other row are the goal."""
+    def grade(self, row: np.ndarray, goal: np.ndarray) -> float:
+        """The task's fractional success, where the blocks (or tips) of the other row are the goal."""
         self.restore(goal)
         wanted, _ = self.env.goals()
         self.restore(row)
         achieved, _ = self.env.goals()
-        return self.env.task.solved(self.env.task.measure(achieved, wanted))
+        return self.env.task.measure(achieved, wanted)
+
+    def solved(self, row: np.ndarray, goal: np.ndarray) -> bool:
+        """Whether that is the task's success."""
+        return self.env.task.solved(self.grade(row, goal))
+
+    def own_goal(self, row: np.ndarray) -> np.ndarray:
+        """The row with every block at rest where its own goal stands. A Problem where blocks and goals are not paired."""
+        row, slices = row.copy(), self.layout.slices
+        for block in self.layout.blocks:
+            goal = block.replace("tool_", "goal_", 1)
+            if f"{goal}/cartesian_position" not in slices:
+                raise Problem(f"{self.env.task.name} has no goal for each block, so that its goals are no states; set tasks=walk")
+            for key in ("cartesian_position", "orientation"):
+                row[slices[f"{block}/{key}"]] = row[slices[f"{goal}/{key}"]]
+            for key in ("linear_velocity", "angular_velocity"):
+                row[slices[f"{block}/{key}"]] = 0
+        return row
 
     def steps(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """The rows (B, S) after one action each (B, 9)."""

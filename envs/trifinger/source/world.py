@@ -31,7 +31,7 @@ _RESOLUTION = 1e-3  # metres, and radians, metres per second ...
 
 
 class TriFingerSource:
-    """One task, in the terms of envs/protocols.py: Source, Simulator, Goals, Interventions, Causes, Blocks.
+    """One task, in the terms of envs/protocols.py: Source, Simulator, OwnGoals, Interventions, Causes, Blocks.
 
     observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures
     cost as much as the simulation.  policy: random | scripted (see `exploration`) | expert (see `experts`) | mixed, the
@@ -223,6 +223,14 @@ class TriFingerSource:
     def solved(self, state: States, goal: States) -> np.ndarray:
         """The task's success were the goal's blocks, or tips, what is asked for. (B,) bool"""
         return np.array([self._crew.arena.solved(a, b) for a, b in zip(state.rows, goal.rows)], bool)
+
+    def own_goals(self, state: States) -> States:
+        """The states with their blocks where the task's goals are."""
+        return States(np.array([self._crew.arena.own_goal(row) for row in state.rows]).reshape(state.rows.shape))
+
+    def grade(self, state: States, goal: States) -> np.ndarray:
+        """The task's fractional success were the goal's blocks, or tips, what is asked for. (B,)"""
+        return np.array([self._crew.arena.grade(a, b) for a, b in zip(state.rows, goal.rows)], float)
 
     def variables(self, state: States) -> tuple[str, ...]:
         """Paths of what can be set: 'tool_block/mass'; all that has a space A or B."""
