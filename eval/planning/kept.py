@@ -1,5 +1,6 @@
 """What planning found is kept: in a run's results.json under the usual protocol, else in a file named by what differs."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from eval.runs import read_results
 from eval.runs.results import holds_plan
 
 _COMMAND = ("defaults", "hydra", "run", "data_dir", "again", "ledger")  # keys of configs/plan.yaml that are no part of a protocol
+_LONGEST = 120  # characters of what differs in the name of a file
 
 
 def asked_of(composed: dict) -> dict:
@@ -30,8 +32,10 @@ def file_name(asked: dict) -> str:
     """results.json for the usual protocol; another gets a name of its own and never takes that place."""
     usual = usual_protocol()
     parts = [f"{k}{asked[k]}" for k in asked if k in usual and k != "planners" and asked[k] != usual[k]]
-    parts = ["".join(c if c.isalnum() or c in ".-_" else "" for c in part) for part in parts]
-    return f"plan-{'-'.join(parts)}.json" if parts else "results.json"
+    name = "-".join("".join(c if c.isalnum() or c in ".-_" else "" for c in part) for part in parts)
+    if len(name) > _LONGEST:  # file systems end names at 255 characters, and a lock's name is longer
+        name = f"{name[:_LONGEST - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"plan-{name}.json" if name else "results.json"
 
 
 def _plans_of_before(path: Path) -> dict | None:

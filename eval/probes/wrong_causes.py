@@ -45,7 +45,7 @@ def wrong_causes(run, data) -> dict[str, float]:
     Asked of windows in which something moves. `causes` of the results says how many states took a value.
     """
     world, metrics, longest = run.world, {}, max(data.horizons)
-    moved = data.events(longest).get("moved", np.ones(len(data), bool))
+    moved = data.events(longest).get("moved", np.ones(len(data.action), bool))
     chosen = np.flatnonzero(moved)
     chosen = chosen[Stream.ASKED.rng().permutation(len(chosen))[:STATES]]
     state, action, rng = world.unpack(data.state[chosen, 0]), data.action[chosen], Stream.CAUSES.rng()

@@ -12,7 +12,7 @@ import eval.plan
 import eval.planning.kept
 import eval.planning.latent_planner
 from eval.plan import plan_run
-from eval.planning.kept import usual_protocol
+from eval.planning.kept import file_name, usual_protocol
 from eval.runs import config_hash, differences, load_run
 from eval.runs.checkpoints import save_weights
 from train.fit import goals_asked, run
@@ -146,3 +146,10 @@ def test_parts_of_the_batch_change_no_action(folder):
             search = LatentSearch(model, world, LatentDistance(), width=2, depth=2)
             found.append(run_policy(world, tasks, search, 0))
     assert (found[0] == found[1]).all() and (found[0] == found[2]).all()
+
+
+def test_many_settings_still_make_a_file_name():
+    """Four planners with settings of their own: names of files end at 255 characters, those of locks and parts are longer."""
+    own = {name: {**usual_protocol()[name], "depth": 3, "candidates": 32} for name in ("cem", "mppi", "cem_simulator", "mppi_simulator")}
+    names = [file_name(usual_protocol() | own | {"episodes": count}) for count in (40, 41, 40)]
+    assert max(map(len, names)) < 160 and names[0] != names[1] and names[0] == names[2]
