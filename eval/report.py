@@ -25,7 +25,9 @@ from omegaconf import OmegaConf
 
 from envs.protocols import Simulator
 from envs.whole_files import write_whole
+from eval.figures.cause_plot import cause_key, cause_plot, worst
 from eval.figures.curves import loss_curves
+from eval.figures.svg import inline_svg
 from eval.pages.graphs import graph_section
 from eval.pages.html import page, table
 from eval.pages.results_page import write_results
@@ -58,7 +60,7 @@ def write_report(folder: str | Path | Run) -> Path:
     metrics = run.folder / "metrics.csv"
     if metrics.exists():
         parts.append(f"<h2>Loss</h2>{loss_curves(losses(metrics))}")
-    parts.append(graph_section(results))
+    parts += [graph_section(results), _causes(results)]
     parts += _pictures(run, results)
     parts.append(f'<p class="soft">{_facts(results)}</p>{_settings(run.config)}')
     return write_whole(run.folder / "report.html", page(results["run"], "\n".join(parts)))
@@ -74,6 +76,21 @@ def _scores(results: dict) -> str:
     rows = [[escape(cell) for cell in row] for row in rows]
     notes = [text for word, text in NOTES.items() if any(label.strip().startswith(word) for label, *_ in rows)]
     return "<h2>Scores</h2>" + table(header, rows, classes) + f'<p class="soft">{" ".join(notes)}</p>'
+
+
+def _causes(results: dict) -> str:
+    """Which cause the model got wrong, if it was asked."""
+    causes, metrics, last = results["protocol"].get("causes"), results["metrics"], [*results["protocol"]["distinct"]][-1]
+    if not causes:
+        return ""
+    (first, by), *_ = worst(metrics, causes, last)
+    unit = "mm further off" if results["metrics"].get(cause_key(causes[0], "a", "block_error", last)) is not None else "points of H@1 less"
+    asked = ", ".join(f"{cause} {count}" for cause, count in results["causes"].items())
+    return (
+        f"<h2>Causes</h2><p>One cause at a time was set anew, in states and under actions that were the same for all. Most wrong: "
+        f"<b>{escape(first)}</b>, {by:.1f} {unit} than with nothing changed.</p>"
+        f"{inline_svg(cause_plot(metrics, causes, last), 'causes')}<p class=soft>States that took a value: {escape(asked)}.</p>"
+    )
 
 
 def _pictures(run: Run, results: dict) -> list[str]:

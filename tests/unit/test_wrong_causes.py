@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from envs.spec import Action, EnvSpec, Observation
+from eval.figures.cause_plot import cause_plot, worst
 from eval.probes.probe import Row
 from eval.probes.score_table import rows_of
 from eval.probes.wrong_causes import SPACES, wrong_causes
@@ -137,3 +138,14 @@ def test_every_cause_has_its_rows():
     labels = {row.key: row.label for row in rows if row.key.startswith("test/cause/")}
     assert labels["test/cause/block_mass/b/hits@1/"] == "H@1 with block mass of space B" and len(labels) == 2 * 2 * 3
     assert Row("a/{cause}/", "of {cause}").of_cause("block mass") == Row("a/block_mass/", "of block mass", horizons=())
+
+
+def test_the_figure_names_what_is_got_wrong():
+    found, data = asked(Model(knows=False))
+    causes = data.protocol["causes"]
+    (first, by), (second, _) = worst(found, causes, "h3")
+    assert (first, second) == ("mass", "paint") and by == pytest.approx(found["test/cause/mass/b/block_error/h3"], abs=1e-3)
+    ranked = {key: value for key, value in found.items() if "block_error" not in key}  # a model that decodes no block
+    assert worst(ranked, causes, "h3")[0][0] == "mass"
+    labels = [label.get_text() for label in cause_plot(found, causes, "h3").axes[0].get_yticklabels()]
+    assert labels == ["nothing", "paint", "mass"]
