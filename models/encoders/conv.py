@@ -1,4 +1,4 @@
-"""ConvMaps: pictures of any scene, from one camera or several, to one map for each slot and the features where it points."""
+"""Pictures of any scene, from one camera or several: where each slot points (ConvMaps), or maps of each slot, whole (SceneMaps)."""
 
 import torch
 from torch import Tensor, nn
@@ -61,3 +61,27 @@ class ConvMaps(Trunk, nn.Module):
     def forward(self, obs: Tensor) -> Tensor:
         where, features = self.points(obs)
         return torch.cat([where, torch.einsum("bkp,bcp->bkc", where, features.to(where.dtype))], -1)
+
+
+class SceneMaps(Trunk, nn.Module):
+    """(B, C, H, W) as ConvMaps  ->  (B, slots, channels h w / 64): maps of its own for each slot, whole.
+
+    What a point of ConvMaps leaves out, as the bend of a finger, stays. Half of its channels: the first layers cost most.
+    """
+
+    no_features = "points at places, and size=whole keeps whole maps; set model.appearance=0"
+
+    def __init__(self, slots: int, height: int, width: int, colors: int = 3, channels: int = 16) -> None:
+        super().__init__()
+        height, width = seen_of(height, width)
+        self.slots, self.numbers = slots, channels * (height // STRIDE) * (width // STRIDE)
+        self.slot_numbers = self.numbers
+        layers, inputs = [], colors
+        for conv, outputs in ((PixelConv2d, channels), (nn.Conv2d, 2 * channels), (nn.Conv2d, slots * channels)):
+            layers += [conv(inputs, outputs, 4, stride=2, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
+            inputs = outputs
+        self.trunk = nn.Sequential(*layers).to(memory_format=torch.channels_last)
+
+    def forward(self, obs: Tensor) -> Tensor:
+        maps = self.trunk(obs.contiguous(memory_format=torch.channels_last))
+        return maps.unflatten(1, (self.slots, -1)).flatten(2)
