@@ -14,7 +14,8 @@ from envs.trifinger.source.causes import causes
 from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush
 from envs.trifinger.source.saved import Layout
 
-MODES = ("train", "still", "poses-b", "physics-a", "physics-b")
+MODES = ("train", "still", "poses-b", "physics-a", "physics-b", "blocks-a", "blocks-b")
+_OF_BLOCKS = ("block mass", "block size", "friction of floor and stage")
 POLICIES = ("random", "scripted", "expert", "mixed")
 OF_EXPERTS = ("expert", "mixed")
 TRIES = 20  # draws of a change before the task's own value is kept, or a nearer one is tried
@@ -36,7 +37,8 @@ class Arena:
         """-> the row of a fresh episode, and what kept the task's own values since every draw of it was refused.
 
         mode: train = poses of blocks and goals from space A; still = the task's start; poses-b = poses from space B;
-        physics-a, physics-b = as train, with masses, frictions and sizes of that space.
+        physics-a, physics-b = as train, with masses, frictions and sizes of that space; blocks-a, blocks-b = the same but for the
+        masses of the links: with the light ones of space A the joints' controller oscillates, up to 20 rad/s.
         """
         if mode not in MODES:
             raise Problem(f"TriFinger has no mode '{mode}': {nearest(str(mode), MODES)}; set mode= of the split")
@@ -45,6 +47,9 @@ class Arena:
         actors = {} if mode == "still" else {"poses of blocks": PoseActor(space=space), "goals": GoalActor(space)}
         if mode.startswith("physics"):
             actors = {"masses, frictions and sizes": PhysicalActor(space=mode[-1], sizes=True), **actors}
+        if mode.startswith("blocks"):
+            names = [name for cause in _OF_BLOCKS for name in self.causes().get(cause, ())]
+            actors = {"masses and sizes of blocks, frictions": VariablesActor(names, mode[-1]), **actors}
         kept = tuple(name for name, actor in actors.items() if not self._changed(actor, rng))
         return self.layout.row(self.env.save()), kept
 
