@@ -64,24 +64,28 @@ class ConvMaps(Trunk, nn.Module):
 
 
 class SceneMaps(Trunk, nn.Module):
-    """(B, C, H, W) as ConvMaps  ->  (B, slots, channels h w / 64): maps of its own for each slot, whole.
+    """(B, C, H, W) as ConvMaps  ->  (B, slots, numbers), read off a whole map by one layer.
 
     What a point of ConvMaps leaves out, as the bend of a finger, stays. Half of its channels: the first layers cost most.
     """
 
     no_features = "points at places, and size=whole keeps whole maps; set model.appearance=0"
 
-    def __init__(self, slots: int, height: int, width: int, colors: int = 3, channels: int = 16) -> None:
+    def __init__(
+        self, slots: int, height: int, width: int, colors: int = 3, channels: int = 16, numbers: int = 128
+    ) -> None:
         super().__init__()
         height, width = seen_of(height, width)
-        self.slots, self.numbers = slots, channels * (height // STRIDE) * (width // STRIDE)
-        self.slot_numbers = self.numbers
+        self.slots = slots
+        self.numbers = self.slot_numbers = numbers
         layers, inputs = [], colors
-        for conv, outputs in ((PixelConv2d, channels), (nn.Conv2d, 2 * channels), (nn.Conv2d, slots * channels)):
+        for conv, outputs in ((PixelConv2d, channels), (nn.Conv2d, 2 * channels), (nn.Conv2d, 4 * channels)):
             layers += [conv(inputs, outputs, 4, stride=2, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
             inputs = outputs
         self.trunk = nn.Sequential(*layers).to(memory_format=torch.channels_last)
+        found = inputs * (height // STRIDE) * (width // STRIDE)
+        self.read = nn.Sequential(nn.Linear(found, slots * numbers), nn.LayerNorm(slots * numbers), nn.ReLU())
 
     def forward(self, obs: Tensor) -> Tensor:
         maps = self.trunk(obs.contiguous(memory_format=torch.channels_last))
-        return maps.unflatten(1, (self.slots, -1)).flatten(2)
+        return self.read(maps.flatten(1)).unflatten(1, (self.slots, self.numbers))
