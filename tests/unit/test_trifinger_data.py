@@ -6,13 +6,14 @@ import pytest
 
 pytest.importorskip("pybullet")
 import envs  # noqa: E402, F401  registers the ids
-from envs.episodes import EpisodeFile  # noqa: E402
+from envs.episodes import EpisodeFile, EpisodeWriter  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.env.record import record, to_minari  # noqa: E402
 from envs.trifinger.env.wrappers import GoalDict, MovingAverage  # noqa: E402
 from envs.trifinger.interventions.actors import GoalActor, VariablesActor  # noqa: E402
 from envs.trifinger.interventions.curriculum import Curriculum, Phase  # noqa: E402
+from envs.trifinger.offline import SETS, record_set  # noqa: E402
 from envs.trifinger.scene.views import VIEWS  # noqa: E402
 
 
@@ -134,3 +135,46 @@ def test_recordings_of_other_settings_do_not_mix(tmp_path):
     assert header["joint_torques"]["action_bounds"][1] == pytest.approx([0.36] * 9)
     with pytest.raises(Problem, match="unwrap the env"):
         record(GoalDict(make(reward="sparse")), lambda observation: np.zeros(9), tmp_path / "g.h5", 1)
+
+
+def test_offline_sets_of_the_expert_of_chance_and_of_both(tmp_path):
+    """Goals differ from episode to episode; the expert ends on its goal, chance does not, `mixed` has one of each in turn. A set
+    that was broken off goes on to the same bytes."""
+    done = {}
+    for kind in SETS:
+        record_set("pushing", kind, tmp_path / f"{kind}.h5", 2, skip_frame=10, max_steps=120, dynamics="legacy")
+        file = EpisodeFile(tmp_path / f"{kind}.h5")
+        done[kind] = file.read("fractional_success")["fractional_success"][file.ep_offset + file.ep_len - 1]
+        goal = file.header["variables"].index("goal_block/cartesian_position/0")
+        assert len(set(file.read("variables")["variables"][file.ep_offset, goal])) == 2
+    assert done["expert"].min() > 0.8 > done["random"].max()
+    assert done["mixed"] == pytest.approx([done["expert"][0], done["random"][1]])
+
+
+def test_an_offline_set_that_was_broken_off_goes_on(tmp_path, monkeypatch):
+    record_set("reaching", "mixed", tmp_path / "whole.h5", 3, skip_frame=10, max_steps=10)
+    append, calls = EpisodeWriter.append, []
+
+    def broken(self, *args):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        append(self, *args)
+
+    monkeypatch.setattr(EpisodeWriter, "append", broken)
+    with pytest.raises(KeyboardInterrupt):
+        record_set("reaching", "mixed", tmp_path / "broken.h5", 3, skip_frame=10, max_steps=10)
+    monkeypatch.undo()
+    record_set("reaching", "mixed", tmp_path / "broken.h5", 3, skip_frame=10, max_steps=10)
+    whole, again = (EpisodeFile(tmp_path / f"{name}.h5").read("action", "observation", "variables") for name in ("whole", "broken"))
+    assert all(np.array_equal(whole[name], again[name]) for name in whole)
+
+
+@pytest.mark.parametrize("task, kind, told", [
+    ("pushing", "exprt", "no set 'exprt': did you mean 'expert'"),
+    ("towers", "mixed", "no expert for towers, which set 'mixed' needs; there are experts for reaching"),
+])  # fmt: skip
+def test_other_offline_sets_are_refused(tmp_path, task, kind, told):
+    with pytest.raises(Problem, match=told):
+        record_set(task, kind, tmp_path / "x.h5", 1)
+    assert not list(tmp_path.iterdir())

@@ -1,11 +1,19 @@
 """Runs a controller in an environment until the episode is over."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 Controller = Callable[[np.ndarray], np.ndarray]  # observation -> action (9,) in the bounds of the environment
+
+
+@dataclass(frozen=True)
+class EachEpisode:
+    """Controllers made anew for every episode, as experts must be.  make: (env, number of the episode) -> Controller"""
+
+    make: Callable[..., Controller]
 
 
 class Step(NamedTuple):

@@ -19,7 +19,7 @@ from envs.bodies.rendering.cameras import Camera
 from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem
 from envs.trifinger.env.env import TriFingerEnv
-from envs.trifinger.env.play import Controller, Step, play
+from envs.trifinger.env.play import Controller, EachEpisode, Step, play
 from envs.trifinger.tasks import TASKS
 
 _HEADER = {"task": str, "settings": dict, "seed": int, "variables": list, "wrappers": list}  # that replay reads
@@ -27,7 +27,7 @@ _HEADER = {"task": str, "settings": dict, "seed": int, "variables": list, "wrapp
 
 def record(
     env,
-    controller: Controller,
+    controller: Controller | EachEpisode,
     path: str | Path,
     episodes: int,
     seed: int = 0,
@@ -60,7 +60,8 @@ def record(
                     f"episode {episode} of {path} has other objects than the first; record each scene in a file of its own"
                 )
             first = _row(base, observation, info, names, camera)
-            columns = _columns(base, first, play(env, controller, observation), names, camera)
+            act = controller.make(base, episode) if isinstance(controller, EachEpisode) else controller
+            columns = _columns(base, first, play(env, act, observation), names, camera)
             writer.append(columns, np.array([len(columns["action"])]))
         writer.finish()
 
