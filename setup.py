@@ -25,6 +25,7 @@ AGENTS = ["stable-baselines3>=2.9"]  # train/agent.py
 DASHBOARDS = ["wandb-workspaces>=0.4"]  # eval/dashboard.py
 TRIFINGER = ["pybullet>=3.2.5", "pin>=3", "moderngl>=5.10", "fast-simplification>=0.1.9", "robot_properties_fingers>=2.0.2"]  # envs/trifinger
 VOE = ["pybullet>=3.2.5", "moderngl>=5.10", "fast-simplification>=0.1.9", "opencv-python-headless>=4.8"]  # envs/voe; OpenCV reads videos
+OFFLINE = ["lmdb>=1.4,<3.1", "numcodecs>=0.13"]  # envs/trifinger/source/published.py; LMDB 1.0 does not read files of 0.9, as theirs are
 CLUSTER = [  # sweeps over the cores of a machine, or over machines
     "hydra-joblib-launcher>=1.2",
     "hydra-submitit-launcher>=1.2",
@@ -33,6 +34,7 @@ DEV = [
     *AGENTS,
     *CLUSTER,
     *DASHBOARDS,
+    *OFFLINE,
     *TRIFINGER,
     *VOE,
     "minari[hdf5]>=0.5",  # envs/trifinger/env/record.py, if asked
@@ -41,6 +43,7 @@ DEV = [
     "hypothesis>=6.100",
     "scikit-image>=0.22",
     "psutil>=5.9",
+    "zarr>=3; python_version >= '3.11'",  # writes a published set in a test
     "stable-worldmodel[format]>=0.1.1",  # opens our episode files in a test; it needs OpenCV and does not ask for it
 ]
 
@@ -53,5 +56,7 @@ setup(
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
     package_data={"configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"], "eval.effort": ["*.yaml"], "envs.voe": ["released/*"]},
     install_requires=CORE,
-    extras_require={"dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS, "trifinger": TRIFINGER, "voe": VOE},
+    extras_require={
+        "dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS, "offline": OFFLINE, "trifinger": TRIFINGER, "voe": VOE,
+    },
 )
