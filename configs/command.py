@@ -87,10 +87,27 @@ def check(config: str, overrides: list[str]) -> None:
         for name in launchers:
             _check_launcher(name, GlobalHydra.instance().config_loader().get_group_options("hydra/launcher"))
         for group, name in named:
+            if group == "experiment":
+                _check_experiment(config, name)
             _check_own_name(config, group, name)
         node = hydra.compose(config, chosen)
     for key in keys:
         _find(node, key, config, known)
+
+
+def _check_experiment(config: str, name: str) -> None:
+    """An experiment that sets keys of another command alone would be composed, and change nothing."""
+    path = HERE / "experiment" / f"{name}.yaml"
+    if not path.exists():
+        return
+    own = OmegaConf.to_container(OmegaConf.load(path))
+    overridden = {key.split("/")[-1] for entry in own.pop("defaults", []) if isinstance(entry, dict) for key in entry}
+    asked = set(own) | overridden
+    keys = {other.stem: set(OmegaConf.load(other).keys()) | set(groups(other.stem)) for other in HERE.glob("*.yaml")}
+    foreign = sorted(asked - keys[config] - {"hydra"})
+    homes = sorted(other for other, own in keys.items() if foreign and {"experiment", *foreign} <= own)
+    if homes:
+        raise Problem(f"experiment '{name}' sets {', '.join(foreign)}, which {config} has not; it is one of {' and '.join(homes)}")
 
 
 def _check_own_name(config: str, group: str, name: str) -> None:

@@ -107,7 +107,7 @@ def _check(asked: dict) -> None:
         check_name(name)
     for key, known in (("reward", (*HEADS, *NOT_LEARNED)), ("tasks", TASKS)):
         if asked[key] not in known:
-            raise Problem(f"there is no {key} '{asked[key]}': {nearest(str(asked[key]), known)}")
+            raise Problem(f"there is no {key}={asked[key]}: {nearest(str(asked[key]), known)}")
 
 
 def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:

@@ -1,5 +1,6 @@
 """What cannot be trained, measured or recorded: one sentence, exit code 1, and what stood there before stays."""
 
+import contextlib
 import json
 import os
 
@@ -7,9 +8,11 @@ import h5py
 import pytest
 from omegaconf import OmegaConf
 
+from configs.command import check
 from envs.collect import collect
 from envs.episodes import EpisodeWriter
 from envs.physics import PhysicsWorld
+from envs.problem import Problem
 
 
 @pytest.fixture
@@ -98,3 +101,17 @@ def test_a_simulator_that_dies_while_it_is_recorded(refused, tmp_path, monkeypat
                    "env.splits.valid.length=4", "env.splits.test.length=10")  # fmt: skip
     assert "a process that simulates TriFinger died" in said
     assert not list(tmp_path.rglob("*.h5"))
+
+
+def test_an_experiment_of_another_command_is_refused(root):
+    """It was composed, and changed nothing of what was trained."""
+    with pytest.raises(Problem, match="'quick_ppo' sets algo, save_every, skip_frame, steps, which fit has not; it is one of manipulation"):
+        check("fit", ["experiment=quick_ppo"])
+    with pytest.raises(Problem, match="'hidden_weights' sets env, loss, model, which manipulation has not; it is one of fit"):
+        check("manipulation", ["experiment=hidden_weights"])
+    names = [path.stem for path in (root / "configs" / "experiment").glob("*.yaml")]
+    for name in names:  # each is some command's
+        with contextlib.suppress(Problem):
+            check("fit", [f"experiment={name}"])
+            continue
+        check("manipulation", [f"experiment={name}"])

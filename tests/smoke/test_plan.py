@@ -66,7 +66,10 @@ def test_plans_add_up_and_survive_scoring(run, command_here, compose):
     "asked, said",
     [
         ("planners=[bean]", "there is no planner 'bean': did you mean 'beam'"),
-        ("reward=flut", "there is no reward 'flut': did you mean 'flat'"),
+        ("reward=flut", "there is no reward=flut: did you mean 'flat'"),
+        ("tasks=owm", "there is no tasks=owm: did you mean 'own'"),
+        ("tasks=own", "have no goals of their own; set tasks=walk"),
+        ("reward=blocks", "reward=blocks reads blocks off a table, and models of ChemistryWorld are shown pixels"),
         ("beam.width=0", "beam.width must be a whole number >= 1, got 0"),
         ("planners=beam", "planners must be a list"),
         ("episodes=null", "episodes must be a whole number >= 2, got null"),
