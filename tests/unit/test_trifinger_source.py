@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 pytest.importorskip("pybullet")
 from envs import collect as collecting  # noqa: E402
 from envs.problem import Problem  # noqa: E402
-from envs.protocols import Blocks, CausalGraph, Causes, DrawsTables, Goals, Interventions, OwnGoals, Simulator, Source  # noqa: E402
+from envs.protocols import Blocks, CausalGraph, Causes, DrawsTables, Interventions, OwnGoals, Simulator, Source  # noqa: E402
 from envs.trifinger import Verdict  # noqa: E402
 from envs.trifinger.source import TriFingerSource, parallel  # noqa: E402
 from envs.trifinger.source.arena import MODES, Arena  # noqa: E402
