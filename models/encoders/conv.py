@@ -28,6 +28,15 @@ def seen_of(height: int, width: int, side: int | None = None) -> tuple[int, int]
     return height, width
 
 
+def strided(colors: int, *channels: int) -> nn.Sequential:
+    """Convolutions of stride two, one for each number of channels, the first on bytes."""
+    layers, inputs = [], colors
+    for conv, outputs in zip((PixelConv2d, *[nn.Conv2d] * len(channels)), channels):
+        layers += [conv(inputs, outputs, 4, stride=2, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
+        inputs = outputs
+    return nn.Sequential(*layers)
+
+
 class ConvMaps(Trunk, nn.Module):
     """(B, C, H, W), uint8 or float in [0, 1], C = 3 for each camera  ->  (B, slots, h w / 64 + features).
 
@@ -44,12 +53,8 @@ class ConvMaps(Trunk, nn.Module):
         self.slots, self.features = slots, 2 * channels
         self.positions = (height // STRIDE) * (width // STRIDE)
         self.numbers = self.slot_numbers = self.positions + self.features
-        layers, inputs = [], colors
-        for conv, outputs in ((PixelConv2d, channels), (nn.Conv2d, 2 * channels), (nn.Conv2d, 2 * channels)):
-            layers += [conv(inputs, outputs, 4, stride=2, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
-            inputs = outputs
-        self.trunk = nn.Sequential(*layers)
-        self.where = nn.Sequential(nn.Conv2d(inputs, slots, 1), nn.BatchNorm2d(slots), CellSoftmax())
+        self.trunk = strided(colors, channels, 2 * channels, self.features)
+        self.where = nn.Sequential(nn.Conv2d(self.features, slots, 1), nn.BatchNorm2d(slots), CellSoftmax())
 
     def points(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         if self.shrinks:
@@ -78,12 +83,8 @@ class SceneMaps(Trunk, nn.Module):
         height, width = seen_of(height, width)
         self.slots = slots
         self.numbers = self.slot_numbers = numbers
-        layers, inputs = [], colors
-        for conv, outputs in ((PixelConv2d, channels), (nn.Conv2d, 2 * channels), (nn.Conv2d, 4 * channels)):
-            layers += [conv(inputs, outputs, 4, stride=2, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
-            inputs = outputs
-        self.trunk = nn.Sequential(*layers).to(memory_format=torch.channels_last)
-        found = inputs * (height // STRIDE) * (width // STRIDE)
+        self.trunk = strided(colors, channels, 2 * channels, 4 * channels).to(memory_format=torch.channels_last)
+        found = 4 * channels * (height // STRIDE) * (width // STRIDE)
         self.read = nn.Sequential(nn.Linear(found, slots * numbers), nn.LayerNorm(slots * numbers), nn.ReLU())
 
     def forward(self, obs: Tensor) -> Tensor:
