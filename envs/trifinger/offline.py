@@ -17,7 +17,7 @@ from envs.trifinger.experts.tasks import TASKS
 from envs.trifinger.interventions.actors import GoalActor
 from envs.trifinger.interventions.curriculum import Curriculum, Phase
 from envs.trifinger.robot.kinematics import Kinematics
-from envs.trifinger.source.exploration import Drive, RandomTouch
+from envs.trifinger.source.exploration import Drive, RandomTouch, joints_of
 
 SETS = {"random": ("random",), "expert": ("expert",), "mixed": ("expert", "random")}  # set -> whose episodes, in turn
 
@@ -38,14 +38,10 @@ def record_set(task: str, kind: str, path: str | Path, episodes: int, seed: int 
     def controller(base, episode: int) -> Controller:
         if SETS[kind][episode % len(SETS[kind])] == "expert":
             return expert(base)
-        touch = RandomTouch(np.random.default_rng([seed, episode]), kinematics.joints)
-
-        def act(observation: np.ndarray) -> np.ndarray:
-            state = base.state
-            joints = touch.act(state, kinematics.tips(state["joint_positions"]))
-            return drive.action(joints, state["joint_positions"]) if base.settings["normalized"] else joints
-
-        return act
+        joints = joints_of(RandomTouch(np.random.default_rng([seed, episode]), kinematics.joints), base, kinematics)
+        if not base.settings["normalized"]:
+            return lambda observation: joints()
+        return lambda observation: drive.action(joints(), base.state["joint_positions"])
 
     try:
         record(Curriculum(env, [Phase(GoalActor())]), EachEpisode(controller), path, episodes, seed, camera)

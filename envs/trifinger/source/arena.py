@@ -11,7 +11,7 @@ from envs.trifinger.interventions.actors import Actor, GoalActor, PhysicalActor,
 from envs.trifinger.robot.kinematics import Kinematics
 from envs.trifinger.scene.views import FILM, VIEWS, Views
 from envs.trifinger.source.causes import causes
-from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush
+from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush, joints_of
 from envs.trifinger.source.saved import Layout
 
 MODES = ("train", "still", "poses-b", "physics-a", "physics-b", "blocks-a", "blocks-b")
@@ -104,12 +104,7 @@ class Arena:
             controller = expert(self.env)
             return lambda: controller(self.env.observe())
         made = (RandomTouch if policy == "random" else ScriptedPush)(rng, self.kinematics.joints)
-
-        def wanted() -> np.ndarray:
-            state = self.env.state
-            return made.act(state, self.kinematics.tips(state["joint_positions"]))
-
-        return wanted
+        return joints_of(made, self.env, self.kinematics)
 
     def episode(self, seed: int, mode: str, length: int, policy: str | Callable) -> tuple[dict[str, np.ndarray], tuple]:
         """`length` actions of a fresh policy, and what its start kept (see `start`).

@@ -26,6 +26,16 @@ class Policy(Protocol):
     def act(self, state: State, tips: np.ndarray) -> np.ndarray: ...
 
 
+def joints_of(policy: Policy, env, kinematics) -> Callable[[], np.ndarray]:
+    """Where a policy wants the joints of an environment now: () -> (9,) radians."""
+
+    def wanted() -> np.ndarray:
+        state = env.state
+        return policy.act(state, kinematics.tips(state["joint_positions"]))
+
+    return wanted
+
+
 class Drive:
     """What the nine numbers of an action in [-1, 1] mean.
 
