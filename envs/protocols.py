@@ -140,9 +140,12 @@ class Interventions(Protocol):
         """Copies of the states with another value of one variable, drawn."""
 
 
+SPACES = ("a", "b")  # of values: for training, and kept apart
+
+
 @runtime_checkable
 class Causes(Simulator, Protocol):
-    """Kinds of variables, of all objects together, can be set to draws from a space for training, a, or one kept apart, b."""
+    """Kinds of variables, of all objects together, can be set to draws from one of SPACES."""
 
     def causes(self) -> tuple[str, ...]:
         """Names of the causes."""

@@ -36,8 +36,8 @@ class Stream(IntEnum):
     HELD_OUT_PAIRS = 7021
     PICTURES = 7022  # which cases a page shows
     CANDIDATES = 7023  # plans that a planner draws
-    CAUSES = 7025  # values that causes are set to
     VIOLATIONS = 7024  # surprise of one who guesses
+    CAUSES = 7025  # values that causes are set to
 
     def rng(self, *seeds: int) -> np.random.Generator:
         """The generator of this purpose and these seeds."""

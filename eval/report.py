@@ -25,7 +25,7 @@ from omegaconf import OmegaConf
 
 from envs.protocols import Simulator
 from envs.whole_files import write_whole
-from eval.figures.cause_plot import cause_key, cause_plot, worst
+from eval.figures.cause_plot import cause_plot, judged_by, worst
 from eval.figures.curves import loss_curves
 from eval.figures.svg import inline_svg
 from eval.pages.graphs import graph_section
@@ -84,7 +84,7 @@ def _causes(results: dict) -> str:
     if not causes:
         return ""
     (first, by), *_ = worst(metrics, causes, last)
-    unit = "mm further off" if results["metrics"].get(cause_key(causes[0], "a", "block_error", last)) is not None else "points of H@1 less"
+    unit = "mm further off" if judged_by(metrics, last) == "block_error" else "points of H@1 less"
     asked = ", ".join(f"{cause} {count}" for cause, count in results["causes"].items())
     return (
         f"<h2>Causes</h2><p>One cause at a time was set anew, in states and under actions that were the same for all. Most wrong: "

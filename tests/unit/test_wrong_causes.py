@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from envs.protocols import SPACES
 from envs.spec import Action, EnvSpec, Observation
 from eval.figures.cause_plot import cause_plot, worst
 from eval.probes.probe import Row
 from eval.probes.score_table import rows_of
-from eval.probes.wrong_causes import SPACES, wrong_causes
+from eval.probes.wrong_causes import wrong_causes
 
 TABLE = Observation("objects", (1, 4), values="real", resolution=1e-3)
 
@@ -131,6 +132,11 @@ def test_what_causes_nothing_must_not_be_believed():
     fooled, right = asked(Model(knows=True, fooled=True))[0], asked(Model(knows=True))[0]
     assert right["test/cause/paint/b/effect/h3"] == 0
     assert fooled["test/cause/paint/b/block_error/h3"] > 30 > 5 > right["test/cause/paint/b/block_error/h3"]
+
+
+def test_where_nothing_moves_no_cause_is_asked():
+    found, data = asked(Model(knows=True), count=1)
+    assert found == {} and "causes" not in data.protocol
 
 
 def test_every_cause_has_its_rows():

@@ -180,12 +180,12 @@ class Arena:
                           f"variable")  # fmt: skip
         return self._row_after(row, (variable,))
 
-    def set_cause(self, row: np.ndarray, cause: str, space: str, seed: int) -> tuple[np.ndarray, bool]:
-        """-> (the row with other values of all variables of a cause, drawn from space a or b; whether the environment accepted
-        one of TRIES draws: if not, the row is the one given)."""
+    def redraw(self, row: np.ndarray, variables: Sequence[str], space: str, seed: int) -> tuple[np.ndarray, bool]:
+        """-> (the row with other values of these variables, drawn from space a or b; whether the environment accepted one of TRIES
+        draws: if not, the row is the one given)."""
         self.restore(row)
-        rng, names = np.random.default_rng(seed), self.causes()[cause]
-        return (self._row_after(row, names), True) if self._changed(VariablesActor(names, space), rng) else (row, False)
+        done = self._changed(VariablesActor(variables, space), np.random.default_rng(seed))
+        return (self._row_after(row, variables), True) if done else (row, False)
 
     def _row_after(self, row: np.ndarray, variables: Sequence[str]) -> np.ndarray:
         """The row of the present state, in which some variables of `row` were set."""
@@ -200,7 +200,7 @@ class Arena:
         return tuple(free(self.env.variables(), "ab"))
 
     def causes(self) -> dict[str, tuple[str, ...]]:
-        """What `set_cause` can set, and the variables of each."""
+        """Causes that can be set, and the variables of each."""
         return causes(self.variables())
 
     def film(self, rows: np.ndarray) -> np.ndarray:

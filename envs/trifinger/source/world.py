@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from envs.problem import Problem, nearest
+from envs.protocols import SPACES
 from envs.spec import Action, EnvSpec, Observation
 from envs.trifinger.experts.tasks import TASKS as WITH_EXPERT
 from envs.trifinger.source.arena import OF_EXPERTS, POLICIES, TRIES
@@ -23,7 +24,6 @@ from envs.trifinger.source.parallel import Crew
 from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH, States
 from envs.trifinger.tasks import TASKS
 
-SPACES = ("a", "b")
 VIEWS = {"pixels": 1, "views": 3}  # observation -> cameras
 _PIECE = 50  # rows that a process steps at a time
 _GOAL_DRAWS = 10
@@ -243,19 +243,20 @@ class TriFingerSource:
             raise Problem(f"TriFinger has no variable '{variable}': {nearest(str(variable), names)}")
         return States(np.array([self._crew.arena.intervene(row, variable, rng) for row in state.rows]).reshape(state.rows.shape))
 
-
     def causes(self) -> tuple[str, ...]:
         """Kinds of variables; what each holds is written in `causes.py`."""
         return tuple(self._crew.arena.causes())
 
     def set_cause(self, state: States, cause: str, space: str, rng: np.random.Generator) -> tuple[States, np.ndarray]:
         """-> (the same states with other values of a cause, drawn from space a or b; (B,) bool: the environment accepted one)."""
-        if cause not in self.causes():
-            raise Problem(f"TriFinger has no cause '{cause}': {nearest(str(cause), self.causes())}")
+        arena = self._crew.arena
+        known = arena.causes()
+        if cause not in known:
+            raise Problem(f"TriFinger has no cause '{cause}': {nearest(str(cause), known)}")
         if space not in SPACES:
             raise Problem(f"values are drawn from space {' or '.join(SPACES)}, got '{space}'")
         seeds = rng.integers(2**63, size=len(state)).tolist()
-        made = [self._crew.arena.set_cause(row, cause, space, seed) for row, seed in zip(state.rows, seeds)]
+        made = [arena.redraw(row, known[cause], space, seed) for row, seed in zip(state.rows, seeds)]
         return States(np.array([row for row, _ in made]).reshape(state.rows.shape)), np.array([done for _, done in made], bool)
 
 
