@@ -110,6 +110,15 @@ def _check(asked: dict) -> None:
             raise Problem(f"there is no {key}={asked[key]}: {nearest(str(asked[key]), known)}")
 
 
+def _tasks(run: Run, asked: dict, horizon: int) -> Tasks:
+    drawn = run.world, asked["episodes"], horizon, asked["seed"], asked["mode"]
+    if asked["tasks"] == "walk":
+        return draw_tasks(*drawn, asked["goal_may_equal_start"])
+    if not isinstance(run.world, OwnGoals):
+        raise Problem(f"states of env '{run.config.env.name}' have no goals of their own; set tasks=walk")
+    return draw_own_tasks(*drawn)
+
+
 def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
     """Plan with the model of a run, open or by its folder, and add what was reached to its results.json.
 
@@ -129,11 +138,7 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
                       f"eval/score.py measures its predictions")  # fmt: skip
     weights = digest(model.state_dict())[:12]
     existing = set() if again else kept_metrics(folder, asked, weights)
-    if asked["tasks"] == "own" and not isinstance(world, OwnGoals):
-        raise Problem(f"states of env '{cfg.env.name}' have no goals of their own; set tasks=walk")
-    drawn = {"may_equal_start": asked["goal_may_equal_start"]} if asked["tasks"] == "walk" else {}
-    draw = draw_tasks if asked["tasks"] == "walk" else draw_own_tasks
-    every = [draw(world, asked["episodes"], h, seed, asked["mode"], **drawn) for h in horizons]
+    every = [_tasks(run, asked, h) for h in horizons]
     rows = [*(f"success/{name}" for name in names), *baselines(world, seed)]
     left = [h for h in horizons for name in rows if f"plan/{name}/h{h}" not in existing]
     if not left:

@@ -17,7 +17,14 @@ def planners() -> dict[str, dict]:
     """Planner -> its file, in the order of configs/plan.yaml, which is that of tables."""
     defaults = OmegaConf.to_container(OmegaConf.load(CONFIGS / "plan.yaml"))["defaults"]
     named = [name for entry in defaults if isinstance(entry, dict) for key, name in entry.items() if key.startswith("planner@")]
-    return {name: OmegaConf.to_container(OmegaConf.load(CONFIGS / "planner" / f"{name}.yaml")) for name in named}
+    return {name: _read(name) for name in named}
+
+
+def _read(name: str) -> dict:
+    """A planner's file, over those that it begins with."""
+    own = OmegaConf.to_container(OmegaConf.load(CONFIGS / "planner" / f"{name}.yaml"))
+    below = [_read(other) for other in own.pop("defaults", []) if other != "_self_"]
+    return {key: value for file in (*below, own) for key, value in file.items()}
 
 
 def labels() -> dict[str, str]:

@@ -11,7 +11,7 @@ from envs.protocols import Goals, State
 from envs.streams import Stream
 from eval.planning.actions import check_bounds
 from eval.planning.latent_planner import ROWS, LatentPlanner, finite
-from eval.planning.search import Search
+from eval.planning.search import CANDIDATES, Search
 from eval.planning.tasks import Oracle, Tasks
 from eval.rollouts import actions_of, encode_frames
 
@@ -35,7 +35,7 @@ class Sampling(LatentPlanner):
         self.check(model, world)
         _check(cost, search, world.spec.action)
         self.cost, self.seed, self.search = cost, seed, search
-        self.at_once = ROWS // search.get("candidates", 128)
+        self.at_once = ROWS // search.get("candidates", CANDIDATES)
 
     @staticmethod
     def check(model, world) -> None:

@@ -12,6 +12,7 @@ from envs.problem import Problem
 from envs.spec import Action
 from eval.planning.actions import distribution
 
+CANDIDATES = 128  # plans of an iteration, unless others are asked for
 Costs = Callable[[np.ndarray], np.ndarray]  # plans (E, N, T, ...), an action for every step -> (E, N)
 
 
@@ -27,7 +28,7 @@ class Search:
     """
 
     def __init__(
-        self, action: Action, rng: np.random.Generator, depth: int = 5, candidates: int = 128, iterations: int = 4,
+        self, action: Action, rng: np.random.Generator, depth: int = 5, candidates: int = CANDIDATES, iterations: int = 4,
         elites: int | None = None, temperature: float | None = None, smoothing: float = 0.1, hold: int = 1,
     ) -> None:  # fmt: skip
         if candidates < 2:
