@@ -167,11 +167,15 @@ class CounterfactualRanks(NamedTuple):
 
 def counterfactual_ranks(model, world, obs, state, action, horizon: int, rng) -> CounterfactualRanks:
     """`rank_outcomes` of a model's predictions.  obs (M, ...): what the model is shown of `state`."""
-    sequences, states, outcome, changed = counterfactual_outcomes(world, state, action, horizon, rng)
-    outcomes = world.observe(states)
+    return ranks_among(model, world, obs, counterfactual_outcomes(world, state, action, horizon, rng))
+
+
+def ranks_among(model, world, obs, found: Outcomes) -> CounterfactualRanks:
+    """The same among outcomes that are known."""
+    outcomes = world.observe(found.states)
     ids = frame_ids(outcomes, world.shown.resolution)
     start, codes = encode_frames(model, obs), encode_frames(model, outcomes)
-    nothing = start[:, None].expand(-1, outcome.shape[1], -1, -1)
-    predicted = branch(model, start, sequences, world.spec)
-    ranks = (rank_outcomes(guess, codes, outcome, ids) for guess in (predicted, nothing))
-    return CounterfactualRanks(*ranks, changed)
+    nothing = start[:, None].expand(-1, found.outcome.shape[1], -1, -1)
+    predicted = branch(model, start, found.sequences, world.spec)
+    ranks = (rank_outcomes(guess, codes, found.outcome, ids) for guess in (predicted, nothing))
+    return CounterfactualRanks(*ranks, found.changed)

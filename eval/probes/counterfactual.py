@@ -4,9 +4,10 @@ import numpy as np
 
 from envs.protocols import Simulator
 from envs.streams import Stream
+from eval.probes.kept import kept
 from eval.probes.probe import Row, bounds, probe
 from eval.ranking import hits_at_k, mrr
-from eval.rollouts import counterfactual_ranks
+from eval.rollouts import Outcomes, counterfactual_outcomes, ranks_among
 from eval.runs.answers import Answers
 
 CF = "test/cf_hits@1/"
@@ -33,9 +34,7 @@ def counterfactual(run, data) -> dict[str, float]:
         return metrics
     data.protocol["counterfactual_states"] = len(chosen)
     for h in data.horizons:
-        ranked = counterfactual_ranks(
-            run.model, run.world, data.obs[chosen, 0], data.state[chosen, 0], data.action[chosen], h, Stream.COUNTERFACTUAL.rng(h)
-        )
+        ranked = ranks_among(run.model, run.world, data.obs[chosen, 0], _outcomes(run.world, data, h))
         data.protocol["counterfactual_actions"] = ranked.model.shape[1]
         for name, result in (("test", ranked.model), ("floor/copy", ranked.copy)):
             metrics |= {f"{name}/cf_hits@1/h{h}": hits_at_k(result.ravel()), f"{name}/cf_mrr/h{h}": mrr(result.ravel())}
@@ -51,6 +50,19 @@ def counterfactual(run, data) -> dict[str, float]:
     if 1 in data.horizons:
         metrics |= {"test/cf_hits@1": metrics["test/cf_hits@1/h1"], "test/cf_mrr": metrics["test/cf_mrr/h1"]}
     return metrics
+
+
+def _outcomes(world: Simulator, data, horizon: int) -> Outcomes:
+    """What every candidate action of the chosen states leads to."""
+    asked = {"state": data.state[data.chosen, 0], "action": data.action[data.chosen]}
+
+    def make() -> dict[str, np.ndarray]:
+        found = counterfactual_outcomes(world, *asked.values(), horizon, Stream.COUNTERFACTUAL.rng(horizon))
+        arrays = found._asdict() | {"states": world.pack(found.states)}
+        return {key: array for key, array in arrays.items() if array is not None}
+
+    found = kept(data.file, "counterfactual", asked, {"horizon": horizon}, make)
+    return Outcomes(found["sequences"], world.unpack(found["states"]), found["outcome"], found.get("changed"))
 
 
 def _by_change(name: str, horizon: int, ranks: np.ndarray, changed: np.ndarray | None) -> dict[str, float]:

@@ -5,16 +5,20 @@ A model that knows the cause predicts either as well. One that was not shown it,
 far from the truth as the cause moved it. Causes that move nothing, as a goal or a colour, must not move predictions either.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 
 from envs.frames import frame_ids
-from envs.protocols import SPACES, Blocks, Causes
+from envs.protocols import SPACES, Blocks, Causes, State
 from envs.streams import Stream
 from eval.probes.block_error import millimetres
+from eval.probes.block_readout import Places, places_of
+from eval.probes.kept import kept
 from eval.probes.probe import Row, no_forecast, probe
 from eval.ranking import hits_at_k, ranks
-from eval.rollouts import decode_frames, encode_frames, rollout
+from eval.rollouts import encode_frames, rollout
 
 STATES = 300
 AS_RECORDED = "nothing"
@@ -25,19 +29,62 @@ def cause_key(cause: str, space: str, kind: str, horizon: str = "") -> str:
     return f"test/cause/{cause.replace(' ', '_')}/{space}/{kind}/{horizon}"
 
 
-def seen(world: Causes, state) -> tuple[np.ndarray, np.ndarray]:
-    """What models are shown of states, and their table."""
+def seen(world: Causes, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """What models are shown of states, and where their blocks are, (B, N, 3)."""
     table = world.observe(state, "objects")
-    return table if world.shown.column == "objects" else world.observe(state), table
+    return table if world.shown.column == "objects" else world.observe(state), world.positions(table)
 
 
-def outcomes(world: Causes, state, action: np.ndarray, horizons: list[int]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """What follows from states (B) under actions (B, T, ...), as `seen`, by horizon."""
-    found = {}
+class Asked(NamedTuple):
+    """What was asked of one cause.  which (B,): of the states, those that took a value.  states: with it, then what follows, by
+    step, 0 the start."""
+
+    which: np.ndarray
+    states: dict[int, State]
+
+
+def follow(world: Causes, state: State, action: np.ndarray, horizons: list[int]) -> dict[int, State]:
+    """The states (B) themselves, and what follows from them under actions (B, T, ...), by step."""
+    found = {0: state}
     for t in range(max(horizons)):
         state, _ = world.step(state, action[:, t], None)
         if t + 1 in horizons:
-            found[t + 1] = seen(world, state)
+            found[t + 1] = state
+    return found
+
+
+def ask(world: Causes, state: State, action: np.ndarray, horizons: list[int]) -> dict[tuple[str, str], Asked]:
+    """By cause and space; states as they were under (AS_RECORDED, "")."""
+    rng, every = Stream.CAUSES.rng(), np.arange(len(state))
+    found = {(AS_RECORDED, ""): Asked(every, follow(world, state, action, horizons))}
+    for cause in world.causes():
+        for space in SPACES:
+            other, done = world.set_cause(state, cause, space, rng)
+            which = np.flatnonzero(done)
+            after = follow(world, other.take(which), action[which], horizons) if len(which) > 1 else {}
+            found[cause, space] = Asked(which, after)
+    return found
+
+
+def _asked_before(world: Causes, data, rows: np.ndarray, action: np.ndarray) -> dict[tuple[str, str], Asked]:
+    """`ask`, kept beside the data."""
+
+    def make() -> dict[str, np.ndarray]:
+        answer = {}
+        for (cause, space), one in ask(world, world.unpack(rows), action, data.horizons).items():
+            answer[f"{cause}/{space}/which"] = one.which
+            answer |= {f"{cause}/{space}/{step}": world.pack(states) for step, states in one.states.items()}
+        return answer
+
+    found: dict = {}
+    about = {"horizons": data.horizons, "causes": list(world.causes())}
+    for key, array in kept(data.file, "causes", {"rows": rows, "action": action}, about, make).items():
+        cause, space, part = key.split("/")
+        one = found.setdefault((cause, space), Asked(np.empty(0, int), {}))
+        if part == "which":
+            found[cause, space] = one._replace(which=array)
+        else:
+            one.states[int(part)] = world.unpack(array)
     return found
 
 
@@ -49,7 +96,7 @@ def outcomes(world: Causes, state, action: np.ndarray, horizons: list[int]) -> d
 ))  # fmt: skip
 def wrong_causes(run, data) -> dict[str, float]:
     """For every cause and space, and for states as they were: H@1 among all outcomes, percent; over blocks that move, the error
-    of the decoded position and how far the cause moved the outcome, medians, mm.
+    of the position (see `places_of`) and how far the cause moved the outcome, medians, mm.
 
     Asked of windows in which something moves. `causes` of the results says how many states took a value.
     """
@@ -59,41 +106,34 @@ def wrong_causes(run, data) -> dict[str, float]:
     chosen = chosen[Stream.ASKED.rng().permutation(len(chosen))[:STATES]]
     if len(chosen) < 2:
         return {}  # no pool to rank in
-    state, action, rng = world.unpack(data.state[chosen, 0]), data.action[chosen], Stream.CAUSES.rng()
-    before = outcomes(world, state, action, data.horizons)
-    unchanged = {h: table for h, (_, table) in before.items()}
+    rows, action = data.state[chosen, 0], data.action[chosen]
+    asked = _asked_before(world, data, rows, action)
     data.protocol["causes"], taken = [AS_RECORDED, *world.causes()], {}
-    usual = _judged(run, state, data.actions[chosen], before, unchanged)
-    for cause in data.protocol["causes"]:
-        for space in SPACES:
-            found, count = usual, len(chosen)
-            if cause != AS_RECORDED:
-                other, done = world.set_cause(state, cause, space, rng)
-                kept = np.flatnonzero(done)
-                other, count, found = other.take(kept), len(kept), {}
-                if count > 1:
-                    after, still = outcomes(world, other, action[kept], data.horizons), {h: one[kept] for h, one in unchanged.items()}
-                    found = _judged(run, other, data.actions[chosen[kept]], after, still)
-            taken[f"{cause}, {space.upper()}"] = count
-            metrics |= {cause_key(cause, space, kind, f"h{h}"): value for (kind, h), value in found.items()}
+    places, usual = places_of(run, data.data_dir), asked[AS_RECORDED, ""]
+    for (cause, space), one in asked.items():
+        found = _judged(run, places, one, data.actions[chosen[one.which]], usual) if one.states else {}
+        for named in SPACES if cause == AS_RECORDED else (space,):
+            taken[f"{cause}, {named.upper()}"] = len(one.which)
+            metrics |= {cause_key(cause, named, kind, f"h{h}"): value for (kind, h), value in found.items()}
         data.say(f"cause: {cause}")
     data.arrays["causes"] = taken
     return metrics
 
 
-def _judged(run, start, actions: torch.Tensor, truth: dict, unchanged: dict[int, np.ndarray]) -> dict[tuple[str, int], float]:
-    """What the model foretells from some states, by kind and horizon.  truth: as `outcomes`.  unchanged: tables (B, N, F) that
-    follow without the change."""
+def _judged(run, places: Places | None, one: Asked, actions: torch.Tensor, usual: Asked) -> dict[tuple[str, int], float]:
+    """What the model foretells of one cause, by kind and horizon.  usual: what follows without the change."""
     world, found = run.world, {}
-    shown, table = seen(world, start)
-    latent, still = encode_frames(run.model, shown), world.positions(table)
-    for h, (shown, table) in truth.items():
+    shown, still = seen(world, one.states[0])
+    latent = encode_frames(run.model, shown)
+    for h, states in one.states.items():
+        if h == 0:
+            continue
+        shown, there = seen(world, states)
         guess, groups = rollout(run.model, latent, actions[:, :h]), frame_ids(shown, world.shown.resolution)
         found["hits@1", h] = hits_at_k(ranks(guess, encode_frames(run.model, shown), groups=groups))
-        there = world.positions(table)
         moves = np.linalg.norm(there - still, axis=-1) > 1e-3
-        found["effect", h] = millimetres(world.positions(unchanged[h]), there, moves).median
-        if run.model.decoder is not None and len(world.shown.shape) == 2:
-            predicted = world.positions(decode_frames(run.model, guess).numpy())
-            found["block_error", h] = millimetres(predicted, there, moves).median
+        unchanged = seen(world, usual.states[h].take(one.which))[1]
+        found["effect", h] = millimetres(unchanged, there, moves).median
+        if places is not None:
+            found["block_error", h] = millimetres(places(guess), there, moves).median
     return found

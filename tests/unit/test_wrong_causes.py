@@ -1,5 +1,6 @@
 """Which cause a model got wrong: one that knows a cause is right in both spaces, one that does not is as wrong as the cause is strong."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -101,7 +102,8 @@ def asked(model, count=200):
     moved = np.arange(count) % 4 > 0
     data = SimpleNamespace(
         horizons=[1, 3], state=state, action=action, actions=torch.from_numpy(action), protocol={"distinct": {"h1": 1, "h3": 1}},
-        arrays={}, say=lambda text: None, events=lambda h: {"moved": moved},
+        arrays={}, say=lambda text: None, events=lambda h: {"moved": moved}, data_dir=None,
+        file=SimpleNamespace(header={}, path=Path("sledges.h5")),
     )  # fmt: skip
     run = SimpleNamespace(world=Ice(), model=model)
     assert wrong_causes.why_not(run) is None

@@ -1,0 +1,95 @@
+"""Where blocks are, read off latents by one frozen read-out, the same for every model: millimetres beside the true places.
+
+A decoder is learned for a loss of its own, and a model without one, or of pictures, tells no places. Here a small network learns the
+places from the latents of validation frames; then the model's predictions are read.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from envs.episodes.on_disk import OnDisk
+from envs.protocols import Blocks
+from eval.probes.block_error import MOVED, millimetres
+from eval.probes.probe import Row, bounds, no_forecast, probe
+from eval.probes.readout import BATCH, FRAMES, HIDDEN, RATES, STEPS, Linear
+from eval.rollouts import decode_frames, encode_frames
+
+MEDIAN, MEAN = "readout/block_error/median/", "readout/block_error/mean/"
+_BEND = 0.1  # of the smooth L1 loss, in units of the places' spread
+
+Places = Callable[[Tensor], np.ndarray]  # latents (B, K, D) -> centres of the blocks (B, N, 3), metres
+
+
+def fit_places(latent: Tensor, true: np.ndarray) -> Places:
+    """latent (M, K, D), true (M, N, 3).  The same network, draws and steps for every model."""
+    flat, target = latent.flatten(1).float(), torch.from_numpy(np.ascontiguousarray(true)).float().flatten(1)
+    mean, spread = flat.mean(0), flat.std(0).clamp(min=1e-6 * flat.std().clamp(min=1e-12).item())
+    middle, unit = target.mean(0), target.std(0).clamp(min=1e-3)
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        torch.manual_seed(0)
+        net = Linear(flat.shape[1], target.shape[1], HIDDEN)
+        optimizer = torch.optim.Adam([{"params": part.parameters(), "lr": rate} for part, rate in zip((net.linear, net.more), RATES)])
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
+        inputs, wanted = (flat - mean) / spread, (target - middle) / unit
+        for _ in range(STEPS):
+            rows = torch.randint(len(inputs), (min(BATCH, len(inputs)),))
+            loss = F.smooth_l1_loss(net(inputs[rows]), wanted[rows], beta=_BEND)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    net.eval()
+
+    @torch.no_grad()
+    def places(of: Tensor) -> np.ndarray:
+        read = torch.cat([net((part - mean) / spread) for part in of.flatten(1).float().split(4096)])
+        return (read * unit + middle).numpy().reshape(len(of), *true.shape[1:])
+
+    return places
+
+
+def read_places(run, data_dir) -> Places | None:
+    """The read-out of a run, fitted on frames spread over its validation split; None where there are no blocks."""
+    file = run.file("valid", data_dir)
+    shown, tables = OnDisk(file, run.world.shown.column), OnDisk(file, "objects")
+    rows = np.unique(np.linspace(0, len(tables) - 1, min(FRAMES, len(tables))).astype(int))
+    true = run.world.positions(tables.take(rows))
+    return fit_places(encode_frames(run.model, shown.take(rows)), true) if true.shape[1] else None
+
+
+def places_of(run, data_dir) -> Places | None:
+    """Where a model has blocks: as its decoder says where that decodes the table, else as the read-out says."""
+    if run.model.decoder is None or len(run.world.shown.shape) != 2:
+        return read_places(run, data_dir)
+    return lambda latent: run.world.positions(decode_frames(run.model, latent).numpy())
+
+
+@probe(
+    needs=(Blocks,),
+    unless=no_forecast,
+    by_name=True,
+    rows=(
+        Row(MEDIAN, "block error, median, mm, read off predictions", higher_is_better=False, percent=False, horizons=()),
+        *bounds(MEDIAN, (f"eyes/{MEDIAN}", "read off true outcomes", "comparison"), (f"floor/copy/{MEDIAN}", "read off the start", "floor")),
+        Row(MEAN, "block error, mean, mm, read off predictions", higher_is_better=False, percent=False, horizons=()),
+    ),
+)  # fmt: skip
+def block_readout(run, data) -> dict[str, float]:
+    """Millimetres over the windows in which a block moves, of places read off predictions. Beside them medians of places read off the
+    true outcomes (eyes), what seeing alone loses, and off the start (floor)."""
+    read = read_places(run, data.data_dir)
+    if read is None:
+        return {}
+    (tables,) = data.read("objects")
+    metrics = {}
+    for h in data.horizons:
+        true = run.world.positions(tables[:, h])
+        moved = data.events(h).get(MOVED, np.ones(len(true), bool))
+        error, eyes, still = (millimetres(read(seen), true, moved) for seen in (data.predicted(h), data.target(h), data.start))
+        metrics |= {f"{MEDIAN}h{h}": error.median, f"{MEAN}h{h}": error.mean, f"eyes/{MEDIAN}h{h}": eyes.median,
+                    f"floor/copy/{MEDIAN}h{h}": still.median}  # fmt: skip
+    return metrics
