@@ -4,6 +4,7 @@
     python eval/protocols.py task=picking agent=expert protocols=[P0,P5]
     python eval/protocols.py task=pushing agent=pushing_ppo_curr1.zip dynamics=legacy overlap=legacy
     python eval/protocols.py task=stacking2 agent=still protocols=[P0,P11] jobs=2
+    python eval/protocols.py task=pushing agent=expert beside=[pushing-random]      and draws what another folder of out= holds
 
 Every episode has a seed of its own, so neither the order of protocols nor the number of processes changes a score. A start
 that the world refuses is drawn again, five times at most; how many were accepted stands beside the score, and an episode
@@ -30,6 +31,7 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.figures.charts import write_chart
 from eval.figures.protocol_plots import bar_plot, radar_plot
+from eval.manipulation.comparison import comparison_caption, comparison_lines, read_played
 from eval.manipulation.episodes import METRICS, play, play_missing, summary
 from eval.manipulation.protocols import PROTOCOLS, protocols_for_agent, protocols_of
 from eval.paper.table_text import markdown
@@ -84,6 +86,19 @@ def _lines(found: dict[str, dict]) -> list[list[str]]:
     return lines
 
 
+def _compare(cfg: dict, folder: Path) -> None:
+    """This agent and those of other folders in one table, one radar and one chart of bars: <out>/<task>/."""
+    folders = [folder, *(Path(cfg["out"]) / name for name in cfg["beside"])]
+    played = {one.name.removeprefix(f"{cfg['task']}-"): read_played(one, cfg["task"]) for one in folders}
+    to = Path(cfg["out"]) / cfg["task"]
+    to.mkdir(parents=True, exist_ok=True)
+    table = *comparison_lines(played), comparison_caption(cfg["task"], played)
+    print_table(*table, width=200)
+    write_whole(to / "table.md", markdown(*table))
+    for kind, plot in (("bars", bar_plot), ("radar", radar_plot)):
+        write_chart(plot({agent: one.scores for agent, one in played.items()}, cfg["task"]), to / kind)
+
+
 def run(cfg) -> None:
     """The command."""
     cfg = OmegaConf.to_container(cfg)
@@ -91,6 +106,8 @@ def run(cfg) -> None:
     asked = choose(cfg["task"], cfg["protocols"])
     name = _agent_name(cfg["agent"])
     folder = Path(cfg["out"]) / (cfg["name"] or f"{cfg['task']}-{name}")
+    for other in cfg["beside"]:
+        read_played(Path(cfg["out"]) / other, cfg["task"])  # or says what is wrong before hours are spent
     play({**cfg, "max_steps": 1}, asked[0], [0])  # faults of agent and options show before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -103,5 +120,7 @@ def run(cfg) -> None:
             write_whole(folder / "scores.json", json.dumps(found, indent=1))
             for kind, plot in (("bars", bar_plot), ("radar", radar_plot)):
                 write_chart(plot({name: found}, cfg["task"]), folder / kind)
+        if cfg["beside"]:
+            _compare(cfg, folder)
     except Timeout:
         raise Problem(f"another command is filling {folder}; wait for it, or choose another name=") from None

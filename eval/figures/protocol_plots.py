@@ -21,9 +21,11 @@ def bar_plot(found: dict[str, dict], task: str, metric: str = "last"):
                 continue
             mean, low, high = scores[protocol][metric]
             x = i + (k - (len(found) - 1) / 2) * wide
-            axes.bar(x, mean, 0.9 * wide, color=_COLORS[k % len(_COLORS)], label=agent if i == 0 else None)
+            axes.bar(x, mean, 0.9 * wide, color=_COLORS[k % len(_COLORS)])
             axes.errorbar(x, mean, [[max(0, mean - low)], [max(0, high - mean)]], color=INK, capsize=2, linewidth=1)
-            axes.text(x, high + 0.02, f"{mean:.2f}", ha="center", va="bottom", fontsize=7)
+            if len(found) == 1:  # side by side they would cover one another
+                axes.text(x, high + 0.02, f"{mean:.2f}", ha="center", va="bottom", fontsize=7)
+        axes.bar(0, 0, color=_COLORS[k % len(_COLORS)], label=agent)
     axes.set(xticks=range(len(protocols)), ylim=(0, 1.12), ylabel="fractional success", title=task)
     axes.set_xticklabels(protocols)
     calm(axes)
@@ -32,7 +34,7 @@ def bar_plot(found: dict[str, dict], task: str, metric: str = "last"):
 
 
 def radar_plot(found: dict[str, dict], task: str, metric: str = "last"):
-    """One closed line for each agent, one axis for each protocol."""
+    """One closed line for each agent, one axis for each protocol; the line is broken at protocols that an agent did not play."""
     from matplotlib.figure import Figure
 
     protocols = list(dict.fromkeys(p for scores in found.values() for p in scores))
@@ -40,10 +42,11 @@ def radar_plot(found: dict[str, dict], task: str, metric: str = "last"):
     figure = Figure(figsize=(4.2, 4.2), layout="constrained")
     axes = figure.add_subplot(projection="polar")
     for k, (agent, scores) in enumerate(found.items()):
-        values = [scores.get(p, {}).get(metric, [0.0])[0] for p in protocols]
+        values = [scores.get(p, {}).get(metric, [np.nan])[0] for p in protocols]
         closed = [*values, values[0]], [*angles, angles[0]]
         axes.plot(closed[1], closed[0], color=_COLORS[k % len(_COLORS)], label=agent)
-        axes.fill(closed[1], closed[0], color=_COLORS[k % len(_COLORS)], alpha=0.15)
+        if np.isfinite(values).all():
+            axes.fill(closed[1], closed[0], color=_COLORS[k % len(_COLORS)], alpha=0.15)
     axes.set(ylim=(0, 1), yticks=[0.2, 0.4, 0.6, 0.8], title=f"{task}: fractional success")
     axes.set_xticks(angles, protocols)
     axes.set_theta_zero_location("N")

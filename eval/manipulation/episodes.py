@@ -109,11 +109,15 @@ def _read(path: Path) -> list[dict]:
     return list(rows.values())
 
 
+def _place(row: dict) -> tuple[int, int]:
+    return list(PROTOCOLS).index(row["protocol"]), row["episode"]
+
+
 def _write(path: Path, rows: list[dict]) -> None:
     text = StringIO()
     writer = csv.DictWriter(text, list(FIELDS), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(sorted(rows, key=lambda row: (list(PROTOCOLS).index(row["protocol"]), row["episode"])))
+    writer.writerows(sorted(rows, key=_place))
     write_whole(path, text.getvalue())
 
 
@@ -130,4 +134,4 @@ def play_missing(cfg: dict, folder: Path, asked: list[str]) -> list[dict]:
             for future in as_completed([pool.submit(play, cfg, *chunk) for chunk in chunks]):
                 rows += future.result()
                 _write(folder / "episodes.csv", rows)
-    return [row for row in rows if row["protocol"] in asked and row["episode"] < cfg["episodes"]]
+    return sorted((row for row in rows if row["protocol"] in asked and row["episode"] < cfg["episodes"]), key=_place)

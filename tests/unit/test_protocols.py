@@ -205,3 +205,19 @@ def test_episodes_that_were_not_written_whole_are_played_anew(tmp_path):
                  "P0,1,True,1,,.5,.5,10", "P0,1,True,1,.5", "P0,1,True,1,.5,.5,.5,1"):  # fmt: skip
         path.write_text(path.read_text().rstrip("\n") + "\n" + line + "\n" * (not line.endswith(",1")))
     assert episodes._read(path) == kept
+
+
+def test_agents_are_compared_side_by_side(tmp_path, capsys):
+    """A protocol that only one of them played is a gap of the other, not a zero."""
+    protocols.run(OmegaConf.create(settings(tmp_path, task="reaching", protocols=["P0"], episodes=2, agent="still")))
+    cfg = settings(tmp_path, task="reaching", protocols=["P5", "P0"], episodes=2, beside=["reaching-still"])
+    protocols.run(OmegaConf.create(cfg))
+    table = (tmp_path / "reaching" / "table.md").read_text()
+    assert "| random |" in table and "| still |" in table and table.index("P0 nothing") < table.index("P5 goal position A")
+    assert table.splitlines()[3].endswith("| - |") and (tmp_path / "reaching" / "radar.png").exists()
+    assert "2 episodes" in table and "skip_frame 3" in table
+    with pytest.raises(Problem, match=r"nobody holds no finished protocols \(settings.json is missing\); play them with"):
+        protocols.run(OmegaConf.create(cfg | {"beside": ["nobody"]}))
+    (tmp_path / "reaching-still" / "settings.json").write_text('{"task": "pushing"}')
+    with pytest.raises(Problem, match="played on task=pushing, expected reaching; leave it out of beside="):
+        protocols.run(OmegaConf.create(cfg))
