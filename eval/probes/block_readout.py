@@ -1,7 +1,8 @@
 """Where blocks are, read off latents by one frozen read-out, the same for every model: millimetres beside the true places.
 
 A decoder is learned for a loss of its own, and a model without one, or of pictures, tells no places. Here a small network learns the
-places from the latents of validation frames; then the model's predictions are read.
+places from the latents of frames of training, spread over all its episodes; then the model's predictions are read. The few episodes of
+`valid` would not do: a read-out of 60 episodes erred by 36 mm on others where one of 800 erred by 26 and by 25 on its own.
 """
 
 from collections.abc import Callable
@@ -53,8 +54,8 @@ def fit_places(latent: Tensor, true: np.ndarray) -> Places:
 
 
 def read_places(run, data_dir) -> Places | None:
-    """The read-out of a run, fitted on frames spread over its validation split; None where there are no blocks."""
-    file = run.file("valid", data_dir)
+    """The read-out of a run, fitted on frames spread over its training split; None where there are no blocks."""
+    file = run.file("train", data_dir)
     shown, tables = OnDisk(file, run.world.shown.column), OnDisk(file, "objects")
     rows = np.unique(np.linspace(0, len(tables) - 1, min(FRAMES, len(tables))).astype(int))
     true = run.world.positions(tables.take(rows))
