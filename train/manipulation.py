@@ -53,9 +53,7 @@ def run(cfg) -> dict:
 
     check_learner(cfg)
     if cfg.residual is not None and cfg.algo.get("relabelled"):
-        raise Problem(
-            "an expert acts for the goal of its episode, and relabelled goals are others; set residual=null or algo.relabelled=0"
-        )
+        raise Problem("an expert acts for its episode's goal, and relabelled goals are others; set residual=null or algo.relabelled=0")
     protocols_for_agent(cfg.task, cfg.protocols)  # raises on unknown names first
     if cfg.evaluate.every is not None:
         protocols_for_agent(cfg.task, cfg.evaluate.protocols)

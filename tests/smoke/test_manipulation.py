@@ -57,6 +57,7 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
     ("task=pushin", "did you mean 'pushing'"), ("curriculum=3", "there is no curriculum '3': known: 0, 1, 2"),
     ("protocols=[P13]", "there is no protocol 'P13'"), ("collision=meshes", "did you mean 'mesh'"),
     ("algo.boards=0", "algo.boards must be a whole number from 1"), ("steps=0", "steps must be a whole number >= 1"),
+    ("algo.learner.ent_coef=auto", "algo=ppo does not learn its entropy bonus"),
 ])  # fmt: skip
 def test_refused_in_one_sentence(asked, said, command_here, tmp_path):
     """Before anything is written."""
