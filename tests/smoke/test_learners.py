@@ -1,4 +1,4 @@
-"""SAC, TD3, hindsight and residual agents on the TriFinger: interrupted and taken up, moved and played, refused where nothing fits."""
+"""SAC, TD3, hindsight and residual agents on the TriFinger: taken up after a killed simulator, moved, played, and refused."""
 
 import csv
 import json

@@ -44,8 +44,8 @@ def same(one, two):
     for each in (one, two):
         np.random.seed(0)
         drawn = each.sample(20)
-        batches.append([*(drawn.observations.values() if isinstance(drawn.observations, dict) else [drawn.observations]), *drawn[1:2],
-                        drawn.rewards, drawn.dones])  # fmt: skip
+        seen = drawn.observations.values() if isinstance(drawn.observations, dict) else [drawn.observations]
+        batches.append([*seen, drawn.actions, drawn.rewards, drawn.dones])
     return all((a == b).all() for a, b in zip(*batches, strict=True))
 
 

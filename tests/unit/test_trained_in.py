@@ -36,13 +36,13 @@ def test_an_agent_of_another_world_is_refused(tmp_path):
     trained(tmp_path / "a.zip", env)
     assert load_controller(str(tmp_path / "a.zip"), env, None)(env.observe()).shape == (9,)
     for task, options, said in (
-        ("picking", {"skip_frame": 3}, "was trained with task=pushing, here it is picking; give task=pushing"),
+        ("picking", {}, "was trained with task=pushing, here it is picking; give task=pushing"),
         ("pushing", {"skip_frame": 10}, "was trained with skip_frame=3, here it is 10; give skip_frame=3"),
-        ("pushing", {"skip_frame": 3, "action_mode": "joint_torques"}, "was trained with action_mode=joint_positions, here it is joint_torq"),
-        ("pushing", {"skip_frame": 3, "normalized": False}, "was trained with normalized=True, here it is False"),
-        ("pushing", {"skip_frame": 3, "extra_observations": {"gap": lambda now: now.tips[0]}}, "on observations of 56 numbers in another order"),
+        ("pushing", {"action_mode": "joint_torques"}, "was trained with action_mode=joint_positions, here it is joint_torques"),
+        ("pushing", {"normalized": False}, "was trained with normalized=True, here it is False"),
+        ("pushing", {"extra_observations": {"gap": lambda now: now.tips[0]}}, "on observations of 56 numbers in another order"),
     ):
-        other = make(task, **options)
+        other = make(task, **{"skip_frame": 3, **options})
         other.reset(seed=0)
         with pytest.raises(Problem, match=said):
             load_controller(str(tmp_path / "a.zip"), other, None)
@@ -73,7 +73,7 @@ def test_an_archive_of_before_says_it_by_its_run(tmp_path):
 
 
 def test_a_residual_agent_acts_as_it_was_trained(tmp_path):
-    """The wrapper of training and the controller of measuring lead through the same episode; a share of nothing is the expert."""
+    """Wrapper of training and controller of measuring play the same episode; with a share of nothing it is the expert's."""
     options = {"skip_frame": 10, "max_steps": 12}
     lessons, arena, alone = Residual(make("picking", **options), 0.3), make("picking", **options), make("picking", **options)
     agent = trained(tmp_path / "a.zip", lessons)

@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,9 +109,8 @@ def train_agent(cfg: DictConfig, setting: Setting, folder: Path, mirror=None) ->
 def _opened(cfg: DictConfig, setting: Setting, path: Path) -> BaseAlgorithm:
     """The agent of an archive, made where there is none."""
     existing = path if path.exists() else None
-    envs = setting.envs(0)  # they alone know the spaces of the agent
-    agent = build(cfg, envs, setting.given, existing, seed=cfg.seed)
-    envs.close()
+    with closing(setting.envs(0)) as envs:  # they alone know the spaces of the agent
+        agent = build(cfg, envs, setting.given, existing, seed=cfg.seed)
     if existing is None:
         save(agent, path, setting.header)
     return agent
@@ -128,14 +128,11 @@ def _own(cfg: DictConfig, before: int) -> dict:
 def _segment(cfg: DictConfig, setting: Setting, folder: Path, before: int, mirror=None) -> BaseAlgorithm:
     """Train for the next `cfg.save_every` steps, from the archive and, off policy, the replay buffer of the step `before`."""
     start, path = time.monotonic(), folder / "checkpoints" / "agent.zip"
-    envs = EpisodeSums(setting.envs(before))
-    try:
+    with closing(EpisodeSums(setting.envs(before))) as envs:
         agent = build(cfg, envs, setting.given, path, **_own(cfg, before))
         if is_off_policy(cfg) and before:
             read_replay(agent.replay_buffer, replay_path(folder, before))
         agent.learn(min(cfg.save_every, cfg.steps - before), reset_num_timesteps=False)
-    finally:
-        envs.close()
     reward, success = envs.reward / envs.steps, envs.succeeded / max(1, envs.episodes)
     if is_off_policy(cfg) and agent.num_timesteps < cfg.steps:
         write_replay(agent.replay_buffer, replay_path(folder, agent.num_timesteps))
