@@ -3,7 +3,7 @@
     python train/manipulation.py task=pushing curriculum=1
     python train/manipulation.py task=reaching curriculum=1 experiment=quick_sac evaluate.every=50_000
     python train/manipulation.py task=pushing algo=sac_her
-    python train/manipulation.py task=picking experiment=quick_td3 residual=0.02     corrects the scripted expert
+    python train/manipulation.py task=pushing experiment=quick_residual      corrects the scripted expert
     python eval/protocols.py task=pushing agent=runs/<name>/checkpoints/agent.zip      the 200 episodes of the paper
 
 Rerun the command to resume it. Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and results.json;

@@ -40,3 +40,10 @@ def test_papers_settings_of_learners_with_a_buffer(name, compose):
     if name != "her":
         quick = compose("manipulation", f"experiment=quick_{name}")
         assert (quick.algo.name, quick.steps, quick.skip_frame) == (name, 150_000, 10)
+
+
+def test_the_correction_is_the_one_that_was_measured(compose):
+    """TD3 with a hundredth of an action, masses of both spaces."""
+    cfg = compose("manipulation", "experiment=quick_residual")
+    assert (cfg.algo.name, cfg.residual, cfg.steps, cfg.curriculum.name) == ("td3", 0.01, 75_000, "masses")
+    assert cfg.curriculum.phases[0].actor["names"] == ["tool_block/mass"] and cfg.evaluate.protocols == ["P0", "P2"]
