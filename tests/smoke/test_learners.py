@@ -34,7 +34,7 @@ def weights(path):
             for name, value in held.items()}  # fmt: skip
 
 
-@pytest.mark.parametrize("learner", [pytest.param("sac", marks=pytest.mark.slow), "td3", "sac_her"])
+@pytest.mark.parametrize("learner", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("sac", "td3")), "sac_her"])
 def test_a_killed_simulator_costs_a_segment(learner, command_here, tmp_path, monkeypatch):
     """It ends the command in a sentence; the same command goes on from the replay buffer to where the uninterrupted one ends,
     and the folder plays elsewhere."""
