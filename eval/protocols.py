@@ -41,6 +41,8 @@ _FIXED = (  # what a folder is for
     "task", "agent", "skip_frame", "max_steps", "dynamics", "overlap", "feasibility", "collision", "mass_spread", "seed",
 )  # fmt: skip
 
+_OF_A_RUN = {"agent.zip": "", "best.zip": "-best"}  # archives that are called by their run
+
 
 def _check_same(cfg: dict, path: Path) -> None:
     """A folder holds one agent under one setting; another would mix with it, also one that was trained on."""
@@ -60,9 +62,11 @@ def _check_same(cfg: dict, path: Path) -> None:
 
 
 def _agent_name(agent: str) -> str:
-    """runs/<name>/checkpoints/agent.zip is called by its run, others by their file."""
+    """runs/<name>/checkpoints/agent.zip is called by its run, best.zip beside it <name>-best, others by their file."""
     path = Path(agent)
-    return path.parts[-3] if path.name == "agent.zip" and len(path.parts) > 2 else path.stem
+    if path.name not in _OF_A_RUN or len(path.parts) < 3:
+        return path.stem
+    return path.parts[-3] + _OF_A_RUN[path.name]
 
 
 def _caption(cfg: dict) -> str:

@@ -5,8 +5,8 @@
     python train/agent.py algo=ppo env=physics3 env.observation=state horizon=1 plan.horizons=[1]
 
 One agent serves all horizons: goals lie 1 to `horizon` random actions away. Rerun the command to resume it.
-Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and results.json. Needs the extra
-`agents`: pip install -e '.[agents]'
+Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and results.json; with evaluate.every= also
+evaluations.csv and checkpoints/best.zip. Needs the extra `agents`: pip install -e '.[agents]'
 """
 
 import sys
@@ -21,9 +21,17 @@ if __name__ == "__main__":
 
 from envs.problem import Problem
 
+_APART = 1_000_003  # between the seeds of tasks to report on and of those to choose by
+
 
 def _check(cfg) -> None:
-    """Raise Problem on horizons beyond those trained on."""
+    """Raise Problem on horizons beyond those trained on, and on a learner of other actions."""
+    from train.agents.learner import is_off_policy
+
+    if is_off_policy(cfg):
+        raise Problem(
+            f"boards have actions that are counted, and algo={cfg.algo.name} learns actions that are numbers; set algo=ppo"
+        )
     if max(cfg.plan.horizons) > cfg.horizon:
         raise Problem(
             f"plan.horizons={list(cfg.plan.horizons)} reach beyond the longest episodes trained on, horizon={cfg.horizon}; "
@@ -50,6 +58,18 @@ def measure(cfg, world, agent) -> dict:
         "plan": {**{key: value for key, value in cfg.plan.items() if key != "horizons"}, "horizons": list(cfg.plan.horizons),
                  "planners": ["agent"], "timing": {key: round(value, 2) for key, value in seconds.items()}},
     }  # fmt: skip
+
+
+def evaluate(cfg, world, agent) -> dict[str, float]:
+    """Horizon -> success in percent, on tasks that are always the same and not those of `measure`."""
+    from eval.planning.tasks import draw_tasks, run_policy
+    from train.agents.policy import AgentPolicy
+
+    plan, found = cfg.plan, {}
+    for h in plan.horizons:
+        tasks = draw_tasks(world, cfg.evaluate.episodes, h, plan.seed + _APART, plan.mode, plan.goal_may_equal_start)
+        found[f"h{h}"] = 100 * float(run_policy(world, tasks, AgentPolicy(agent, cfg.horizon), plan.seed).mean())
+    return found
 
 
 def caption(results: dict) -> str:
@@ -82,8 +102,9 @@ def prepare(cfg):
     network = {"features_extractor_class": SharedFeatures, "features_extractor_kwargs": sizes, "net_arch": []}
     return Setting(
         envs=lambda steps: GoalEpisodes(world, cfg.algo.boards, cfg.horizon, [cfg.seed, steps]),
-        policy={"policy": "MultiInputPolicy", "policy_kwargs": network},
+        given={"policy": "MultiInputPolicy", "policy_kwargs": network},
         measure=lambda agent, path: measure(cfg, world, agent),
+        evaluate=lambda agent, path: evaluate(cfg, world, agent),
     )
 
 

@@ -1,15 +1,13 @@
 """Runs the stages of a loss in order, each from the best weights of the one before."""
 
 import logging
-import os
-import secrets
 import sys
 import warnings
 from functools import partial
 from pathlib import Path
 
 from hydra.utils import instantiate
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from pytorch_lightning import Trainer
 from pytorch_lightning.callbacks import RichProgressBar
 from pytorch_lightning.loggers import WandbLogger
@@ -25,6 +23,7 @@ from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_res
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
 from train.rounds import Clock
+from train.wandb_run import wandb_run
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
 logging.getLogger("lightning").setLevel(logging.ERROR)
@@ -36,21 +35,10 @@ warnings.filterwarnings("ignore", f".*({_SAID_BY_LIGHTNING}).*")
 
 
 def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
-    """The W&B mirror of a run; offline unless WANDB_MODE is set. A resumed run keeps its id."""
-    if cfg.logger.name != "wandb":
+    """The W&B mirror of a run, as Lightning writes to it."""
+    run = wandb_run(cfg, folder, [cfg.model.name, cfg.loss.name, cfg.trainer.budget])
+    if run is None:
         return None
-    import wandb
-
-    mode = os.environ.get("WANDB_MODE", "offline")
-    id_file = folder / "wandb_id.txt"
-    if not id_file.exists():
-        id_file.write_text(secrets.token_hex(4))
-    wandb.finish()  # a refused job of a sweep leaves its run open
-    run = wandb.init(  # not by Lightning, which passes an argument that W&B warns of
-        name=cfg.name, project=cfg.logger.project, dir=str(folder), id=id_file.read_text(), resume="allow",
-        mode=mode, settings=wandb.Settings(silent=True, console="off"), config=OmegaConf.to_container(cfg, resolve=True),
-        group=cfg.logger.get("group"), tags=[cfg.model.name, cfg.loss.name, cfg.trainer.budget],
-    )  # fmt: skip
     run.define_metric("trainer/global_step")
     run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
     return WandbLogger(experiment=run, save_dir=str(folder))

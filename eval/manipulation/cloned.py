@@ -12,11 +12,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from envs.problem import Problem
 from envs.whole_files import write_whole
 
 _HEADER, _WEIGHTS = "cloned.json", "cloned.pth"
-_FITS = ("task", "skip_frame", "action_mode", "normalized", "entries")  # of an archive's header, that an environment must have, too
 _WAVES = 32  # of the time that is left: the expert's movements follow one another in time
 
 
@@ -50,15 +48,8 @@ class ClonedPolicy(nn.Module):
         return (given * self.action_spread + self.action_mean).clamp(-1, 1).numpy()
 
 
-def layout(env) -> dict:
-    """What a policy that was cloned in this environment is for."""
-    base = env.unwrapped
-    own = {"task": base.task.name, "skip_frame": base.skip_frame, "entries": base.entries()}
-    return own | {key: base.settings[key] for key in ("action_mode", "normalized")}
-
-
 def write_policy(path: Path, policy: ClonedPolicy, header: dict) -> None:
-    """header: what `layout` gives, `hidden`, and whatever else is to be kept."""
+    """header: what `layout` of trained_in.py gives, `hidden`, and whatever else is to be kept."""
     weights, content = BytesIO(), BytesIO()
     torch.save(policy.state_dict(), weights)
     with zipfile.ZipFile(content, "w") as archive:
@@ -77,13 +68,3 @@ def read_policy(archive: zipfile.ZipFile) -> tuple[ClonedPolicy, dict]:
     policy = ClonedPolicy(len(header["entries"]), int(header["hidden"]))
     policy.load_state_dict(torch.load(BytesIO(archive.read(_WEIGHTS)), map_location="cpu", weights_only=True))
     return policy.eval(), header
-
-
-def check_fits(path: Path, header: dict, env) -> None:
-    """A Problem where the environment is another than the policy was cloned in."""
-    own = layout(env)
-    for key in _FITS:
-        if header.get(key) != own[key]:
-            if key == "entries":
-                raise Problem(f"{path} was cloned on observations of {len(header[key])} numbers in another order than here")
-            raise Problem(f"{path} was cloned with {key}={header.get(key)}, here it is {own[key]}; give {key}={header.get(key)}")

@@ -69,8 +69,18 @@ def _part(node):
     return node
 
 
+def _agent(config: dict) -> dict:
+    """The config of a model-free agent; those of before were all PPO's and rewarded densely."""
+    if not isinstance(config.get("algo"), dict):
+        return config
+    later = {"logger": {"name": "csv"}, "evaluate": {"every": None}}
+    later |= {"reward": "dense", "residual": None} if "curriculum" in config else {}
+    return {**later, **config, "algo": {"name": "ppo", **config["algo"]}}
+
+
 def as_of_today(config: dict) -> dict:
     """A plain config of a run; one of today comes back as it is.  Values of a strange kind are left to the checks."""
+    config = _agent(config)
     config = {**config, **{part: with_names_of_today(config[part]) for part in ("model", "loss", "curriculum") if part in config}}
     env, model = config.get("env"), config.get("model")
     if isinstance(model, dict) and isinstance(model.get("name"), str):

@@ -36,7 +36,7 @@ _DEPTH = 3  # folders between runs_dir and a run, at most
 _OF_WORLD = ("graph", "dynamic", "delay")  # of chemistry; they stand below env.world as well
 _NOT_SCIENCE = (  # `spec` follows from env.world, name_part is a table of before
     "name", "data_dir", "runs_dir", "resume", "overwrite", "logger", "experiment", "hydra", "goals", "data", "spec",
-    "name_part", "row", "ledger",
+    "name_part", "row", "ledger", "evaluate",
 )  # fmt: skip
 
 

@@ -24,7 +24,9 @@ MOVED = {  # files of classes that saved configs name: where they stood -> where
 }
 _KEYS = {"_target_", "_args_", "_convert_", "_recursive_"}  # of those that `instantiate` knows; a run has nothing partial
 _PLACE = ("algo", "learner")  # the one place of a learner; it builds its environment by a name that may import a module, so:
-_GIVEN = ("_args_", "env", "policy", "policy_kwargs")  # are given by train/, never by a config
+_GIVEN = (  # by train/, never by a config
+    "_args_", "env", "policy", "policy_kwargs", "action_noise", "replay_buffer_class", "replay_buffer_kwargs",
+)  # fmt: skip
 
 
 def _nodes(node, path: tuple = ()) -> Iterator[tuple[tuple, dict | str]]:

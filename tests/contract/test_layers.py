@@ -142,7 +142,8 @@ def unread(text, group, everything):
             ways += [rf"\b(stage|plan|split|env|own)(\.|\.get\(\"|\[\"){last}\b"]
         if path[0].endswith("epochs"):
             ways = [rf"\$\{{loss\.{path[0]}\.\$\{{trainer\.budget\}}\}}"]
-        arguments = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
+        handed_on = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
+        arguments = handed_on or path[:2] == ("algo", "learner")  # likewise, of the learner that algo= names
         if not arguments and not any(re.search(way, everything) for way in ways):
             found.append(path)
     return found

@@ -65,10 +65,10 @@ def test_taken_up_ends_where_the_uninterrupted_ends(command_here, tmp_path, monk
     assert command_here("train/agent.py", *TINY, cwd=tmp_path).returncode == 0
     part = train.agents.training._segment
 
-    def broken(cfg, world, policy, folder, path, before):
+    def broken(cfg, setting, folder, before, mirror):
         if before:
             raise KeyboardInterrupt
-        return part(cfg, world, policy, folder, path, before)
+        return part(cfg, setting, folder, before, mirror)
 
     here = tmp_path / "elsewhere"
     here.mkdir()
@@ -99,6 +99,7 @@ def test_from_pixels_where_effects_are_chance(command_here, tmp_path):
     "asked, said",
     [
         ("algo=pop", "there is no algo 'pop': did you mean 'ppo'"),
+        ("algo=sac", "boards have actions that are counted, and algo=sac learns actions that are numbers; set algo=ppo"),
         ("env=physics6", "there is no env 'physics6'"),
         ("steps=0", "steps must be a whole number >= 1, got 0"),
         ("algo.boards=5000", "algo.boards must be a whole number from 1 to 4096, got 5000"),
@@ -133,6 +134,16 @@ def test_somebody_elses_folder_is_left_alone(command_here, tmp_path):
     done = command_here("train/agent.py", *TINY, "overwrite=true", cwd=tmp_path)
     assert done.returncode == 1 and "holds something that is not a run" in done.stderr
     assert (tmp_path / "r" / "first" / "x.txt").exists()
+
+
+def test_evaluated_between_segments(command_here, tmp_path):
+    """At the ends of segments, a row of every horizon and their mean; the best archive is one of those that were evaluated."""
+    done = command_here("train/agent.py", *TINY, "evaluate.every=200", "evaluate.episodes=20", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = list(csv.DictReader((tmp_path / "r/first/evaluations.csv").open()))
+    assert [(row["steps"], row["measure"]) for row in rows] == [(s, m) for s in ("256", "512") for m in ("h1", "h5", "h10", "mean")]
+    assert all(0 <= float(row["percent"]) <= 100 for row in rows)
+    assert {path.name for path in (tmp_path / "r/first/checkpoints").iterdir()} == {"agent.zip", "best.zip"}
 
 
 def test_the_protocol_is_that_of_planning(compose):

@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
-from eval.manipulation.cloned import ClonedPolicy, layout, write_policy  # noqa: E402
+from eval.manipulation.cloned import ClonedPolicy, write_policy  # noqa: E402
 from eval.manipulation.controllers import load_controller  # noqa: E402
+from eval.manipulation.trained_in import layout  # noqa: E402
 
 TINY = [
     "task=reaching", "cloning.starts=[P0,P5]", "cloning.episodes=25", "cloning.corrected=25", "cloning.rounds=1",
@@ -54,7 +55,7 @@ def test_cloned_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypatc
     scores = json.loads((tmp_path / "o/reaching-first/scores.json").read_text())
     assert 100 * scores["P0"]["last"][0] == pytest.approx(results["metrics"]["protocol/P0/last"], abs=1e-3)
     other = command_here("eval/protocols.py", "task=reaching", archive, "name=x", *few, cwd=tmp_path)
-    assert other.returncode == 1 and "was cloned with skip_frame=10, here it is 3; give skip_frame=10" in other.stderr
+    assert other.returncode == 1 and "was trained with skip_frame=10, here it is 3; give skip_frame=10" in other.stderr
     assert not (tmp_path / "o/x").exists()
 
 
@@ -71,7 +72,7 @@ def test_a_clone_of_another_world_is_refused(tmp_path):
     assert load_controller(cloned(tmp_path / "a.zip", env), env, None)(env.observe()).shape == (9,)
     entries = layout(env)["entries"]
     for name, changes, said in (
-        ("b", {"task": "picking"}, "was cloned with task=picking, here it is pushing; give task=picking"),
+        ("b", {"task": "picking"}, "was trained with task=picking, here it is pushing; give task=picking"),
         ("c", {"skip_frame": 3}, "skip_frame=3, here it is 10"),
         ("d", {"action_mode": "joint_torques"}, "action_mode=joint_torques, here it is joint_positions"),
         ("e", {"entries": entries[::-1]}, "on observations of 56 numbers in another order than here"),
@@ -80,7 +81,7 @@ def test_a_clone_of_another_world_is_refused(tmp_path):
             load_controller(cloned(tmp_path / f"{name}.zip", env, **changes), env, None)
     other = make("reaching", skip_frame=10)
     other.reset(seed=0)
-    with pytest.raises(Problem, match="was trained on observations of 56 numbers, this task gives 37"):
+    with pytest.raises(Problem, match="was trained with task=pushing, here it is reaching; give task=pushing"):
         load_controller(str(tmp_path / "a.zip"), other, None)
     env.close(), other.close()
 

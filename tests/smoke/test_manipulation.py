@@ -28,10 +28,10 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
     part, here = train.agents.training._segment, tmp_path / "elsewhere"
     here.mkdir()
 
-    def broken(cfg, lessons, policy, folder, path, before):
+    def broken(cfg, setting, folder, before, mirror):
         if before:
             raise KeyboardInterrupt
-        return part(cfg, lessons, policy, folder, path, before)
+        return part(cfg, setting, folder, before, mirror)
 
     with monkeypatch.context() as patch:
         patch.setattr(train.agents.training, "_segment", broken)
@@ -48,15 +48,16 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
     scores = json.loads((tmp_path / "o/pushing-first/scores.json").read_text())
     assert 100 * scores["P5"]["integrated"][0] == pytest.approx(results["metrics"]["protocol/P5/integrated"], abs=1e-3)
     other = command_here("eval/protocols.py", "task=reaching", f"agent={archive}", *few, "name=x", cwd=tmp_path)
-    assert other.returncode == 1 and "was trained on observations of 56 numbers, this task gives 37" in other.stderr
+    assert other.returncode == 1 and "was trained with task=pushing, here it is reaching; give task=pushing" in other.stderr
     alike = command_here("eval/protocols.py", "task=picking", f"agent={archive}", *few, "name=x", cwd=tmp_path)
-    assert alike.returncode == 1 and "was trained on task=pushing, here it is picking; give task=pushing" in alike.stderr
+    assert alike.returncode == 1 and "was trained with task=pushing, here it is picking; give task=pushing" in alike.stderr
 
 
 @pytest.mark.parametrize("asked, said", [
     ("task=pushin", "did you mean 'pushing'"), ("curriculum=3", "there is no curriculum '3': known: 0, 1, 2"),
     ("protocols=[P13]", "there is no protocol 'P13'"), ("collision=meshes", "did you mean 'mesh'"),
     ("algo.boards=0", "algo.boards must be a whole number from 1"), ("steps=0", "steps must be a whole number >= 1"),
+    ("algo.learner.ent_coef=auto", "algo=ppo does not learn its entropy bonus"),
 ])  # fmt: skip
 def test_refused_in_one_sentence(asked, said, command_here, tmp_path):
     """Before anything is written."""

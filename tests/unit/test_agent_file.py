@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 gym, sb3 = pytest.importorskip("gymnasium"), pytest.importorskip("stable_baselines3")
-from train.agents.training import _read, _save  # noqa: E402
+from train.agents.archive import read, save  # noqa: E402
 
 
 class Env(gym.Env):
@@ -18,9 +18,9 @@ def test_a_full_disk_leaves_the_agent_of_before(tmp_path, monkeypatch):
     """Seen: half an archive stayed beside the agent, and the sentence named no file."""
     agent, path = sb3.PPO("MlpPolicy", Env(), n_steps=2, batch_size=2, device="cpu"), tmp_path / "agent.zip"
     agent.num_timesteps = 7
-    _save(agent, path)
+    save(agent, path, {})
     before = path.read_bytes()
-    assert _read(path, "cpu")[0] == 7 and "policy" in _read(path, "cpu")[1]
+    assert read(path, "cpu").steps == 7 and "policy" in read(path, "cpu").parameters
 
     def full(self, content):
         self.touch()
@@ -28,5 +28,5 @@ def test_a_full_disk_leaves_the_agent_of_before(tmp_path, monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(OSError, match="No space left on device: '.*agent.zip'"):
-        _save(agent, path)
+        save(agent, path, {})
     assert [p.name for p in tmp_path.iterdir()] == ["agent.zip"] and path.read_bytes() == before

@@ -95,7 +95,10 @@ AGENTS = {
     "arguments of a list": lambda: archive3(data={"policy_kwargs": [1]}),
     "weights of a list": lambda: archive3(weights=[1]),
     "a number as weights": lambda: archive3(weights={"action_net.weight": 1, "action_net.bias": 2}),
+    "no last bias of TD3": lambda: archive3(weights={"actor.mu.0.weight": torch.ones(9, 4)}),
     "no bias of 3": lambda: archive3(weights={"action_net.weight": torch.ones(9, 4)}),
+    "a header that lacks what to compare": lambda: {**archive3(), "trained_in.json": b"{}"},
+    "a header of a list": lambda: {**archive3(), "trained_in.json": b"[]"},
     "brackets without end": lambda: {**archive3(), "data": b"[" * 100_000},
 }
 
@@ -107,7 +110,7 @@ def test_a_crafted_agent_is_told_in_a_sentence(case, tmp_path):
         for name, content in AGENTS[case]().items():
             file.writestr(name, content)
     with pytest.raises(Problem, match="a.zip is neither a cloned agent nor an archive of stable-baselines 2 with its `parameters`, or of 3"):
-        _archive(tmp_path / "a.zip", 4)
+        _archive(tmp_path / "a.zip")
 
 
 @pytest.mark.parametrize("whole", [archive2, archive3])
@@ -116,7 +119,7 @@ def test_a_whole_agent_plays(whole, tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
         for name, content in whole().items():
             file.writestr(name, content)
-    assert _archive(tmp_path / "a.zip", 4)[0](np.zeros(4)).shape == (9,)
+    assert _archive(tmp_path / "a.zip")[0].act(np.zeros(4)).shape == (9,)
 
 
 class Encoded:

@@ -157,6 +157,13 @@ def test_another_archive_of_the_same_name_is_another_agent(tmp_path):
         protocols.run(OmegaConf.create(cfg))
 
 
+def test_archives_of_a_run_are_called_by_it():
+    """The best of a training is another agent than its last."""
+    names = {"agent.zip": "a", "best.zip": "a-best", "other.zip": "other"}
+    assert {path: protocols._agent_name(f"runs/a/checkpoints/{path}") for path in names} == names
+    assert protocols._agent_name("agent.zip") == "agent" and protocols._agent_name("random") == "random"
+
+
 def test_an_agent_of_one_length_is_asked_what_keeps_it(tmp_path):
     with pytest.raises(Problem, match="P5 changes the number of blocks of towers"):
         protocols.run(OmegaConf.create(settings(tmp_path, task="towers", protocols=["P0", "P5"], agent="a.zip")))

@@ -129,6 +129,21 @@ def test_names_of_before_lead_to_the_curricula_of_today(compose, tmp_path):
     instantiate(before.curriculum.phases[0])
 
 
+def test_agents_of_before_are_taken_up(compose, tmp_path):
+    """Their configs knew neither learners but PPO, nor rewards, experts or evaluations; what they did is what stands there now."""
+    pytest.importorskip("stable_baselines3")
+    pytest.importorskip("pybullet")
+    now = freeze(compose("manipulation"))
+    before = OmegaConf.to_container(now)
+    for key in ("reward", "residual", "evaluate", "logger"):
+        del before[key]
+    del before["algo"]["name"]
+    (tmp_path / "config.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(before)))
+    found = load_config(tmp_path, AGENT)
+    assert differences(found, now) is None and found.evaluate.every is None and found.logger.name == "csv"
+    assert "reward: nothing there" in differences(OmegaConf.create(before), now)
+
+
 def test_no_name_of_before_stands_in_our_configs(root):
     """A name of the table is the past: a config of ours that used it would only work from a saved run."""
     texts = [path.read_text() for path in (root / "configs").rglob("*.yaml")]

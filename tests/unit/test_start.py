@@ -141,7 +141,7 @@ def test_agents_are_told_at_once_of_a_folder_that_cannot_be_written(module, conf
     pytest.importorskip("stable_baselines3")
     training = importlib.import_module(module)
     monkeypatch.setattr("train.run_folder.check_world", MagicMock(side_effect=AssertionError("made")))
-    monkeypatch.setattr("train.manipulation._try", MagicMock(side_effect=AssertionError("made")))
+    monkeypatch.setattr("train.agents.trifinger_learner.tried", MagicMock(side_effect=AssertionError("made")))
     (tmp_path / "file").touch()
     with pytest.raises(Problem, match="is not a folder; choose another runs_dir="):
         training.run(compose(config, f"runs_dir={tmp_path}/file/r", "name=x"))

@@ -19,3 +19,31 @@ def test_experiments_say_what_was_measured(compose):
     assert (quick.steps, quick.skip_frame, quick.algo.boards) == (400_000, 10, 2)
     assert paper.steps == 10**8 and paper.algo.boards * paper.algo.learner.n_steps == 120_000  # between two updates
     assert paper.algo.boards * paper.algo.learner.n_steps / paper.algo.learner.batch_size == 40  # minibatches
+
+
+PAPER = {  # CausalWorld's baselines, reference section 12
+    "sac": dict(gamma=0.95, tau=0.001, ent_coef=0.001, target_entropy="auto", learning_rate=1e-4, buffer_size=10**6, batch_size=256,
+                learning_starts=1000),
+    "td3": dict(gamma=0.96, tau=0.02, learning_rate=1e-4, buffer_size=500_000, batch_size=128, learning_starts=1000),
+    "her": dict(gamma=0.98, tau=0.01, learning_rate=2.5e-4, batch_size=256),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_papers_settings_of_learners_with_a_buffer(name, compose):
+    """Ten million steps, three frames a step, two layers of 256; noise of TD3, four goals of HER."""
+    cfg = compose("manipulation", f"experiment=paper_{name}")
+    assert {key: cfg.algo.learner[key] for key in PAPER[name]} == PAPER[name]
+    assert (cfg.steps, cfg.skip_frame, cfg.algo.hidden) == (10**7, 3, 256)
+    assert (cfg.algo.get("noise"), cfg.algo.relabelled) == {"sac": (None, 0), "td3": (0.1, 0), "her": (None, 4)}[name]
+    assert cfg.reward == ("sparse" if name == "her" else "dense")
+    if name != "her":
+        quick = compose("manipulation", f"experiment=quick_{name}")
+        assert (quick.algo.name, quick.steps, quick.skip_frame) == (name, 150_000, 10)
+
+
+def test_the_correction_is_the_one_that_was_measured(compose):
+    """TD3 with a hundredth of an action, masses of both spaces."""
+    cfg = compose("manipulation", "experiment=quick_residual")
+    assert (cfg.algo.name, cfg.residual, cfg.steps, cfg.curriculum.name) == ("td3", 0.01, 75_000, "masses")
+    assert cfg.curriculum.phases[0].actor["names"] == ["tool_block/mass"] and cfg.evaluate.protocols == ["P0", "P2"]

@@ -117,7 +117,7 @@ def test_a_strangers_weights_run_nothing(frozen, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def agent(path, activation=None):
+def agent(path, activation=None, learner="PPO"):
     """An archive of stable-baselines3 for 56 numbers.  -> the agent itself"""
     gym, sb3 = pytest.importorskip("gymnasium"), pytest.importorskip("stable_baselines3")
 
@@ -125,7 +125,8 @@ def agent(path, activation=None):
         observation_space, action_space = gym.spaces.Box(-1, 1, (56,)), gym.spaces.Box(-1, 1, (9,))
 
     kwargs = {"net_arch": [8, 8], **({"activation_fn": activation} if activation else {})}
-    made = sb3.PPO("MlpPolicy", Env(), policy_kwargs=kwargs, seed=0, device="cpu", n_steps=64)
+    own = {"n_steps": 64} if learner == "PPO" else {"buffer_size": 1}
+    made = getattr(sb3, learner)("MlpPolicy", Env(), policy_kwargs=kwargs, seed=0, device="cpu", **own)
     made.save(path)
     return made
 
@@ -162,7 +163,7 @@ def test_a_learner_in_a_model_imports_nothing(frozen, tmp_path, monkeypatch):
     assert "stranger_env" not in sys.modules
 
 
-@pytest.mark.parametrize("more", [{"env": "m:X"}, {"policy": "P"}, {"policy_kwargs": {}}, {"_args_": ["P", "m:X"]}])
+@pytest.mark.parametrize("more", [{"env": "m:X"}, {"policy": "P"}, {"policy_kwargs": {}}, {"replay_buffer_class": "m.X"}, {"_args_": ["P", "m:X"]}])
 def test_a_learner_is_given_its_environment_by_the_command(more):
     with pytest.raises(Problem, match=f"algo.learner.{next(iter(more))} is not allowed in a config"):
         check_targets({"algo": {"learner": {"_target_": "stable_baselines3.PPO", **more}}})
@@ -176,26 +177,26 @@ def test_the_config_of_an_agent_passes_frozen_as_well(compose):
     check_targets(OmegaConf.to_container(freeze(compose("agent"))))
 
 
-@pytest.mark.parametrize("activation", [None, torch.nn.ReLU])
-def test_a_strangers_agent_plays_and_runs_nothing(activation, tmp_path):
+@pytest.mark.parametrize("learner, activation", [("PPO", None), ("PPO", torch.nn.ReLU), ("SAC", None), ("TD3", torch.nn.Tanh)])
+def test_a_strangers_agent_plays_and_runs_nothing(learner, activation, tmp_path):
     """Its actions are those of the library, its pickles are never opened."""
     from eval.manipulation.controllers import _archive
 
-    made = agent(tmp_path / "a.zip", activation=activation)
+    made = agent(tmp_path / "a.zip", activation, learner)
     with_pickle(tmp_path / "a.zip", Runs(tmp_path / "ran"))
-    act, _ = _archive(tmp_path / "a.zip", 56)
+    network, _ = _archive(tmp_path / "a.zip")
     for seen in np.random.default_rng(0).uniform(-1, 1, (20, 56)):
-        assert act(seen) == pytest.approx(made.predict(seen.astype(np.float32), deterministic=True)[0], abs=1e-6)
+        assert network.act(seen) == pytest.approx(made.predict(seen.astype(np.float32), deterministic=True)[0], abs=1e-6)
     assert not (tmp_path / "ran").exists()
 
 
 def test_an_agent_that_is_taken_up_runs_nothing_of_its_archive(tmp_path):
     agent(tmp_path / "a.zip")
     with_pickle(tmp_path / "a.zip", Runs(tmp_path / "ran"))
-    from train.agents.training import _read
+    from train.agents.archive import read
 
-    steps, parameters = _read(tmp_path / "a.zip", "cpu")
-    assert steps == 0 and "policy" in parameters and not (tmp_path / "ran").exists()
+    saved = read(tmp_path / "a.zip", "cpu")
+    assert saved.steps == 0 and "policy" in saved.parameters and not (tmp_path / "ran").exists()
 
 
 def test_weights_of_an_agent_that_are_a_pickle_are_refused(tmp_path):
@@ -207,7 +208,7 @@ def test_weights_of_an_agent_that_are_a_pickle_are_refused(tmp_path):
         file.writestr("data", "{}")
         file.writestr("policy.pth", raw.getvalue())
     with pytest.raises(Problem, match="nor an archive of stable-baselines"):
-        _archive(tmp_path / "a.zip", 56)
+        _archive(tmp_path / "a.zip")
     assert not (tmp_path / "ran").exists()
 
 

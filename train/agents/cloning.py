@@ -16,8 +16,9 @@ from torch.nn import functional
 
 from envs.problem import Problem
 from envs.trifinger import make
-from eval.manipulation.cloned import ClonedPolicy, layout, read_policy, write_policy
+from eval.manipulation.cloned import ClonedPolicy, read_policy, write_policy
 from eval.manipulation.protocols import made_with
+from eval.manipulation.trained_in import layout
 from train.agents.demonstrations import collect, read
 from train.metrics_csv import add_rows
 

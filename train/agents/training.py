@@ -7,26 +7,27 @@ uninterrupted run.
 import json
 import sys
 import time
-import zipfile
 from collections.abc import Callable
-from io import BytesIO
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from hydra.utils import instantiate
 from omegaconf import DictConfig
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.save_util import load_from_zip_file
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.runs import AGENT, config_hash
 from eval.runs.metrics_csv import whole_rows
 from eval.score import versions
+from train.agents.archive import build, save
+from train.agents.evaluation import evaluate_if_due
+from train.agents.learner import is_off_policy
+from train.agents.replay import read_replay, remove_replays, replay_path, write_replay
 from train.malloc import keep_freed_memory
 from train.metrics_csv import add_rows
 from train.run_folder import check_writable, choose_folder, open_folder
+from train.wandb_run import wandb_run
 
 COLUMNS = {  # of metrics.csv: mean reward of a step, share of episodes that succeeded
     "steps": int, "reward": float, "success": float, "seconds": float,
@@ -37,15 +38,18 @@ MakeEnvs = Callable[[int], VecEnv]  # steps so far -> the environments of the ne
 
 
 class Setting(NamedTuple):
-    """The environments, policy and measurement of one kind of world. envs: the infos of their steps hold `success`.
+    """What one kind of world brings. envs: the infos of their steps hold `success`.
 
-    policy: the learner's arguments `policy` and `policy_kwargs`.  measure: (trained agent, its archive) -> keys of
-    results.json, with `metrics` and `protocol`.
+    given: the learner's arguments that no config has, as `policy`.  header: what the archive says the agent was trained in.
+    measure: (trained agent, its archive) -> keys of results.json, with `metrics` and `protocol`.
+    evaluate: the same arguments -> success in percent by its measure, on tasks of which `measure` has none.
     """
 
     envs: MakeEnvs
-    policy: dict
+    given: dict
     measure: Callable[[BaseAlgorithm, Path], dict]
+    evaluate: Callable[[BaseAlgorithm, Path], dict[str, float]]
+    header: dict = {}
 
 
 class EpisodeSums(VecEnvWrapper):
@@ -77,92 +81,87 @@ def train_and_measure(cfg: DictConfig, prepare: Callable[[DictConfig], Setting])
     check_writable(folder)
     setting = prepare(cfg)
     with open_folder(folder, cfg, overwrite):
-        agent = train_agent(cfg, setting.envs, setting.policy, folder)
+        mirror = wandb_run(cfg, folder, [cfg.algo.name])
+        if mirror is not None:
+            mirror.define_metric("*", step_metric="steps")
+        agent = train_agent(cfg, setting, folder, mirror)
         start = time.monotonic()
         own = setting.measure(agent, folder / "checkpoints" / "agent.zip")
-        return folder, _write_results(cfg, agent, folder, own, time.monotonic() - start)
+        results = _write_results(cfg, agent, folder, own, time.monotonic() - start)
+        if mirror is not None:
+            mirror.summary.update(results["metrics"])
+            mirror.finish()
+        return folder, results
 
 
-def _save(agent, path: Path) -> None:
-    """Write the whole archive, or nothing."""
-    content = BytesIO()
-    agent.save(content)
-    write_whole(path, content.getvalue())
-
-
-def _read(path: Path, device: str) -> tuple[int, dict]:
-    """(environment steps so far, parameters by name) of an archive. Nothing is unpickled, so nothing in it runs."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            steps = json.loads(archive.read("data"))["num_timesteps"]  # entries that the library pickles are not read
-        if not isinstance(steps, int) or steps < 0:
-            raise ValueError("num_timesteps")
-        return steps, load_from_zip_file(path, device=device, load_data=False)[1]
-    except Exception as error:  # a damaged archive can raise nearly anything
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> Problem:
-    return Problem(f"{path} is not a readable agent ({type(error).__name__}); remove it and train again")
-
-
-def _build(cfg: DictConfig, envs: VecEnv, policy: dict, path: Path | None, **own) -> BaseAlgorithm:
-    """An agent as the config says, with the weights, the optimizer's state and the steps of an archive.
-
-    own: the learner's arguments that change from segment to segment.
-    """
-    steps, parameters = _read(path, cfg.algo.learner.device) if path else (0, None)
-    agent = instantiate(cfg.algo.learner, _partial_=True)(env=envs, **policy, **own)
-    if parameters is not None:
-        try:
-            agent.set_parameters(parameters, device=cfg.algo.learner.device)
-        except Exception as error:  # of another shape, or of another learner
-            raise _unreadable(path, error) from error
-        agent.num_timesteps = steps
-    return agent
-
-
-def train_agent(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path) -> BaseAlgorithm:
-    """Train or resume the agent of a run folder for `cfg.steps` environment steps.
-
-    policy: the learner's arguments `policy` and `policy_kwargs`.
-    """
+def train_agent(cfg: DictConfig, setting: Setting, folder: Path, mirror=None) -> BaseAlgorithm:
+    """Train or resume the agent of a run folder for `cfg.steps` environment steps.  mirror: a run of W&B"""
     path = folder / "checkpoints" / "agent.zip"
-    if not path.exists():
-        first = make_envs(0)
-        _save(_build(cfg, first, policy, None, seed=cfg.seed), path)
-        first.close()
-    steps = _read(path, cfg.algo.learner.device)[0]
-    if steps >= cfg.steps:
-        envs = make_envs(steps)  # they alone know the spaces of the agent
-        agent = _build(cfg, envs, policy, path, seed=cfg.seed)
-        envs.close()
-        return agent
-    while steps < cfg.steps:
-        agent = _segment(cfg, make_envs, policy, folder, path, steps)
-        steps = agent.num_timesteps
+    agent = _opened(cfg, setting, path)
+    _evaluate(cfg, setting, folder, agent, mirror)  # where a killed command had not
+    while agent.num_timesteps < cfg.steps:
+        agent = _segment(cfg, setting, folder, agent.num_timesteps, mirror)
+        _evaluate(cfg, setting, folder, agent, mirror)
+    remove_replays(folder)
     return agent
 
 
-def _segment(cfg: DictConfig, make_envs: MakeEnvs, policy: dict, folder: Path, path: Path, before: int) -> BaseAlgorithm:
-    """Train for the next `cfg.save_every` steps; learning rate and entropy bonus fall linearly to 0 over all segments."""
-    start, left = time.monotonic(), 1 - before / cfg.steps
-    envs = EpisodeSums(make_envs(before))
-    own = {"seed": (cfg.seed * 1_000_003 + before) % 2**32, "learning_rate": left * cfg.algo.learner.learning_rate,
-           "ent_coef": left * cfg.algo.learner.ent_coef}  # fmt: skip
-    agent = _build(cfg, envs, policy, path, **own)
-    agent.learn(min(cfg.save_every, cfg.steps - before), reset_num_timesteps=False)
+def _opened(cfg: DictConfig, setting: Setting, path: Path) -> BaseAlgorithm:
+    """The agent of an archive, made where there is none."""
+    existing = path if path.exists() else None
+    with closing(setting.envs(0)) as envs:  # they alone know the spaces of the agent
+        agent = build(cfg, envs, setting.given, existing, seed=cfg.seed)
+    if existing is None:
+        save(agent, path, setting.header)
+    return agent
+
+
+def _own(cfg: DictConfig, before: int) -> dict:
+    """Arguments of the learner in a segment: a seed; of PPO, what falls linearly to 0 over all segments."""
+    own, learner = {"seed": (cfg.seed * 1_000_003 + before) % 2**32}, cfg.algo.learner
+    if is_off_policy(cfg):
+        return own
+    left = 1 - before / cfg.steps
+    return own | {"learning_rate": left * learner.learning_rate, "ent_coef": left * learner.ent_coef}
+
+
+def _segment(cfg: DictConfig, setting: Setting, folder: Path, before: int, mirror=None) -> BaseAlgorithm:
+    """Train for the next `cfg.save_every` steps, from the archive and, off policy, the replay buffer of the step `before`."""
+    start, path = time.monotonic(), folder / "checkpoints" / "agent.zip"
+    with closing(EpisodeSums(setting.envs(before))) as envs:
+        agent = build(cfg, envs, setting.given, path, **_own(cfg, before))
+        if is_off_policy(cfg) and before:
+            read_replay(agent.replay_buffer, replay_path(folder, before))
+        agent.learn(min(cfg.save_every, cfg.steps - before), reset_num_timesteps=False)
     reward, success = envs.reward / envs.steps, envs.succeeded / max(1, envs.episodes)
-    envs.close()
+    if is_off_policy(cfg) and agent.num_timesteps < cfg.steps:
+        write_replay(agent.replay_buffer, replay_path(folder, agent.num_timesteps))
     seconds = time.monotonic() - start
     line = agent.num_timesteps, f"{reward:.6g}", f"{success:.6g}", f"{seconds:.6g}"
     add_rows(folder / "metrics.csv", COLUMNS, [line])
-    _save(agent, path)  # last: a row that is written twice is found by its steps, a missing one is not
+    save(agent, path, setting.header)  # last: a row that is written twice is found by its steps, a missing one is not
+    if is_off_policy(cfg):
+        remove_replays(folder, but=replay_path(folder, agent.num_timesteps))
+        agent.replay_buffer = None  # the next segment reads its own
+    _tell(mirror, agent, {"train/reward": reward, "train/success": 100 * success})
     print(
         f"agent {agent.num_timesteps}/{cfg.steps}  reward {reward:.3f}  success {100 * success:.1f} %  {seconds:.0f} s",
         file=sys.stderr, flush=True,
     )  # fmt: skip
     return agent
+
+
+def _evaluate(cfg: DictConfig, setting: Setting, folder: Path, agent: BaseAlgorithm, mirror) -> None:
+    found = evaluate_if_due(cfg.evaluate.every, folder, agent, setting.evaluate)
+    if found:
+        _tell(mirror, agent, {f"evaluation/{name}": value for name, value in found.items()})
+        told = "  ".join(f"{name} {value:.1f} %" for name, value in found.items())
+        print(f"evaluation after {agent.num_timesteps} steps  {told}", file=sys.stderr, flush=True)
+
+
+def _tell(mirror, agent: BaseAlgorithm, values: dict[str, float]) -> None:
+    if mirror is not None:
+        mirror.log({"steps": agent.num_timesteps, **values})
 
 
 def _write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dict, seconds: float) -> dict:

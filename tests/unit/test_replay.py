@@ -1,0 +1,105 @@
+"""Replay buffers between two segments, and evaluations between them: whole, the same again, told where they are not."""
+
+import csv
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+gym, _ = pytest.importorskip("gymnasium"), pytest.importorskip("stable_baselines3")
+from stable_baselines3.common.buffers import ReplayBuffer  # noqa: E402
+from stable_baselines3.her.her_replay_buffer import HerReplayBuffer  # noqa: E402
+
+from envs.problem import Problem  # noqa: E402
+from train.agents.evaluation import evaluate_if_due  # noqa: E402
+from train.agents.replay import read_replay, write_replay  # noqa: E402
+
+BOX = gym.spaces.Box(-1, 1, (3,), np.float32)
+GOALS = gym.spaces.Dict({"achieved_goal": BOX, "desired_goal": BOX, "observation": BOX})
+
+
+class Answers:
+    """As much of an environment as a buffer asks: 1 where the goal is the one that was reached."""
+
+    def env_method(self, name, achieved, desired, infos, indices):
+        return [(achieved == desired).all(1).astype(np.float32)]
+
+
+def buffer(relabelled, size=12):
+    if relabelled:
+        return HerReplayBuffer(size, GOALS, BOX, Answers(), "cpu", 2)
+    return ReplayBuffer(size, BOX, BOX, "cpu", 2)
+
+
+def fill(into, steps, relabelled, rng):
+    for step in range(steps):
+        seen = {key: rng.random((2, 3)) for key in GOALS} if relabelled else rng.random((2, 3))
+        over = np.array([step % 2 == 1, False])
+        into.add(seen, seen, rng.random((2, 3)), rng.random(2), over, [{"TimeLimit.truncated": one} for one in over])
+
+
+def same(one, two):
+    """Whether two buffers give the same batch to the same random numbers."""
+    batches = []
+    for each in (one, two):
+        np.random.seed(0)
+        drawn = each.sample(20)
+        seen = drawn.observations.values() if isinstance(drawn.observations, dict) else [drawn.observations]
+        batches.append([*seen, drawn.actions, drawn.rewards, drawn.dones])
+    return all((a == b).all() for a, b in zip(*batches, strict=True))
+
+
+@pytest.mark.parametrize("relabelled", [False, True])
+@pytest.mark.parametrize("steps", [4, 9])  # of six that it can hold
+def test_a_buffer_is_the_same_again(relabelled, steps, tmp_path):
+    """Also one that is full and writes over its oldest transitions; of relabelled goals the last episode is ended by it."""
+    before, after = buffer(relabelled), buffer(relabelled)
+    fill(before, steps, relabelled, np.random.default_rng(0))
+    write_replay(before, tmp_path / "replay-8.npz")
+    read_replay(after, tmp_path / "replay-8.npz")
+    assert (after.pos, after.full) == (before.pos, before.full) == (steps % 6, steps > 6) and same(before, after)
+    for each in (before, after):
+        fill(each, 3, relabelled, np.random.default_rng(1))
+    assert same(before, after) and [path.name for path in tmp_path.iterdir()] == ["replay-8.npz"]
+
+
+def test_a_buffer_of_another_training_is_refused(tmp_path, monkeypatch):
+    """Missing, cut, of other goals, too large, or with a pickle in it; a full disk leaves the one of before."""
+    path, whole = tmp_path / "replay-8.npz", buffer(False)
+    with pytest.raises(Problem, match="replay-8.npz is missing, and the agent beside it learned from it"):
+        read_replay(buffer(False), path)
+    fill(whole, 4, False, np.random.default_rng(0))
+    write_replay(whole, path)
+    for other in (buffer(True), buffer(False, size=4)):
+        with pytest.raises(Problem, match="is no replay buffer of this training"):
+            read_replay(other, path)
+    content = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "savez", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(OSError, match="No space left"):
+            write_replay(whole, path)
+    assert path.read_bytes() == content and len(list(tmp_path.iterdir())) == 1
+    path.write_bytes(content[:100])
+    with pytest.raises(Problem, match="is no replay buffer of this training"):
+        read_replay(buffer(False), path)
+    np.savez(path, pos=np.array([{}]), observations=np.array([{}]))
+    with pytest.raises(Problem, match="is no replay buffer of this training"):
+        read_replay(buffer(False), path)
+
+
+def test_evaluations_fall_due_once_and_keep_the_best(tmp_path):
+    """At the first end of a segment behind each multiple; a command that was killed in between evaluates the same archive."""
+    (tmp_path / "checkpoints").mkdir()
+    archive, asked = tmp_path / "checkpoints/agent.zip", []
+
+    def after(steps, score, every=100):
+        archive.write_text(f"weights of {steps}")
+        measure = lambda agent, path: asked.append(steps) or {"P0": score, "P5": score / 2}  # noqa: E731
+        return evaluate_if_due(every, tmp_path, SimpleNamespace(num_timesteps=steps), measure)
+
+    assert after(500, 9.0, every=None) == {} and after(0, 9.0) == {} and after(80, 9.0) == {}
+    assert after(160, 40.0) == {"P0": 40.0, "P5": 20.0, "mean": 30.0} and after(160, 40.0) == {} and after(199, 9.0) == {}
+    assert after(350, 80.0)["mean"] == 60.0 and after(390, 9.0) == {} and after(400, 50.0)["mean"] == 37.5
+    assert asked == [160, 350, 400] and (tmp_path / "checkpoints/best.zip").read_text() == "weights of 350"
+    rows = list(csv.DictReader((tmp_path / "evaluations.csv").open()))
+    assert [row["steps"] for row in rows if row["measure"] == "mean"] == ["160", "350", "400"] and len(rows) == 9
