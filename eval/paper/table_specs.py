@@ -53,6 +53,7 @@ class TableSpec:
     bounds: dict[str, str]
     caption: str  # the protocol of the columns
     said: str = ""  # what the paper's text says, where it gives figures
+    unit: str = "percent"
     chart: str = "bars"
 
     @property
@@ -106,7 +107,7 @@ def _table_spec(key: str, spec: dict, pages: dict, only: list[str] | None) -> Ta
     rows = tuple(row for group in spec["rows"] for row in pages["groups"].get(group, [group]) if only is None or row in only)
     metrics = pages["metrics"][spec["metrics"]]
     columns = tuple(_column(label, place) for label, place in metrics["columns"].items())
-    more = {name: spec[name] for name in ("said", "chart") if name in spec}
+    more = {name: one[name] for one, name in ((spec, "said"), (spec, "chart"), (metrics, "unit")) if name in one}
     return TableSpec(key, spec["title"], spec["env"], rows, columns, metrics["bounds"], metrics["told"], **more)
 
 

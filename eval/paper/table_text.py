@@ -37,7 +37,7 @@ def caption(panel: TableSpec, pages: dict, cfg) -> str:
     agents = f" ({budget['agents']})" if any(map(is_agent_row, panel.rows)) else ""
     said = f"; the paper's text: {panel.said}" if panel.said else ""
     trained = f"{budget['told']}{agents} (budget {cfg['budget']}), seeds {seeds}"
-    return f"{panel.title}. {panel.env}; {trained}; {panel.caption}; percent{said}"
+    return f"{panel.title}. {panel.env}; {trained}; {panel.caption}; {panel.unit}{said}"
 
 
 def markdown(header: list[str], rows: list[list[str]], text: str) -> str:
