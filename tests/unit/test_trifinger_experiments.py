@@ -13,6 +13,7 @@ def test_experiments_say_what_was_measured(compose):
     pixels = compose("fit", "experiment=trifinger_pushing_pixels")
     assert pixels.spec.shown.column == "pixels" and pixels.model.module.encoder.trunk._target_.endswith("SceneMaps")
     assert pixels.loss.stages[0].objective.open_loop and pixels.loss.stages[0].window == 10
+    assert (pixels.model.name, pixels.trainer.cpu_minutes, pixels.env.splits.train.episodes) == ("gnn", 27, 2000)
     causes = compose("fit", "experiment=trifinger_pushing", "env=trifinger_pushing_causes").env.splits
     assert {split.mode for name, split in causes.items() if "test-" not in name} == {"blocks-a"}
     quick, paper = (compose("manipulation", f"experiment={name}_ppo") for name in ("quick", "paper"))
