@@ -1,0 +1,53 @@
+"""Erases participants who withdrew, ran out of time or were exported: no row is left, nor a freed page or a log that holds one."""
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from eval.humans.database import Database
+from eval.humans.tables import Invite, Login, Participant, Response, Slot, StudyRow
+
+FINISHED = ("submitted", "exported")  # all answers are given: these are exported, never thrown away
+
+
+def withdraw(database: Database, handle: str) -> None:
+    """Erase a participant who no longer wants to take part, at any time before the answers are handed in. The list is free again."""
+    with database.write() as session:
+        invite = session.get(Invite, handle)
+        if invite is None or invite.state in FINISHED:
+            return
+        erase(database, session, handle, "withdrawn")
+    database.wipe()
+
+
+def expire_due(database: Database) -> int:
+    """Erase everybody whose invitation has run out, and say how many. Their browsers are told that it has."""
+    now = database.now()
+    with database.read() as session:
+        due = select(Invite.handle).where(Invite.expires <= now, Invite.state.not_in(FINISHED))
+        if session.scalar(due.limit(1)) is None:
+            return 0
+    with database.write() as session:
+        session.execute(delete(Login).where(Login.expires <= now - 30 * 86400))
+        handles = list(session.scalars(due))
+        for handle in handles:
+            session.execute(update(Login).where(Login.handle == handle).values(handle=None, status="expired"))
+            erase(database, session, handle, "expired")
+        session.get_one(StudyRow, database.study.id).clock = now
+    database.wipe()
+    return len(handles)
+
+
+def erase(database: Database, session: Session, handle: str, outcome: str) -> None:
+    """Delete all rows of an invitation and count its outcome: accepted | rejected | withdrawn | expired. All but accepted free the list."""
+    person = session.scalar(select(Participant).where(Participant.handle == handle))
+    if person is not None:
+        if outcome == "accepted":
+            session.execute(update(Slot).where(Slot.list == person.list).values(state="accepted"))
+        else:
+            session.execute(delete(Slot).where(Slot.list == person.list))
+        session.execute(delete(Response).where(Response.participant == person.id))
+        session.execute(delete(Participant).where(Participant.id == person.id))
+    session.execute(delete(Login).where(Login.handle == handle))
+    session.execute(delete(Invite).where(Invite.handle == handle))
+    row = session.get_one(StudyRow, database.study.id)
+    setattr(row, outcome, getattr(row, outcome) + 1)
