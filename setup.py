@@ -68,8 +68,10 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
-    package_data={"configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"], "eval.effort": ["*.yaml"], "envs.voe": ["released/*"],
-                  "eval.humans.web": ["templates/*", "static/*"]},
+    package_data={
+        "configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"], "eval.effort": ["*.yaml"], "envs.voe": ["released/*"],
+        "eval.humans.web": ["templates/*", "static/*"],
+    },
     install_requires=CORE,
     extras_require={
         "dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS, "humans": HUMANS, "offline": OFFLINE,

@@ -63,12 +63,12 @@ class Database:
             raise Problem(f"{self.path} is the database of another program; move it away to start anew")
         elif schema != SCHEMA:
             age = "an older" if schema < SCHEMA else "a newer"
-            raise Problem(f"{self.path} has schema {schema} of {age} version, not {SCHEMA}; finish the study with that version, "
-                          "or move the file away to start anew")  # fmt: skip
+            raise Problem(f"{self.path} has schema {schema} of {age} version, not {SCHEMA}; finish the study with that version, or "
+                          "move the file away to start anew")  # fmt: skip
         row = session.scalar(select(StudyRow))
         if row is None or (row.id, row.manifest) != (self.study.id, self.study.manifest):
-            raise Problem(f"{self.path} belongs to study {row.id if row else 'none'}, not {self.study.id} of {self.study.folder}; "
-                          "put it beside the study.json that it was started with")  # fmt: skip
+            raise Problem(f"{self.path} belongs to study {row.id if row else 'none'}, not to {self.study.id} of {self.study.folder}; put "
+                          "it beside the study.json that it was started with")  # fmt: skip
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -78,7 +78,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A session whose changes are saved and fsynced at the end. Raises NotSaved where the disk is full or the file locked."""
+        """A session whose changes are saved and fsynced at the end. Raises NotSaved where the disk is full or another writes."""
         with Session(self.engine.execution_options(immediate=True), expire_on_commit=False) as session:
             try:
                 with session.begin():

@@ -1,4 +1,4 @@
-"""Erases participants who withdrew, ran out of time or were exported: no row is left, nor a freed page or a log that holds one."""
+"""Erases participants who withdrew, ran out of time or were exported: no row is left, nor a freed page that holds one."""
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
@@ -10,7 +10,7 @@ FINISHED = ("submitted", "exported")  # all answers are given: these are exporte
 
 
 def withdraw(database: Database, handle: str) -> None:
-    """Erase a participant who no longer wants to take part, at any time before the answers are handed in. The list is free again."""
+    """Erase a participant who no longer wants to take part, at any time before the answers are handed in."""
     with database.write() as session:
         invite = session.get(Invite, handle)
         if invite is None or invite.state in FINISHED:
@@ -38,7 +38,10 @@ def expire_due(database: Database) -> int:
 
 
 def erase(database: Database, session: Session, handle: str, outcome: str) -> None:
-    """Delete all rows of an invitation and count its outcome: accepted | rejected | withdrawn | expired. All but accepted free the list."""
+    """Delete all rows of an invitation and count its outcome: accepted | rejected | withdrawn | expired.
+
+    The list of an accepted participant stays taken; all others are free to be given out again.
+    """
     person = session.scalar(select(Participant).where(Participant.handle == handle))
     if person is not None:
         if outcome == "accepted":

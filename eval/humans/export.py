@@ -1,5 +1,9 @@
-"""Hands in a finished participant: the JSON file is written and fsynced, then everything else about them is erased."""
+"""Hands in a finished participant: the JSON file is written and fsynced, then everything else about them is erased.
 
+The command, python -m eval.humans export runs/study, does so for whoever's file could not be written before.
+"""
+
+import argparse
 import json
 import os
 import threading
@@ -11,9 +15,11 @@ from sqlalchemy import select
 from envs.problem import Problem
 from eval.humans.database import Database
 from eval.humans.decision import decide
-from eval.humans.erasure import FINISHED, erase
-from eval.humans.passwords import digest, payment_code
+from eval.humans.erasure import FINISHED, erase, expire_due
+from eval.humans.overview import overview
+from eval.humans.passwords import digest, payment_code, secret_of_environment
 from eval.humans.store import Refused
+from eval.humans.study import Study
 from eval.humans.tables import Invite, Login, Participant, PaymentCode, Response
 
 SCHEMA = 1
@@ -64,6 +70,21 @@ def hand_in_left_over(database: Database, secret: bytes) -> int:
     return len(handles)
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Those of the command."""
+    parser.add_argument("study", help="folder of the study")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Hand in what is left over, erase who has run out of time, and say how the study stands."""
+    database = Database(Study.open(args.study))
+    late = hand_in_left_over(database, secret_of_environment())
+    expire_due(database)
+    seen = overview(database)
+    ended = ", ".join(f"{people} {outcome}" for outcome, people in seen.ended.items())
+    print(f"{database.path.parent / FOLDER}: {late} handed in now; {ended}; {len(seen.running)} invitations run")
+
+
 def _participant(session, handle: str) -> Participant | None:
     return session.scalar(select(Participant).where(Participant.handle == handle))
 
@@ -77,8 +98,8 @@ def _document(database: Database, person: Participant) -> dict:
     for entry in entries:
         clip, row = study.clips[entry.clip], given[entry.position]
         responses.append({
-            "position": entry.position, "clip": entry.clip, "category": clip.category, "version": clip.version, "kind": entry.kind,
-            "repeat_of": entry.repeat_of, "rating": row.rating, "rt_ms": row.rt_ms, "plays": row.plays,
+            "position": entry.position, "clip": entry.clip, "category": clip.category, "version": clip.version,
+            "kind": entry.kind, "repeat_of": entry.repeat_of, "rating": row.rating, "rt_ms": row.rt_ms, "plays": row.plays,
         })  # fmt: skip
     decision = decide(entries, {position: row.rating for position, row in given.items()}, study)
     return {"schema": SCHEMA, "study": study.id, "participant": person.id, "list": person.list,

@@ -1,4 +1,4 @@
-"""Invitations, and who is logged in: a random cookie whose hash is stored, one device at a time for each invitation."""
+"""Who is logged in: a random cookie whose hash is stored, one device at a time for each invitation."""
 
 import secrets
 from dataclasses import dataclass
@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from envs.problem import Problem
 from eval.humans.allocation import next_list
 from eval.humans.database import Database
 from eval.humans.passwords import HANDLE, Passwords, digest, letters_of
 from eval.humans.store import Refused
 from eval.humans.tables import Invite, Login, Participant, Slot
 
-DAYS = 14  # an invitation lasts
-MOST_DAYS, MOST_INVITES = 365, 1000
 ADMIN_HOURS = 8
 TAKEN = "All places of this study are taken at the moment; your password stays valid, so please try again in a few days."
 
@@ -33,24 +30,6 @@ class Visitor:
     late: bool = False
     participant: str = ""
     list: int = 0
-
-
-def invite(database: Database, passwords: Passwords, count: int, days: int = DAYS) -> list[str]:
-    """Make invitations that last so many days; their passwords are told here and never again."""
-    for name, value, most in (("number of invitations", count, MOST_INVITES), ("number of days", days, MOST_DAYS)):
-        if not 1 <= value <= most:
-            raise Problem(f"the {name} is {value}; give one from 1 to {most}")
-    made, told, ends = {}, [], database.now() + days * 86400
-    with database.read() as session:
-        taken = set(session.scalars(select(Invite.handle)))
-    while len(made) < count:
-        handle, password, stored = passwords.new()
-        if handle not in taken and handle not in made:
-            made[handle] = stored
-            told.append(password)
-    with database.write() as session:
-        session.add_all(Invite(handle=handle, password_hash=stored, expires=ends) for handle, stored in made.items())
-    return told
 
 
 def log_in(database: Database, passwords: Passwords, password: str) -> str | None:
@@ -115,5 +94,5 @@ def visitor(database: Database, cookie: str) -> Visitor | None:
     late = login.expires <= database.now()
     if invite is None:
         return None if late else Visitor(login.cookie_hash, login.role, login.status)
-    return Visitor(login.cookie_hash, login.role, login.status, invite.handle, invite.state, invite.step, invite.interlude, late,
-                   person.id, person.list)  # fmt: skip
+    standing = (invite.handle, invite.state, invite.step, invite.interlude, late, person.id, person.list)
+    return Visitor(login.cookie_hash, login.role, login.status, *standing)

@@ -13,7 +13,8 @@ ENDS = ("accepted", "rejected", "withdrawn", "expired")
 
 @dataclass(frozen=True)
 class Overview:
-    """running: (handle, state, step, expires) of every invitation; ended: outcome -> people; open_lists, lists; codes given out."""
+    """running: (handle, state, step, expires) of every invitation; ended: outcome -> people; open_lists of all lists; codes
+    given out."""
 
     running: list[tuple[str, str, int, float]]
     ended: dict[str, int]

@@ -2,14 +2,18 @@
 
 import hashlib
 import hmac
+import os
 import secrets
 import string
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
+from envs.problem import Problem
+
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look alike
 HANDLE, SECRET = 4, 12  # letters; 31 ** 12 is 59 bits, and logins are limited
+SHORTEST_SECRET = 32  # characters
 CODE = 20  # letters and digits of a payment code
 ALPHANUMERIC = string.ascii_uppercase + string.digits
 
@@ -59,3 +63,12 @@ def payment_code(secret: bytes, cookie_hash: str) -> str:
         number, letter = divmod(number, len(ALPHANUMERIC))
         code += ALPHANUMERIC[letter]
     return code
+
+
+def secret_of_environment() -> bytes:
+    """HUMANS_SECRET, the key of clip names, forms and payment codes; the same from the first invitation to the last export."""
+    found = os.environ.get("HUMANS_SECRET", "")
+    if len(found) < SHORTEST_SECRET:
+        raise Problem(f"the environment variable HUMANS_SECRET has {len(found)} characters, at least {SHORTEST_SECRET} are needed; "
+                      'make one with: python -c "import secrets; print(secrets.token_hex())"')  # fmt: skip
+    return found.encode()

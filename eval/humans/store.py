@@ -1,7 +1,7 @@
 """The steps of a participant, each one transaction that may be asked twice: consent, demographics, scenarios, answers."""
 
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlalchemy.orm import Session
 
@@ -98,7 +98,7 @@ def answer(database: Database, handle: str, position: int, rating: int, rt_ms: i
         stored = session.get(Response, (person.id, position))
         if stored is not None:
             if stored.rating != rating:
-                raise Refused(f"Video {position} has an answer already, and answers are final; go on with the video that is due.")
+                raise Refused(f"Video {position} has an answer already, and answers are final; go on with the one that is due.")
             return
         last = len(database.study.lists[person.list])
         if invite.state != "testing" or invite.interlude or position != invite.step or position > last:

@@ -10,7 +10,7 @@ from tiny_study import tiny_study
 
 from envs.problem import Problem
 from eval.humans import database as files
-from eval.humans import erasure, export, logins, overview, store
+from eval.humans import erasure, export, invitations, logins, overview, store
 from eval.humans.database import Clock, Database, NotSaved
 from eval.humans.passwords import Passwords, digest, payment_code
 from eval.humans.tables import GENDERS, Invite, Participant, Response
@@ -35,7 +35,7 @@ def trials(study, tmp_path):
 
 def enter(trials, days=14):
     """The handle and the cookie of a new participant who is logged in."""
-    (password,) = logins.invite(trials, QUICK, 1, days)
+    (password,) = invitations.invite(trials, QUICK, 1, days)
     return password[:4], logins.log_in(trials, QUICK, password)
 
 
@@ -152,7 +152,7 @@ def test_a_pause_every_forty(trials, monkeypatch):
 
 def test_passwords(trials):
     """Lower case, spaces and missing dashes are forgiven; a wrong letter, an unknown handle and nothing at all are not."""
-    (password,) = logins.invite(trials, QUICK, 1)
+    (password,) = invitations.invite(trials, QUICK, 1)
     wrong = password[:-1] + ("A" if password[-1] != "A" else "B")
     assert all(logins.log_in(trials, QUICK, typed) is None for typed in (wrong, "ZZZZ" + password[4:], "", password + "A"))
     assert logins.log_in(trials, QUICK, f" {password.lower().replace('-', ' ')} ")
@@ -160,7 +160,7 @@ def test_passwords(trials):
 
 def test_a_second_device_takes_over(trials):
     """It stands where the first stood; the first is known as replaced and nothing else about it changes."""
-    (password,) = logins.invite(trials, QUICK, 1)
+    (password,) = invitations.invite(trials, QUICK, 1)
     first = logins.log_in(trials, QUICK, password)
     store.consent(trials, password[:4])
     second = logins.log_in(trials, QUICK, password)
@@ -172,7 +172,7 @@ def test_lists_that_are_freed_are_given_out_again(trials):
     """All lists held: the next waits, with a valid password. One withdraws: exactly that list is given out."""
     held = [enter(trials) for _ in range(4)]
     assert sorted(logins.visitor(trials, cookie).list for _, cookie in held) == [0, 1, 2, 3]
-    (password,) = logins.invite(trials, QUICK, 1)
+    (password,) = invitations.invite(trials, QUICK, 1)
     with pytest.raises(store.Refused, match="places of this study are taken"):
         logins.log_in(trials, QUICK, password)
     free = logins.visitor(trials, held[2][1]).list
@@ -197,7 +197,7 @@ def test_a_rejected_list_is_free_an_accepted_one_is_not(trials):
 
 
 def test_an_invitation_runs_out(trials, monkeypatch):
-    """Late answers are refused, the person is erased, the list is free, the browser is told; finished people are never erased."""
+    """Late answers are refused, the person is erased, the list is free; people who have finished are never erased unexported."""
     handle, cookie = enter(trials, days=1)
     up_to_the_test(trials, handle)
     done, done_cookie = enter(trials, days=1)

@@ -10,7 +10,8 @@ from flask import Blueprint, current_app, redirect, render_template, request, se
 from envs.problem import Problem
 from eval.humans.erasure import expire_due
 from eval.humans.export import FOLDER, hand_in_left_over
-from eval.humans.logins import DAYS, MOST_DAYS, MOST_INVITES, invite, log_in_admin, log_out
+from eval.humans.invitations import DAYS, MOST_DAYS, MOST_INVITES, invite
+from eval.humans.logins import log_in_admin, log_out
 from eval.humans.overview import claim, overview
 from eval.humans.web.security import limit_of_logins
 from eval.humans.web.visitors import admin
@@ -60,7 +61,7 @@ def leave():
 def _page(**told):
     expire_due(_trials().database)
     seen = overview(_trials().database)
-    running = [(handle, state, step, time.strftime("%Y-%m-%d", time.gmtime(ends))) for handle, state, step, ends in seen.running]
+    running = [(*row, time.strftime("%Y-%m-%d", time.gmtime(ends))) for *row, ends in seen.running]
     return render_template("admin.html", seen=seen, running=running, study=_trials().database.study, days=DAYS,
                            most_days=MOST_DAYS, most_invites=MOST_INVITES, **told)  # fmt: skip
 

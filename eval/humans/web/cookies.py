@@ -12,7 +12,7 @@ FORM = re.compile(r"[A-Za-z0-9_-]{43}")  # secrets.token_urlsafe(32)
 
 
 class CookieSession(dict, SessionMixin):
-    """cookie: the random number; fresh: the browser has to be told. The only item is Flask-WTF's key, computed from the cookie."""
+    """cookie: the random number; fresh: the browser has to be told. The one item, Flask-WTF's, is computed from the cookie."""
 
     def __init__(self, secret: bytes, cookie: str, fresh: bool) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class CookieSession(dict, SessionMixin):
 
 
 class CookieSessions(SessionInterface):
-    """Reads and sets the cookie: HttpOnly, SameSite, and outside of --dev Secure under a __Host- name, which no other host can set."""
+    """Reads and sets the cookie: HttpOnly, SameSite, and outside of --dev Secure, under a name that no other host can set."""
 
     def __init__(self, secret: bytes, dev: bool) -> None:
         self.secret, self.secure, self.name = secret, not dev, "trial" if dev else "__Host-trial"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from envs.problem import Problem
 from eval.humans.passwords import Passwords
 
-SHORTEST_SECRET, SHORTEST_ADMIN = 32, 12
+SHORTEST_ADMIN = 12  # characters
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,6 @@ class Settings:
     passwords: Passwords = field(default_factory=Passwords)
 
     def __post_init__(self) -> None:
-        if len(self.secret) < SHORTEST_SECRET:
-            raise Problem(f"HUMANS_SECRET has {len(self.secret)} characters, at least {SHORTEST_SECRET} are needed; make one with: "
-                          "python -c 'import secrets; print(secrets.token_hex())'")  # fmt: skip
         if len(self.admin_password) < SHORTEST_ADMIN:
-            raise Problem(f"HUMANS_ADMIN_PASSWORD has {len(self.admin_password)} characters; choose one of at least {SHORTEST_ADMIN}")
+            raise Problem(f"the environment variable HUMANS_ADMIN_PASSWORD has {len(self.admin_password)} characters; choose a "
+                          f"password of at least {SHORTEST_ADMIN}")  # fmt: skip
