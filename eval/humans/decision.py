@@ -1,14 +1,16 @@
 """Decides by two rules, fixed beforehand, whether the answers of a participant are kept."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
-from eval.humans.study import Entry, Study
+from pydantic.dataclasses import dataclass
+
+from eval.humans.study import STRICT, Entry, Study
 
 SURPRISING_FROM = 50  # ratings of this and more say "surprising"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Decision:
     """accepted: whether at least 70 % of the repeats were consistent and 80 % of the checks right.
 
@@ -23,9 +25,23 @@ class Decision:
     checks_right: int
     checks: int
 
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """The criteria that were not met: consistency, checks, both or none."""
+        met = {"consistency": _consistent_enough(self.consistent, self.repeats), "checks": _checks_enough(self.checks_right, self.checks)}
+        return tuple(name for name, is_met in met.items() if not is_met)
+
     def to_dict(self) -> dict:
         """As an export holds it."""
         return asdict(self)
+
+
+def _consistent_enough(consistent: int, repeats: int) -> bool:
+    return 10 * consistent >= 7 * repeats  # whole numbers: .7 is no exact float
+
+
+def _checks_enough(right: int, checks: int) -> bool:
+    return 5 * right >= 4 * checks
 
 
 def says_surprising(rating: int) -> bool:
@@ -40,5 +56,5 @@ def decide(entries: Sequence[Entry], ratings: Mapping[int, int], study: Study) -
     side = {position: says_surprising(rating) for position, rating in ratings.items()}
     consistent = sum(side[entry.position] == side[entry.repeat_of] for entry in repeats)
     right = sum(side[entry.position] == (study.clips[entry.clip].version == "surprising") for entry in checks)
-    accepted = 10 * consistent >= 7 * len(repeats) and 5 * right >= 4 * len(checks)  # whole numbers: .7 is no exact float
+    accepted = _consistent_enough(consistent, len(repeats)) and _checks_enough(right, len(checks))
     return Decision(accepted, round(consistent / len(repeats), 4), consistent, len(repeats), right, len(checks))
