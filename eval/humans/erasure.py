@@ -7,6 +7,7 @@ from eval.humans.database import Database
 from eval.humans.tables import Invite, Login, Participant, Response, Slot, StudyRow
 
 FINISHED = ("submitted", "exported")  # all answers are given: these are exported, never thrown away
+TOLD_DAYS = 30  # for which a browser is told that its invitation has run out
 
 
 def withdraw(database: Database, handle: str) -> None:
@@ -27,10 +28,11 @@ def expire_due(database: Database) -> int:
         if session.scalar(due.limit(1)) is None:
             return 0
     with database.write() as session:
-        session.execute(delete(Login).where(Login.expires <= now - 30 * 86400))
+        session.execute(delete(Login).where(Login.expires <= now, Login.handle.is_(None)))
         handles = list(session.scalars(due))
         for handle in handles:
-            session.execute(update(Login).where(Login.handle == handle).values(handle=None, status="expired"))
+            ended = {"handle": None, "status": "expired", "expires": now + TOLD_DAYS * 86400}
+            session.execute(update(Login).where(Login.handle == handle).values(**ended))
             erase(database, session, handle, "expired")
         session.get_one(StudyRow, database.study.id).clock = now
     database.wipe()
