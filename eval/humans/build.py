@@ -105,7 +105,7 @@ class _Builder:
         for category in LETTERS:
             valid = self._pairs(category, "valid")
             distances[category], subtypes[category] = valid.distances(), valid.subtype
-        checks = choose_checks(distances, self._sizes.checks, np.random.default_rng([1, self._seed]))
+        checks = choose_checks(distances, subtypes, self._sizes.checks, np.random.default_rng([1, self._seed]))
         chosen = choose_scenarios(distances, subtypes, self._sizes.familiarisation, checks)
         shown, scenarios = [], []
         for k, category in enumerate(LETTERS, 1):

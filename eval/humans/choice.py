@@ -8,6 +8,9 @@ import numpy as np
 from envs.problem import Problem
 
 
+UNCLEAR = {"E3"}  # sub-types without checks: how high an opening is, is hardly seen in the blue wall
+
+
 @dataclass(frozen=True)
 class Check:
     """One clip that everybody sees.  row: of its trial in the pairs of the category."""
@@ -17,13 +20,16 @@ class Check:
     version: str
 
 
-def choose_checks(distances: Mapping[str, np.ndarray], count: int, rng: np.random.Generator) -> list[Check]:
+def choose_checks(
+    distances: Mapping[str, np.ndarray], subtypes: Mapping[str, Sequence[str]], count: int, rng: np.random.Generator
+) -> list[Check]:
     """The trial of the largest distance of each category, then the second of each, until there are `count`.
 
     60 % of them, rounded (3 of 5), are shown in the expected version; chance decides which.  distances: category -> how much
-    the versions of each validation trial differ (P,).
+    the versions of each validation trial differ (P,).  subtypes: category -> P names; those of UNCLEAR are passed over.
     """
-    ranked = {category: np.argsort(-of_trials, kind="stable").tolist() for category, of_trials in distances.items()}
+    ranked = {category: [row for row in np.argsort(-of_trials, kind="stable").tolist() if subtypes[category][row] not in UNCLEAR]
+              for category, of_trials in distances.items()}  # fmt: skip
     places = [(category, rank) for rank in range(max(map(len, ranked.values()))) for category in ranked]
     places = [(category, ranked[category][rank]) for category, rank in places if rank < len(ranked[category])]
     if len(places) < count:

@@ -19,8 +19,8 @@ SIZE = (448, 252)  # width and height of a video: those of the published videos,
 RATE = 24  # frames a second
 _BT709 = 1  # number of the colour space in ITU-T H.273; browsers guess where none is told
 WRITTEN = 946_684_800  # time of change of every file, 2000-01-01: servers tell it
-_CODECS = {
-    "mp4": ("libx264", {"preset": "slow", "crf": "18", "threads": "1"}, {"movflags": "faststart", "fflags": "bitexact"}),
+_CODECS = {  # bf=0: where pictures are reordered, the length that a file tells depends on what moves in it
+    "mp4": ("libx264", {"preset": "slow", "crf": "18", "bf": "0", "threads": "1"}, {"movflags": "faststart", "fflags": "bitexact"}),
     "webm": ("libvpx-vp9", {"crf": "24", "b": "0", "deadline": "good", "cpu-used": "4", "threads": "1"}, {"fflags": "bitexact"}),
 }
 SUFFIXES = tuple(_CODECS)
