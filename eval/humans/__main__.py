@@ -28,7 +28,8 @@ COMMANDS = {  # name -> module with arguments(parser) and run(args), what it doe
 
 def main(words: list[str]) -> int:
     """The exit code. A problem is one sentence, and 1."""
-    parser = argparse.ArgumentParser("python -m eval.humans", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    shape = argparse.RawTextHelpFormatter
+    parser = argparse.ArgumentParser("python -m eval.humans", description=__doc__, formatter_class=shape)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     try:
         for name, (module, told) in COMMANDS.items():

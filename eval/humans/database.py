@@ -16,6 +16,7 @@ from eval.humans.tables import Base, StudyRow
 NAME = "trials.db"  # in the folder of the study
 SCHEMA = 1  # PRAGMA user_version of the files that this code reads and writes
 APPLICATION = 0x43574D48  # PRAGMA application_id: "CWMH"
+SYNCHRONOUS = "FULL"  # what was answered "saved" is on the disk
 BUSY_MS = 10_000  # a writer waits so long for another
 FULL = "The server's disk is full, so this was not saved; nothing is lost: keep this page open and press again in a minute."
 LOCKED = "The server is busy, so this was not saved; nothing is lost: keep this page open and press again in a minute."
@@ -63,12 +64,12 @@ class Database:
             raise Problem(f"{self.path} is the database of another program; move it away to start anew")
         elif schema != SCHEMA:
             age = "an older" if schema < SCHEMA else "a newer"
-            raise Problem(f"{self.path} has schema {schema} of {age} version, not {SCHEMA}; finish the study with that version, or "
-                          "move the file away to start anew")  # fmt: skip
-        row = session.scalar(select(StudyRow))
-        if row is None or (row.id, row.manifest) != (self.study.id, self.study.manifest):
-            raise Problem(f"{self.path} belongs to study {row.id if row else 'none'}, not to {self.study.id} of {self.study.folder}; put "
-                          "it beside the study.json that it was started with")  # fmt: skip
+            raise Problem(f"{self.path} has schema {schema} of {age} version, not {SCHEMA}; finish the study with that, "
+                          "or move the file away to start anew")  # fmt: skip
+        row, own = session.scalar(select(StudyRow)), self.study.id
+        if row is None or (row.id, row.manifest) != (own, self.study.manifest):
+            raise Problem(f"{self.path} belongs to study {row.id if row else 'none'}, not to {own} of {self.study.folder}; put it "
+                          "beside the study.json that it was started with")  # fmt: skip
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -78,7 +79,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A session whose changes are saved and fsynced at the end. Raises NotSaved where the disk is full or another writes."""
+        """A session whose changes are saved and fsynced at the end. Raises NotSaved if the disk is full or another writes."""
         with Session(self.engine.execution_options(immediate=True), expire_on_commit=False) as session:
             try:
                 with session.begin():
@@ -110,8 +111,8 @@ def _engine(path: Path) -> Engine:
     @event.listens_for(engine, "connect")
     def _settings(connection, _) -> None:
         connection.isolation_level = None  # BEGIN is ours: that of the driver comes only before the first change
-        for setting in (f"busy_timeout = {BUSY_MS}", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON",
-                        "secure_delete = ON", "temp_store = MEMORY"):  # fmt: skip
+        for setting in (f"busy_timeout = {BUSY_MS}", "journal_mode = WAL", f"synchronous = {SYNCHRONOUS}",
+                        "foreign_keys = ON", "secure_delete = ON", "temp_store = MEMORY"):  # fmt: skip
             connection.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")

@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Those of the command."""
     parser.add_argument("study", help="folder of the study")
     parser.add_argument("--count", type=int, default=1, help="how many (%(default)s)")
-    parser.add_argument("--days", type=int, default=DAYS, help="days until they run out, and what was answered is erased (%(default)s)")
+    parser.add_argument("--days", type=int, default=DAYS, help="days until they run out and are erased (%(default)s)")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -69,6 +69,6 @@ def secret_of_environment() -> bytes:
     """HUMANS_SECRET, the key of clip names, forms and payment codes; the same from the first invitation to the last export."""
     found = os.environ.get("HUMANS_SECRET", "")
     if len(found) < SHORTEST_SECRET:
-        raise Problem(f"the environment variable HUMANS_SECRET has {len(found)} characters, at least {SHORTEST_SECRET} are needed; "
+        raise Problem(f"the environment variable HUMANS_SECRET has {len(found)} characters, not at least {SHORTEST_SECRET}; "
                       'make one with: python -c "import secrets; print(secrets.token_hex())"')  # fmt: skip
     return found.encode()

@@ -1,4 +1,4 @@
-"""Serves a study with gunicorn: two workers over one database, TLS of its own or behind a proxy, nothing logged about visitors."""
+"""Serves a study with gunicorn: two workers over one database, https of its own or behind a proxy, no log of visitors."""
 
 import argparse
 import os
@@ -41,10 +41,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes (%(default)s)")
     parser.add_argument("--cert", type=Path, help="certificate of the host, for https")
     parser.add_argument("--key", type=Path, help="its private key")
-    parser.add_argument("--proxies", type=int, default=0, help="reverse proxies in front that speak https and set X-Forwarded-Proto")
+    parser.add_argument("--proxies", type=int, default=0, help="reverse proxies in front, which speak https (%(default)s)")
     parser.add_argument("--contact", default="", help="whom participants may ask, as the pages say it")
-    parser.add_argument("--block-narrow", action="store_true", help="no test on screens below 600 px, where else a notice stands")
-    parser.add_argument("--dev", action="store_true", help="plain http, on this machine alone; passwords of the server are made up")
+    parser.add_argument("--block-narrow", action="store_true", help="no test on screens below 600 px (else: a notice)")
+    parser.add_argument("--dev", action="store_true", help="plain http on this machine alone; secrets are made up")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
         print(f"admin: http://{args.host}:{args.port}/admin/  password: {settings.admin_password}", flush=True)
     else:
         admin = os.environ.get("HUMANS_ADMIN_PASSWORD", "")
-        settings = Settings(secret_of_environment(), admin, proxies=args.proxies, contact=args.contact, block_narrow=args.block_narrow)
+        settings = Settings(secret_of_environment(), admin, False, args.proxies, args.contact, args.block_narrow)
     serve(study, settings, args.host, args.port, args.workers, args.cert, args.key)
 
 
@@ -76,15 +76,16 @@ def serve(
 def development_settings(contact: str = "") -> Settings:
     """Of --dev: what the environment does not say is made up for this start."""
     secret = os.environ.get("HUMANS_SECRET", "") or secrets.token_hex()
-    return Settings(secret.encode(), os.environ.get("HUMANS_ADMIN_PASSWORD", "") or secrets.token_urlsafe(12), dev=True, contact=contact)
+    admin = os.environ.get("HUMANS_ADMIN_PASSWORD", "") or secrets.token_urlsafe(12)
+    return Settings(secret.encode(), admin, dev=True, contact=contact)
 
 
 def _check(args: argparse.Namespace) -> None:
     if args.dev and args.host not in LOOPBACK:
-        raise Problem(f"--dev serves plain http, which is for this machine alone, and --host is {args.host}; leave out --host or --dev")
+        raise Problem(f"--dev serves plain http, for this machine alone, and --host is {args.host}; leave out --host or --dev")
     if not args.dev and not args.proxies and not (args.cert and args.key):
-        raise Problem("participants are served over https alone; give --cert and --key, or --proxies 1 behind a proxy that speaks "
-                      "https, or try it on this machine with --dev")  # fmt: skip
+        raise Problem("participants are served over https alone; give --cert and --key, or --proxies 1 behind a proxy that "
+                      "speaks https, or try it on this machine with --dev")  # fmt: skip
     for path in (args.cert, args.key):
         if path is not None and not path.exists():
             raise Problem(f"{path} does not exist; name the certificate of the host and its key")

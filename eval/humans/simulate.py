@@ -74,7 +74,7 @@ class Browser:
             if status in (302, 303):
                 return self._ask("GET", urlsplit(location).path, None)
             return status, reply
-        raise Problem(f"{self.address.geturl()} gave no reply to {TRIES} requests; start it with: python -m eval.humans serve <study>")
+        raise Problem(f"{self.address.geturl()} gave no reply to {TRIES} requests; start it: python -m eval.humans serve <study>")
 
     def _once(self, method: str, path: str, body: str | None) -> tuple[int, bytes, str]:
         if self.connection is None:
@@ -153,7 +153,7 @@ class Simulated:
             address = next(path for path in page.forms)
             status, reply = self.browser.post(address, page.forms[address] | self._filled(address, page))
             if status != 200:
-                raise Problem(f"{address} answered {status} to a simulated participant ({self.walk.kind}): {reply.decode()[-400:]}")
+                raise Problem(f"{address} answered {status} to a {self.walk.kind} participant: {reply.decode()[-400:]}")
         self.walk.seconds = self.browser.seconds
         return self.walk
 
@@ -223,4 +223,5 @@ def run(args: argparse.Namespace) -> None:
     study = Study.open(args.study)
     passwords = invite(Database(study), Passwords(), len(kinds))
     walks = walk_all(study, args.url, passwords, kinds, args.think, args.at_once, args.seed)
-    print(f"{len(walks)} participants, {sum(len(walk.sent) for walk in walks)} answers, {sum(bool(walk.code) for walk in walks)} codes")
+    answers, codes = sum(len(walk.sent) for walk in walks), sum(bool(walk.code) for walk in walks)
+    print(f"{len(walks)} participants, {answers} answers, {codes} codes")

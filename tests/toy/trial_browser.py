@@ -4,10 +4,11 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from unittest import mock
 
 from flask import Flask
 
-from eval.humans.database import NAME
+from eval.humans import database
 from eval.humans.export import FOLDER
 from eval.humans.invitations import invite
 from eval.humans.passwords import Passwords
@@ -30,11 +31,12 @@ def settings(**changed) -> Settings:
 @contextmanager
 def fresh_app(study: Study, **changed) -> Iterator[Flask]:
     """The app of a study in which nobody has taken part yet; what it wrote is removed at the end."""
-    app = create_app(study, settings(**changed))
-    limiter.reset()
-    yield app
+    with mock.patch.object(database, "SYNCHRONOUS", "OFF"):  # no test pulls the plug
+        app = create_app(study, settings(**changed))
+        limiter.reset()
+        yield app
     app.extensions["trials"].database.close()
-    for path in study.folder.glob(f"{NAME}*"):
+    for path in study.folder.glob(f"{database.NAME}*"):
         path.unlink()
     shutil.rmtree(study.folder / FOLDER, ignore_errors=True)
 

@@ -194,9 +194,11 @@ def test_a_missing_clip_at_the_start(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("words, said", [
-    (["serve", "nowhere"], "over https alone"), (["serve", "nowhere", "--dev", "--host", "0.0.0.0"], "this machine alone"),
+    (["serve", "nowhere"], "over https alone"),
+    (["serve", "nowhere", "--dev", "--host", "0.0.0.0"], "this machine alone"),
     (["serve", "nowhere", "--dev"], "study.json does not exist"), (["invite", "nowhere"], "study.json does not exist"),
-    (["simulate", "nowhere"], "nobody is to be simulated"), (["serve", "x", "--cert", "no.pem", "--key", "no.key"], "no.pem does not"),
+    (["simulate", "nowhere"], "nobody is to be simulated"),
+    (["serve", "x", "--cert", "no.pem", "--key", "no.key"], "no.pem does not"),
 ])  # fmt: skip
 def test_commands_that_cannot_work(words, said, capsys, monkeypatch, tmp_path):
     """One sentence, and 1."""
@@ -223,7 +225,8 @@ def test_the_admin(app, database):
     text = admin.get("/admin/").text
     assert "<td>testing</td>" in text and re.search(r"rejected</dt><dd>1<", text)
     assert "rating" not in text and len(re.findall(r"<th scope=\"row\">", text)) == 1
-    made = re.findall(r"<li>([A-Z2-9]{4}(?:-[A-Z2-9]{4}){3})</li>", admin.post("/admin/invite", {"count": "2", "days": "3"}).text)
+    told = admin.post("/admin/invite", {"count": "2", "days": "3"}).text
+    made = re.findall(r"<li>([A-Z2-9]{4}(?:-[A-Z2-9]{4}){3})</li>", told)
     assert len(made) == 2 and TrialBrowser(app).enter(made[0])
     code = re.search(r'id="code">(\w+)<', done.get("/done").text)[1]
     said = [admin.post("/admin/claim", {"code": typed}).text for typed in (code, code, "X" * 20)]
@@ -242,7 +245,8 @@ def test_no_log_names_a_participant(app, database, caplog):
     browser = TrialBrowser(app).enter(password).up_to("Video 1 ")
     with database.write() as session:
         session.connection().exec_driver_sql("ALTER TABLE response RENAME TO moved")
-    reply = browser.post("/answer", {"position": "1", "rating": "73", "rt_ms": "2000", "plays": "1"}, **{"User-Agent": "Curious/7"})
+    fields = {"position": "1", "rating": "73", "rt_ms": "2000", "plays": "1"}
+    reply = browser.post("/answer", fields, **{"User-Agent": "Curious/7"})
     with database.write() as session:
         session.connection().exec_driver_sql("ALTER TABLE moved RENAME TO response")
     assert reply.status_code == 500 and "Something went wrong" in reply.text

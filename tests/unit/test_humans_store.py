@@ -26,8 +26,9 @@ def study(tmp_path_factory):
 
 
 @pytest.fixture
-def trials(study, tmp_path):
-    """A database in an empty folder."""
+def trials(study, tmp_path, monkeypatch):
+    """A database in an empty folder, which does not wait for the disk."""
+    monkeypatch.setattr(files, "SYNCHRONOUS", "OFF")
     opened = Database(study, tmp_path / files.NAME)
     yield opened
     opened.close()
@@ -197,7 +198,7 @@ def test_a_rejected_list_is_free_an_accepted_one_is_not(trials):
 
 
 def test_an_invitation_runs_out(trials, monkeypatch):
-    """Late answers are refused, the person is erased, the list is free; people who have finished are never erased unexported."""
+    """Late answers are refused, the person is erased, the list is free; people who have finished are exported, never erased."""
     handle, cookie = enter(trials, days=1)
     up_to_the_test(trials, handle)
     done, done_cookie = enter(trials, days=1)
@@ -300,6 +301,15 @@ def test_a_full_disk_while_saving(trials):
     store.answer(trials, handle, 2, 20, 2000, 1)
     with trials.read() as session:
         assert [row.position for row in session.query(Response)] == [1, 2]
+
+
+def test_what_is_saved_is_on_the_disk(study, tmp_path):
+    """Commits are fsynced, and freed pages overwritten."""
+    database = Database(study, tmp_path / files.NAME)
+    with database.read() as session:
+        kept = {key: session.scalar(text(f"PRAGMA {key}")) for key in ("synchronous", "journal_mode", "secure_delete")}
+    database.close()
+    assert kept == {"synchronous": 2, "journal_mode": "wal", "secure_delete": 1}
 
 
 def test_files_of_other_versions_and_studies(study, tmp_path, trials):

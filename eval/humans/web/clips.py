@@ -17,7 +17,7 @@ clips = Blueprint("clips", __name__)
 
 
 def name_of(visitor: Visitor, *place: object) -> str:
-    """32 hex digits for a place: ("video", position) or ("scenario", number, version). A repeat is not named as its original."""
+    """32 hex digits for a place: ("video", position) or ("scenario", number, version). A repeat is named anew."""
     return keyed(current_app.extensions["trials"].settings.secret, "clip", visitor.participant, *place).hex()[:32]
 
 
