@@ -23,6 +23,7 @@ from eval.humans.study import Study
 RIGHT = 0.88  # share of clips that a noisy participant takes for what they are
 SPREAD = 14  # of their ratings around a belief
 TRIES, WAIT_S = 60, 0.5  # of a request while the server is away
+HELD_S = 600  # waiting for a list, while all are held
 
 
 class Page(HTMLParser):
@@ -80,9 +81,10 @@ class Browser:
         if self.connection is None:
             kind = http.client.HTTPSConnection if self.address.scheme == "https" else http.client.HTTPConnection
             self.connection = kind(self.address.hostname, self.address.port, timeout=30)
-        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()), **self.headers}
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()),
+                   "Referer": self.address.geturl(), **self.headers}  # fmt: skip
         if body is not None:
-            headers |= {"Content-Type": "application/x-www-form-urlencoded", "Referer": self.address.geturl()}
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
         start = time.perf_counter()
         self.connection.request(method, path, body, headers)
         reply = self.connection.getresponse()
@@ -151,7 +153,11 @@ class Simulated:
         for page in self._pages():
             self._pause()
             address = next(path for path in page.forms)
-            status, reply = self.browser.post(address, page.forms[address] | self._filled(address, page))
+            fields, start = page.forms[address] | self._filled(address, page), time.monotonic()
+            status, reply = self.browser.post(address, fields)
+            while address == "/" and status == 409 and time.monotonic() - start < HELD_S:  # all lists are held
+                time.sleep(WAIT_S)
+                status, reply = self.browser.post(address, fields)
             if status != 200:
                 raise Problem(f"{address} answered {status} to a {self.walk.kind} participant: {reply.decode()[-400:]}")
         self.walk.seconds = self.browser.seconds
