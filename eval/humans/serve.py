@@ -3,6 +3,7 @@
 import argparse
 import os
 import secrets
+import socket
 from pathlib import Path
 
 from flask import Flask
@@ -50,6 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Serve until a signal. Raises Problem before anything listens, where the study or the settings do not allow it."""
     _check(args)
+    check_port(args.host, args.port)
     study = Study.read(args.study)
     if args.dev:
         settings = development_settings(args.contact)
@@ -78,6 +80,14 @@ def development_settings(contact: str = "") -> Settings:
     secret = os.environ.get("HUMANS_SECRET", "") or secrets.token_hex()
     admin = os.environ.get("HUMANS_ADMIN_PASSWORD", "") or secrets.token_urlsafe(12)
     return Settings(secret.encode(), admin, dev=True, contact=contact)
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise Problem where nobody could listen."""
+    try:
+        socket.create_server((host, port)).close()
+    except OSError as error:
+        raise Problem(f"port {port} of {host} cannot be listened at ({error.strerror}); choose another --port") from None
 
 
 def _check(args: argparse.Namespace) -> None:
