@@ -35,7 +35,7 @@ from eval.humans.invitations import invite
 from eval.humans.order import Rules, complementary_lists
 from eval.humans.overview import overview
 from eval.humans.passwords import Passwords
-from eval.humans.simulate import Walk, walk_all
+from eval.humans.simulate import Walk, digests, walk_all
 from eval.humans.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -109,10 +109,11 @@ def measure(study: Study, people: int, think: float, kill: bool) -> dict:
 
 
 def _compared(walks: list[Walk], study: Study, length: int) -> dict:
-    """Answers sent and answers exported, as multisets."""
+    """Answers sent and answers exported, as multisets of (position, bytes of the clip, rating): what a participant can see."""
+    file = digests(study)
     exports = [json.loads(path.read_text()) for path in (study.folder / FOLDER).glob("*.json")]
-    stored = [tuple((row["position"], row["clip"], row["rating"]) for row in export["responses"]) for export in exports]
-    sent = [tuple((position, *walk.sent[position]) for position in sorted(walk.sent)) for walk in walks]
+    stored = [tuple((row["position"], file[row["clip"]], row["rating"]) for row in export["responses"]) for export in exports]
+    sent = [tuple((position, file[clip], rating) for position, (clip, rating) in sorted(walk.sent.items())) for walk in walks]
     lost = Counter(answer for walk in sent for answer in walk) - Counter(answer for walk in stored for answer in walk)
     more = Counter(answer for walk in stored for answer in walk) - Counter(answer for walk in sent for answer in walk)
     whole = sum([position for position, _, _ in answers] == list(range(1, length + 1)) for answers in stored)

@@ -193,8 +193,13 @@ class Simulated:
 
 
 def known_clips(study: Study) -> dict[str, str]:
-    """Digest of a file -> clip id."""
-    return {hashlib.sha256((study.folder / clip.mp4).read_bytes()).hexdigest(): id for id, clip in study.clips.items()}
+    """Digest of a file -> clip id; one of the two where both versions of a trial have the same pixels."""
+    return {digest: id for id, digest in digests(study).items()}
+
+
+def digests(study: Study) -> dict[str, str]:
+    """Clip id -> digest of its file."""
+    return {id: hashlib.sha256((study.folder / clip.mp4).read_bytes()).hexdigest() for id, clip in study.clips.items()}
 
 
 def walk_all(
