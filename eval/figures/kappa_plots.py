@@ -11,18 +11,19 @@ BINS = np.linspace(-1, 1, 41)
 _PANEL = 2.4  # inches
 
 
-def kappa_histograms(values: Mapping[str, np.ndarray], undefined: Mapping[str, int]):
+def kappa_histograms(values: Mapping[str, np.ndarray]):
     """One plot for each category: x kappa, y number of pairs, and a density curve of the same area.
 
-    values: category -> kappa of the pairs that have one.  undefined: category -> pairs that have none.  -> matplotlib Figure.
+    values: category -> kappa of each pair, nan where it is undefined.  -> matplotlib Figure.
     """
     from matplotlib.figure import Figure
     from scipy.stats import gaussian_kde
 
     figure = Figure(figsize=(_PANEL * len(values), 2.6), layout="constrained")
     grid = figure.subplots(1, len(values), squeeze=False, sharey=True)[0]
-    low = min([float(some.min()) for some in values.values() if len(some)], default=0.0)
-    for axes, (category, some) in zip(grid, values.items()):
+    low = min([float(np.nanmin(every)) for every in values.values() if not np.isnan(every).all()], default=0.0)
+    for axes, (category, every) in zip(grid, values.items()):
+        some = every[~np.isnan(every)]
         calm(axes)
         axes.hist(some, BINS, color=BAR)
         if len(np.unique(some)) > 1:
@@ -31,7 +32,7 @@ def kappa_histograms(values: Mapping[str, np.ndarray], undefined: Mapping[str, i
         axes.set_xlim(min(-0.2, low - 0.05), 1.02)
         middle = f"median {np.median(some):.2f}" if len(some) else "no pair"
         axes.set_title(f"{category}\n{middle}, n = {len(some)}", fontsize=9, loc="left", color=INK)
-        axes.set_xlabel(f"Cohen's κ ({undefined[category]} undefined)", fontsize=9, color=SOFT)
+        axes.set_xlabel(f"Cohen's κ ({len(every) - len(some)} undefined)", fontsize=9, color=SOFT)
     grid[0].set_ylabel("pairs of participants", fontsize=9, color=SOFT)
     return figure
 

@@ -29,6 +29,10 @@ from eval.probes.pair_scores import hit_rate
 from eval.terminal import print_table
 
 FOLDER = "analysis"
+COLUMNS = (
+    "participant", "accepted", "list", "position", "category", "subtype", "trial", "version", "clip", "kind", "repeat_of", "rating",
+    "rt_ms", "plays",
+)  # fmt: skip
 
 
 def analyse(study: Study, exports: Sequence[Export]) -> tuple[dict, dict[str, Agreement]]:
@@ -81,18 +85,19 @@ def _rejected(exports: Iterable[Export]) -> dict[str, int]:
 def _demographics(exports: Sequence[Export]) -> dict:
     """Of the accepted together, no single one."""
     ages = [export.demographics.age for export in exports]
-    return {"age": [min(ages), max(ages)], "gender": dict(sorted(Counter(export.demographics.gender for export in exports).items()))}
+    genders = Counter(export.demographics.gender for export in exports)
+    return {"age": [min(ages), max(ages)], "gender": dict(sorted(genders.items()))}
 
 
 def ratings_csv(study: Study, exports: Sequence[Export]) -> str:
     """One line for each answer, also of the rejected, of repeats and checks. Demographics stay in the exports."""
-    lines = [("participant", "accepted", "list", "position", "category", "subtype", "trial", "version", "clip", "kind", "repeat_of",
-              "rating", "rt_ms", "plays")]  # fmt: skip
+    lines: list[Sequence] = [COLUMNS]
     for export in exports:
+        of_person = export.participant, int(export.decision.accepted), export.list
         for one in export.responses:
             clip = study.clips[one.clip]
-            lines.append((export.participant, int(export.decision.accepted), export.list, one.position, clip.category, clip.subtype,
-                          clip.trial, clip.version, one.clip, one.kind, one.repeat_of, one.rating, one.rt_ms, one.plays))  # fmt: skip
+            shown = one.position, clip.category, clip.subtype, clip.trial, clip.version, one.clip, one.kind, one.repeat_of
+            lines.append((*of_person, *shown, one.rating, one.rt_ms, one.plays))
     return _csv(lines)
 
 
@@ -123,10 +128,11 @@ def print_analysis(found: dict) -> None:
         rows.append([f"{of['letter']} {name}" if "letter" in of else name, *shown, agreed, str(kappa["pairs"]),
                      f"{kappa['no_common_clip']} + {kappa['all_on_one_side']}"])  # fmt: skip
     counts = " and ".join(f"{clips} clips {count}" for count, clips in found["ratings_of_a_version"].items())
-    told = (f"{found['accepted']} of {found['finished']} participants accepted (rejected: {found['rejected']['consistency']} for "
-            f"consistency, {found['rejected']['checks']} for checks, {found['rejected']['both']} for both); ratings of a version: "
-            f"{counts}; hit rate of mean ratings, over trials; accuracy and AUC of one participant, over participants; 95 % intervals")  # fmt: skip
-    print_table(["", "hit rate", "accuracy", "AUC", "kappa, median (quartiles)", "pairs", "undefined: no clip + one side"], rows, told)
+    missed = ", ".join(f"{people} for {what}" for what, people in found["rejected"].items())
+    told = (f"{found['accepted']} of {found['finished']} participants accepted (rejected: {missed}); ratings of a version: {counts}; "
+            f"hit rate of mean ratings, over trials; accuracy and AUC of one participant, over participants; 95 % intervals; no kappa: "
+            f"pairs without a common clip + pairs whose clips all lie on one side")  # fmt: skip
+    print_table(["", "hit rate", "accuracy", "AUC", "kappa, median (quartiles)", "pairs", "no kappa"], rows, told)
 
 
 def _with_interval(of: dict, key: str) -> str:
@@ -148,11 +154,9 @@ def run(args: argparse.Namespace) -> None:
     out.mkdir(exist_ok=True)
     write_whole(out / "ratings.csv", ratings_csv(study, exports))
     write_whole(out / "kappa.csv", kappa_csv(rated, agreements))
-    named = {f"{letter} {category}": agreements[category] for letter, category in CATEGORIES.items()}
-    undefined = {name: int(np.isnan(agreement.values).sum()) for name, agreement in named.items()}
-    write_chart(kappa_histograms({name: agreement.defined() for name, agreement in named.items()}, undefined), out / "kappa")
-    pairs = next(iter(agreements.values())).pairs
-    write_chart(kappa_maps(len(rated.people), pairs, {name: agreement.values for name, agreement in named.items()}), out / "kappa-map")
+    values = {f"{letter} {category}": agreements[category].values for letter, category in CATEGORIES.items()}
+    write_chart(kappa_histograms(values), out / "kappa")
+    write_chart(kappa_maps(len(rated.people), agreements["support"].pairs, values), out / "kappa-map")
     write_whole(out / "analysis.json", json.dumps(found, indent=1) + "\n")  # last: with it the folder is complete
     print_analysis(found)
     print(f"{out}: analysis.json, ratings.csv, kappa.csv, kappa.svg, kappa-map.svg")

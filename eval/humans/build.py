@@ -4,6 +4,8 @@
     python -m eval.humans study runs/study --data data --seed 1 --lists 60
     python -m eval.humans study runs/pilot --trials-each 4 --repeats 4 --lists 4
     python -m eval.humans study runs/study --published <the folder that holds A_support>
+
+The folder is complete when it appears, and never changes afterwards.
 """
 
 import argparse
@@ -45,19 +47,22 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name in ("trials_each", "lists"):
-            if getattr(self, name) < 2 or getattr(self, name) % 2:
-                raise Problem(f"--{name.replace('_', '-')} is an even number from 2 on, since halves of it complement each other, "
-                              f"got {getattr(self, name)}")  # fmt: skip
+            value = getattr(self, name)
+            if value < 2 or value % 2:
+                option = f"--{name.replace('_', '-')}"
+                raise Problem(f"{option} is an even number from 2 on, since halves of it complement each other, got {value}")
         shown = self.trials_each * len(CATEGORIES)
-        for name, value, most in (("checks", self.checks, 1000), ("familiarisation", self.familiarisation, 1000),
-                                  ("repeats", self.rules.repeats, shown), ("distance", self.rules.distance, shown)):  # fmt: skip
+        asked = {"checks": (self.checks, 1000), "familiarisation": (self.familiarisation, 1000),
+                 "repeats": (self.rules.repeats, shown), "distance": (self.rules.distance, shown)}  # fmt: skip
+        for name, (value, most) in asked.items():
             if not 1 <= value <= most:
                 raise Problem(f"--{name} is a whole number from 1 to {most}, got {value}")
 
 
 def build(
-    pairs: Callable[[str, str], Pairs], folder: str | Path, sizes: Sizes, seed: int = 0, size: tuple[int, int] = SIZE, quiet: bool = False
-) -> Study:
+    pairs: Callable[[str, str], Pairs], folder: str | Path, sizes: Sizes, seed: int = 0, size: tuple[int, int] = SIZE,
+    quiet: bool = False,
+) -> Study:  # fmt: skip
     """A study in a new folder, which appears when it is complete. The same pairs, sizes and seed give the same study.
 
     pairs: (category, segment) -> its trials; checks and scenarios come from `valid`.  size: width and height of the videos.
@@ -121,14 +126,14 @@ class _Builder:
         """Both clips of the first test trials of a category."""
         test, count = self._pairs(category, "test"), self._sizes.trials_each
         if len(test.trial) < count:
-            raise Problem(f"{category} has {len(test.trial)} test trials, and --trials-each is {count}; ask for at most as many")
+            raise Problem(f"{category} has {len(test.trial)} test trials, --trials-each is {count}; ask for at most as many")
         if alike := int((test.distances()[:count] == 0).sum()):
             print(f"{category}: in {alike} of {count} test trials both versions have the same pixels")
         rows = track(range(count), f"encoding {category}", disable=self._quiet)
         return [tuple(self._add(category, test, row, version, "test") for version in VERSIONS) for row in rows]
 
     def _add(self, category: str, pairs: Pairs, row: int, version: str, role: str) -> str:
-        """Encodes a clip and notes it.  -> its id, which is also the name of its files and tells nothing to who lacks the seed."""
+        """Encodes a clip and notes it.  -> its id, the name of its files, which tells nothing to somebody without the seed."""
         pixels, trial = getattr(pairs, version)[row], int(pairs.trial[row])
         told = f"{category}/{trial}/{version}".encode()
         name = hashlib.blake2b(told, key=str(self._seed).encode(), digest_size=8).hexdigest()
@@ -146,13 +151,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", help="the new folder")
     parser.add_argument("--data", default="data", help="where collected episode files lie, and are collected to (%(default)s)")
     parser.add_argument("--published", help="a folder in the published layout, in place of collected files")
-    parser.add_argument("--pixels", type=int, default=112, help="side of the pictures that are encoded (%(default)s, as models see them)")
+    parser.add_argument("--pixels", type=int, default=112, help="side of the encoded pictures (%(default)s, as models see them)")
     for name, default, told in (
-        ("seed", 0, "of versions, orders and names"), ("trials-each", sizes.trials_each, "test trials of each category"),
-        ("repeats", sizes.rules.repeats, "clips that are shown twice"), ("distance", sizes.rules.distance, "places to a repeat, at least"),
-        ("checks", sizes.checks, "obvious clips, the same for all"), ("familiarisation", sizes.familiarisation, "scenarios before the trials"),
+        ("seed", 0, "of versions, orders and names"),
+        ("trials-each", sizes.trials_each, "test trials of each category"),
+        ("repeats", sizes.rules.repeats, "clips that are shown twice"),
+        ("distance", sizes.rules.distance, "places to a repeat, at least"),
+        ("checks", sizes.checks, "obvious clips, the same for all"),
+        ("familiarisation", sizes.familiarisation, "scenarios before the trials"),
         ("lists", sizes.lists, "participants, an even number"),
-    ):  # fmt: skip
+    ):
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{told} (%(default)s)")
 
 
@@ -169,7 +177,7 @@ def summary(study: Study) -> str:
     clips = list(study.clips.values())
     roles = {role: sum(clip.role == role for clip in clips) for role in ("test", "check", "familiarisation")}
     checks = [f"{clip.subtype} {clip.version} (trial {clip.trial})" for clip in clips if clip.role == "check"]
-    weight = sum((study.folder / name).stat().st_size for clip in clips for name in (clip.mp4, clip.webm)) / 1e6
+    weight = sum(path.stat().st_size for path in study.folder.glob("clips/*")) / 1e6
     return (f"{study.folder}: study {study.id}, {len(study.lists)} lists of {len(study.lists[0])} clips; {roles['test']} test clips, "
             f"{roles['check']} checks, {len(study.familiarisation)} scenarios, {weight:.1f} MB\n"
             f"checks: {', '.join(sorted(checks))}\n"

@@ -28,8 +28,8 @@ class Decision:
     @property
     def missed(self) -> tuple[str, ...]:
         """The criteria that were not met: consistency, checks, both or none."""
-        met = {"consistency": _consistent_enough(self.consistent, self.repeats), "checks": _checks_enough(self.checks_right, self.checks)}
-        return tuple(name for name, is_met in met.items() if not is_met)
+        consistent, right = _consistent_enough(self.consistent, self.repeats), _checks_enough(self.checks_right, self.checks)
+        return ("consistency",) * (not consistent) + ("checks",) * (not right)
 
     def to_dict(self) -> dict:
         """As an export holds it."""

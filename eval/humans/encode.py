@@ -15,22 +15,23 @@ from av.video.reformatter import ColorRange, Colorspace, Interpolation
 
 from envs.problem import Problem
 
-SIZE = (448, 252)  # width and height of a video: those of the published videos, 16 to 9; pixels of the worlds are squeezed to squares
+SIZE = (448, 252)  # width and height of a video, 16 to 9 as the published ones; a world squeezes them to squares
 RATE = 24  # frames a second
 _BT709 = 1  # number of the colour space in ITU-T H.273; browsers guess where none is told
 WRITTEN = 946_684_800  # time of change of every file, 2000-01-01: servers tell it
 _CODECS = {  # bf=0: where pictures are reordered, the length that a file tells depends on what moves in it
-    "mp4": ("libx264", {"preset": "slow", "crf": "18", "bf": "0", "threads": "1"}, {"movflags": "faststart", "fflags": "bitexact"}),
-    "webm": ("libvpx-vp9", {"crf": "24", "b": "0", "deadline": "good", "cpu-used": "4", "threads": "1"}, {"fflags": "bitexact"}),
+    "mp4": ("libx264", {"preset": "slow", "crf": "18", "bf": "0"}, {"movflags": "faststart"}),
+    "webm": ("libvpx-vp9", {"deadline": "good", "cpu-used": "4", "crf": "24", "b": "0"}, {}),
 }
+_SAME_BYTES = {"threads": "1"}, {"fflags": "bitexact"}  # of the codec and of the file
 SUFFIXES = tuple(_CODECS)
 
 
 def write_clip(frames: np.ndarray, stem: Path, size: tuple[int, int] = SIZE) -> None:
     """<stem>.mp4 and <stem>.webm.  frames (T, H, W, 3) uint8, shown RATE a second.  size: width and height, even numbers."""
     for suffix, (codec, options, muxing) in _CODECS.items():
-        with av.open(stem.with_suffix(f".{suffix}"), "w", options=muxing) as file:
-            stream = file.add_stream(codec, rate=RATE, options=options)
+        with av.open(stem.with_suffix(f".{suffix}"), "w", options=muxing | _SAME_BYTES[1]) as file:
+            stream = file.add_stream(codec, rate=RATE, options=options | _SAME_BYTES[0])
             stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
             context = stream.codec_context
             context.flags |= Flags.bitexact
@@ -64,7 +65,7 @@ def _pad_webm(video: bytes, size: int) -> bytes:
     head = video.index(b"\x18\x53\x80\x67") + 4
     length = int.from_bytes(video[head : head + 8], "big") ^ 1 << 56
     if head + 8 + length != len(video):
-        raise Problem(f"the encoder wrote a WebM file whose Segment has {length} bytes and not all {len(video)}; use av>=14")
+        raise Problem(f"the encoder wrote {len(video)} bytes of WebM, its Segment has {length} and is not the rest; use av>=14")
     more = size - len(video)
     longer = (length + more | 1 << 56).to_bytes(8, "big")
     return video[:head] + longer + video[head + 8 :] + b"\xec" + (more - 9 | 1 << 56).to_bytes(8, "big") + bytes(more - 9)
@@ -78,8 +79,8 @@ def check_playable(paths: Iterable[Path]) -> None:
     sizes = {path: _check_opens(path) for path in paths}
     for path, size in sizes.items():
         if size != max(sizes.values()):
-            raise Problem(f"clip {path} has {size} bytes, others of the study have {max(sizes.values())}; copy the whole folder of "
-                          f"the study again")  # fmt: skip
+            raise Problem(f"clip {path} has {size} bytes, others of the study have {max(sizes.values())}; copy the whole folder "
+                          f"again")  # fmt: skip
 
 
 def _check_opens(path: Path) -> int:
@@ -87,11 +88,12 @@ def _check_opens(path: Path) -> int:
     try:
         size = path.stat().st_size
         if not size:
-            raise Problem(f"clip {path} is empty; build the study again in another folder")
+            raise Problem(f"clip {path} is empty; copy the whole folder again, or build the study in another one")
         with av.open(path) as file:
             next(file.decode(video=0))
         return size
     except FileNotFoundError as error:
-        raise Problem(f"clip {path} is missing; copy the whole folder of the study, or build it again in another one") from error
+        raise Problem(f"clip {path} is missing; copy the whole folder again, or build the study in another one") from error
     except (OSError, av.FFmpegError, IndexError, StopIteration) as error:
-        raise Problem(f"clip {path} cannot be played ({type(error).__name__}); build the study again in another folder") from error
+        told = type(error).__name__
+        raise Problem(f"clip {path} cannot be played ({told}); copy the whole folder again, or build another one") from error

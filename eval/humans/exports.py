@@ -56,12 +56,15 @@ class Export:
 
 
 def read_exports(study: Study) -> list[Export]:
-    """Every export of a study, by name. Raises Problem where there is none, and on one that is damaged, belongs to another study,
-    does not follow its list, tells another decision than its answers, or was accepted on a list that is taken."""
-    paths = sorted((study.folder / FOLDER).glob("*.json"))
+    """Every export of a study, by name.
+
+    Raises Problem where there is none, and on one that is damaged, belongs to another study, does not follow its list, tells
+    another decision than its answers, or was accepted on a list that is taken.
+    """
+    folder = study.folder / FOLDER
+    paths = sorted(folder.glob("*.json"))
     if not paths:
-        raise Problem(f"{study.folder / FOLDER} holds no export (*.json), nobody has finished yet; watch: python -m eval.humans serve "
-                      f"{study.folder}")  # fmt: skip
+        raise Problem(f"{folder} holds no export (*.json), nobody has finished yet; run: python -m eval.humans serve {study.folder}")
     accepted: dict[int, Path] = {}
     exports = []
     for path in paths:
@@ -94,8 +97,7 @@ def _read(path: Path, study: Study) -> Export:
             raise Problem(f"{path} does not follow list {export.list} at position {other[0]}; {remedy}")
     decision = decide(entries, {one.position: one.rating for one in export.responses}, study)
     if decision != export.decision:
-        raise Problem(f"{path} tells another decision than its answers have ({'accepted' if decision.accepted else 'rejected'}, "
-                      f"{decision.consistent} of {decision.repeats} repeats, {decision.checks_right} of {decision.checks} checks); "
-                      f"{remedy}")  # fmt: skip
+        raise Problem(f"{path} tells another decision than its answers have: expected {decision.to_dict()}, the file has "
+                      f"{export.decision.to_dict()}; {remedy}")  # fmt: skip
     return export
 

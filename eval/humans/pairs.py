@@ -31,10 +31,6 @@ class Pairs:
         sides = zip(self.expected, self.surprising)
         return np.array([np.abs(one.astype(np.int16) - other).mean() for one, other in sides])
 
-    def take(self, rows: Sequence[int]) -> "Pairs":
-        """Some of the trials, in a copy: the rest can be forgotten."""
-        return Pairs(self.trial[rows], [self.subtype[row] for row in rows], self.expected[rows], self.surprising[rows])
-
 
 @dataclass(frozen=True)
 class Collected:
@@ -55,8 +51,9 @@ class Collected:
         trial, other = trial[:, 0], other[:, 0]
         both, rows, matched = np.intersect1d(trial, other, return_indices=True)
         if not len(both):
-            raise Problem(f"{files[0].path} and {files[1].path} have no trial in common; collect both with one seed of settings")
-        return Pairs(both, [SUBTYPES[number] for number in subtype[rows, 0]], expected[rows], surprising[matched])
+            raise Problem(f"{files[0].path} and {files[1].path} have no trial in common; collect both again")
+        names = [SUBTYPES[number] for number in subtype[rows, 0]]
+        return Pairs(both, names, expected[rows], surprising[matched])
 
     def _env(self, category: str) -> dict:
         asked = [f"env.world.size={self.size}"]

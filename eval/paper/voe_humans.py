@@ -26,16 +26,21 @@ def with_humans(filled: Filled, path: str | None) -> Filled:
         told = (f"{HUMANS}: {found['accepted']} accepted of {found['finished']} participants of study {found['study']}, "
                 f"{' to '.join(trials)} trials a category, each in one version for each participant")  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Problem(f"{path} is no analysis of a human trial ({type(error).__name__}: {error}); make it with: python -m eval.humans "
-                      f"analyse <study>, and set humans= to its analysis.json") from error  # fmt: skip
+        told = f"{type(error).__name__}: {error}"
+        raise Problem(f"{path} is no analysis of a human trial ({told}); make it with: python -m eval.humans analyse <study>, and set "
+                      f"humans= to its analysis.json") from error  # fmt: skip
     values = {(HUMANS, number): cells for number, cells in rows.items()}
     return replace(filled, values=filled.values | values, humans=HUMANS, told=told)
 
 
 def _values(found: dict, number: int) -> Values:
     """Column -> hit rate; of a sub-type where `number` is not 0."""
-    rates = {of["letter"]: of["metrics"].get(KEY + f"/{of['letter']}{number}" * bool(number)) for of in found["categories"].values()}
-    cells = {letter: {} if rate is None else {NO_SEED: float(rate)} for letter, rate in rates.items() if number <= SUBTYPES[letter]}
+    cells: Values = {}
+    for of in found["categories"].values():
+        letter = of["letter"]
+        rate = of["metrics"].get(KEY + f"/{letter}{number}" * bool(number))
+        if number <= SUBTYPES[letter]:
+            cells[letter] = {} if rate is None else {NO_SEED: float(rate)}
     if not number:
         every = [rate for of_seed in cells.values() for rate in of_seed.values()]
         cells[MEAN] = {NO_SEED: mean(every)} if len(every) == len(SUBTYPES) else {}

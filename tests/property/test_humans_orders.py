@@ -34,7 +34,8 @@ def check(entries):
     for entry in entries:
         if entry.kind == "repeat":
             original = at[entry.repeat_of]
-            assert (original.kind, original.clip) == ("test", entry.clip) and entry.position - original.position >= RULES.distance
+            assert (original.kind, original.clip) == ("test", entry.clip)
+            assert entry.position - original.position >= RULES.distance
         else:
             assert entry.repeat_of is None
         assert entry.kind != "check" or 3 < entry.position <= 277
@@ -48,7 +49,8 @@ def test_every_rule_holds_for_200_seeds():
         one, other = complementary_lists(TRIALS, CHECKS, RULES, seed, 2)
         check(one)
         check(other)
-        assert {entry.clip for entry in one if entry.kind == "test"}.isdisjoint(entry.clip for entry in other if entry.kind == "test")
+        tests = [{entry.clip for entry in entries if entry.kind == "test"} for entries in (one, other)]
+        assert tests[0].isdisjoint(tests[1])
 
 
 def test_fifty_lists_show_every_version_25_times():
@@ -141,4 +143,5 @@ def test_the_next_list_is_free_and_completes_a_pair_where_one_is_open(taken):
 def test_a_list_that_was_given_back_goes_out_first():
     """Its complement was accepted; pairs that nobody has begun wait."""
     assert next_list({0: "accepted", 2: "accepted", 3: "accepted"}, 50) == 1
-    assert next_list({0: "open", 1: "open"}, 50) == 2 and next_list({}, 50) == 0 and next_list({0: "open", 1: "accepted"}, 2) is None
+    assert next_list({}, 50) == 0 and next_list({0: "open", 1: "open"}, 50) == 2
+    assert next_list({0: "open", 1: "accepted"}, 2) is None

@@ -76,7 +76,9 @@ NAN = float("nan")
 
 def test_the_hit_rate_compares_mean_ratings_of_both_versions():
     """Of each trial over the people who saw either; a trial that lacks a version is left out, ties are one half."""
-    of = rated([[10, NAN, NAN, 60, 30, NAN, 5, NAN], [NAN, 20, 70, NAN, NAN, 30, NAN, NAN], [30, NAN, NAN, 50, 30, NAN, 9, NAN]])
+    of = rated([
+        [10, NAN, NAN, 60, 30, NAN, 5, NAN], [NAN, 20, 70, NAN, NAN, 30, NAN, NAN], [30, NAN, NAN, 50, 30, NAN, 9, NAN],
+    ])  # fmt: skip
     expected, surprising = of.means()
     assert expected.tolist() == [20, 70, 30] and surprising.tolist() == [20, 55, 30]
     assert analyse._of_kind(of, Agreement.of(of))["metrics"]["voe/hit_rate"] == pytest.approx((0.5 + 0 + 0.5) / 3, abs=1e-4)
@@ -133,8 +135,8 @@ def test_chance_has_one_half(study):
     """Fifty people who guess, had they been accepted: hit rate, accuracy and AUC near one half, kappa near zero."""
     exports = [export_of(study, index, guessing, seed) for seed in range(13) for index in range(4)]
     ids = [name for name, clip in study.clips.items() if clip.role == "test"]
-    ratings = [[{one["clip"]: one["rating"] for one in export["responses"] if one["kind"] == "test"}.get(name, NAN) for name in ids]
-               for export in exports]  # fmt: skip
+    given = [{one["clip"]: one["rating"] for one in export["responses"] if one["kind"] == "test"} for export in exports]
+    ratings = [[of_person.get(name, NAN) for name in ids] for of_person in given]
     of = Rated(tuple(range(len(exports))), tuple(study.clips[name] for name in ids), np.array(ratings, float))
     assert abs(of.right().mean() - 0.5) < 0.06 and abs(of.single().mean() - 0.5) < 0.06
     assert abs(Agreement.of(of).summary()["mean"]) < 0.05
@@ -168,7 +170,8 @@ def changed(export, **changes):
     ({"list": 1}, "does not follow list 1 at position 1"), ({"rating": 101}, "damaged at responses.0.rating"),
     ({"rating": 50.5}, "damaged at responses.0.rating"), ({"rating": True}, "damaged at responses.0.rating"),
     ({"version": "control"}, "damaged at responses.0.version"), ({"rt_ms": -1}, "responses.0.rt_ms"),
-    ({"decision": {"accepted": True}}, "damaged at decision.consistency"), ({"more": 1}, "damaged at more"), ({"schema": 2}, "schema 2"),
+    ({"decision": {"accepted": True}}, "damaged at decision.consistency"), ({"more": 1}, "damaged at more"),
+    ({"schema": 2}, "schema 2"),
 ])  # fmt: skip
 def test_a_damaged_export_is_named_in_a_sentence(own, change, says):
     """And nothing is analysed without it."""

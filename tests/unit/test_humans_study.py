@@ -113,8 +113,8 @@ def test_an_unplayable_clip_is_named(copy, study, content, says):
 
 def test_half_a_clip_is_refused(copy, study):
     """A copy that was cut off: of either format, in the head or in the last byte."""
-    clip = next(iter(study.clips.values()))
-    for name, left, says in ((clip.webm, 200, "cannot be played"), (clip.mp4, 200, "cannot be played"), (clip.webm, -1, "others of")):
+    clip, unplayable = next(iter(study.clips.values())), "cannot be played"
+    for name, left, says in ((clip.webm, 200, unplayable), (clip.mp4, 200, unplayable), (clip.webm, -1, "others of")):
         whole = (copy / name).read_bytes()
         (copy / name).write_bytes(whole[:left])
         with pytest.raises(Problem, match=f"{name}.* {says}"):
@@ -125,7 +125,8 @@ def test_half_a_clip_is_refused(copy, study):
 @pytest.mark.parametrize("change, says", [
     (lambda told: told | {"schema": 2}, "schema 2, this code reads 1"), (lambda told: told | {"seed": "0"}, "damaged at seed"),
     (lambda told: told | {"more": 0}, "damaged at more"), (lambda told: [told], "no JSON mapping"),
-    (lambda told: told | {"seed": 7}, "changed after it was built"), (lambda told: told | {"lists": [[{"position": 1}]]}, "lists.0.0.clip"),
+    (lambda told: told | {"seed": 7}, "changed after it was built"),
+    (lambda told: told | {"lists": [[{"position": 1}]]}, "lists.0.0.clip"),
 ])  # fmt: skip
 def test_a_foreign_file_is_refused_in_a_sentence(copy, change, says):
     """Another version, another type, another content than was written."""
@@ -161,7 +162,8 @@ def test_nothing_is_left_of_a_build_that_failed(tmp_path):
 
 @pytest.mark.parametrize("sizes, says", [
     ({"trials_each": 3}, "--trials-each is an even number"), ({"lists": 0}, "--lists is an even number"),
-    ({"checks": 0}, "--checks is a whole number from 1"), ({"trials_each": 2, "rules": Rules(11)}, "--repeats is a whole number from 1 to 10"),
+    ({"checks": 0}, "--checks is a whole number from 1"),
+    ({"trials_each": 2, "rules": Rules(11)}, "--repeats is a whole number from 1 to 10"),
 ])  # fmt: skip
 def test_sizes_that_cannot_be_are_refused(sizes, says):
     """Before anything is collected."""
@@ -171,7 +173,7 @@ def test_sizes_that_cannot_be_are_refused(sizes, says):
 
 def test_more_trials_than_there_are_is_told(tmp_path):
     """With both numbers."""
-    with pytest.raises(Problem, match="support has 8 test trials, and --trials-each is 10"):
+    with pytest.raises(Problem, match="support has 8 test trials, --trials-each is 10"):
         tiny_study(tmp_path / "study", trials_each=10)
 
 
