@@ -34,7 +34,7 @@ HUMANS = [  # eval/humans
     "sqlalchemy>=2.0.30",
     "argon2-cffi>=23.1",
     "gunicorn>=23",
-    "av>=13",  # encodes clips, and looks whether they can be played
+    "av>=16",  # encodes clips, and looks whether they can be played
     "pydantic>=2.8",
 ]
 CLUSTER = [  # sweeps over the cores of a machine, or over machines

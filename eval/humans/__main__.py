@@ -53,4 +53,6 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    import configs.command  # noqa: F401  what the yaml of an env cannot compute alone
+
     sys.exit(main(sys.argv[1:]))

@@ -65,7 +65,7 @@ def _pad_webm(video: bytes, size: int) -> bytes:
     head = video.index(b"\x18\x53\x80\x67") + 4
     length = int.from_bytes(video[head : head + 8], "big") ^ 1 << 56
     if head + 8 + length != len(video):
-        raise Problem(f"the encoder wrote {len(video)} bytes of WebM, its Segment has {length} and is not the rest; use av>=14")
+        raise Problem(f"the encoder wrote {len(video)} bytes of WebM, its Segment has {length} and is not the rest; use av>=16")
     more = size - len(video)
     longer = (length + more | 1 << 56).to_bytes(8, "big")
     return video[:head] + longer + video[head + 8 :] + b"\xec" + (more - 9 | 1 << 56).to_bytes(8, "big") + bytes(more - 9)
