@@ -127,9 +127,10 @@ def print_analysis(found: dict) -> None:
         agreed = f"{middle:.2f} ({low:.2f}-{high:.2f})" if middle is not None else "none"
         rows.append([f"{of['letter']} {name}" if "letter" in of else name, *shown, agreed, str(kappa["pairs"]),
                      f"{kappa['no_common_clip']} + {kappa['all_on_one_side']}"])  # fmt: skip
-    counts = " and ".join(f"{clips} clips {count}" for count, clips in found["ratings_of_a_version"].items())
+    counts = list(found["ratings_of_a_version"])
+    each = counts[0] if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     missed = ", ".join(f"{people} for {what}" for what, people in found["rejected"].items())
-    told = (f"{found['accepted']} of {found['finished']} participants accepted (rejected: {missed}); ratings of a version: {counts}; "
+    told = (f"{found['accepted']} of {found['finished']} participants accepted (rejected: {missed}); {each} ratings of a version; "
             f"hit rate of mean ratings, over trials; accuracy and AUC of one participant, over participants; 95 % intervals; no kappa: "
             f"pairs without a common clip + pairs whose clips all lie on one side")  # fmt: skip
     print_table(["", "hit rate", "accuracy", "AUC", "kappa, median (quartiles)", "pairs", "no kappa"], rows, told)
