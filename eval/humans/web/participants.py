@@ -1,5 +1,6 @@
 """The pages of a participant. /step shows what is due; forms say what was done; the server decides what comes next."""
 
+import math
 import re
 
 from flask import Blueprint, current_app, redirect, render_template, request, session
@@ -20,6 +21,7 @@ from eval.humans.web.visitors import known, participant
 
 WRONG = "This password is not valid. Check it letter by letter, or ask the researchers whether it has run out."
 KINDS = 5  # of scenes
+SECONDS_A_VIDEO = (9.5, 12.8)  # a quick and a slow participant, pauses and examples included: 45 to 60 minutes for 280
 
 pages = Blueprint("pages", __name__)
 
@@ -62,7 +64,9 @@ def step(visitor: Visitor):
     """Whatever is due now."""
     study = _database().study
     if visitor.state == "authenticated":
-        return render_template("consent.html", study=study, videos=len(study.lists[visitor.list]))
+        videos = len(study.lists[visitor.list])
+        minutes = [math.ceil(seconds * videos / 60) for seconds in SECONDS_A_VIDEO]
+        return render_template("consent.html", study=study, videos=videos, minutes=minutes)
     if visitor.state == "consented":
         return render_template("demographics.html", genders=GENDERS, ages=store.AGES)
     if visitor.state == "demographics":
