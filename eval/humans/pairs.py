@@ -56,11 +56,11 @@ class Collected:
         return Pairs(both, names, expected[rows], surprising[matched])
 
     def _env(self, category: str) -> dict:
-        asked = [f"env.world.size={self.size}"]
-        if self.published is None:
-            asked += [f"env=voe_{category}"]
-        else:
-            asked += ["env=voe_published", f"env.world.category={category}", f"env.world.root='{self.published}'"]
+        name = f"voe_{category}" if self.published is None else "voe_published"
         started = GlobalHydra.instance().is_initialized()  # by a command that asks; a library call finds it not
         with nullcontext() if started else hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
-            return OmegaConf.to_container(hydra.compose("collect", asked).env, resolve=True)
+            env = OmegaConf.to_container(hydra.compose("collect", [f"env={name}"]).env, resolve=True)
+        env["world"] |= {"category": category, "size": self.size}
+        if self.published is not None:
+            env["world"]["root"] = str(self.published)
+        return env
