@@ -8,13 +8,14 @@ study.folder / study.clips[first.clip].mp4     # what a participant sees first
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
 from dataclasses import dataclass as plain
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
+from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from envs.problem import Problem
@@ -123,7 +124,7 @@ class Study:
     def contents(self) -> dict:
         """What study.json holds beside schema and id."""
         skipped = ("folder", "id")
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name not in skipped}
+        return {field.name: to_jsonable_python(getattr(self, field.name)) for field in fields(self) if field.name not in skipped}
 
     def digest(self) -> str:
         """12 hex digits of the contents."""
@@ -132,15 +133,6 @@ class Study:
     def write(self) -> None:
         """study.json, whole or not at all."""
         write_whole(self.folder / FILE, json.dumps({"schema": SCHEMA, "id": self.id} | self.contents(), indent=1) + "\n")
-
-
-def _plain(value):
-    """Dataclasses, mappings and tuples as JSON writes them."""
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
 
 
 def checked(text: bytes, adapter: TypeAdapter, path: Path, what: str, remedy: str):
