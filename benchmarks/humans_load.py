@@ -68,9 +68,8 @@ class Server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.folder, self.environment = folder, {
-            **os.environ, "HUMANS_SECRET": secrets.token_hex(), "HUMANS_ADMIN_PASSWORD": secrets.token_hex(), "OMP_NUM_THREADS": "1",
-        }  # fmt: skip
+        own = {name: secrets.token_hex() for name in ("HUMANS_SECRET", "HUMANS_ADMIN_PASSWORD")}
+        self.folder, self.environment = folder, {**os.environ, **own, "OMP_NUM_THREADS": "1"}
         self.start()
 
     def start(self) -> None:

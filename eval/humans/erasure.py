@@ -4,6 +4,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from eval.humans.database import Database
+from eval.humans.store import Refused
 from eval.humans.tables import Invite, Login, Participant, Response, Slot, StudyRow
 
 FINISHED = ("submitted", "exported")  # all answers are given: these are exported, never thrown away
@@ -11,11 +12,13 @@ TOLD_DAYS = 30  # for which a browser is told that its invitation has run out
 
 
 def withdraw(database: Database, handle: str) -> None:
-    """Erase a participant who no longer wants to take part, at any time before the answers are handed in."""
+    """Erase a participant who no longer wants to take part. Raises Refused once the answers are handed in."""
     with database.write() as session:
         invite = session.get(Invite, handle)
-        if invite is None or invite.state in FINISHED:
+        if invite is None:
             return
+        if invite.state in FINISHED:
+            raise Refused("Your answers are handed in, so they can no longer be withdrawn; go on to get your code.")
         erase(database, session, handle, "withdrawn")
     database.wipe()
 

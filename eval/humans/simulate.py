@@ -8,7 +8,7 @@ import hashlib
 import http.client
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -18,10 +18,9 @@ from envs.problem import Problem
 from eval.humans.database import Database
 from eval.humans.invitations import invite
 from eval.humans.passwords import Passwords
+from eval.humans.raters import RATERS
 from eval.humans.study import Study
 
-RIGHT = 0.88  # share of clips that a noisy participant takes for what they are
-SPREAD = 14  # of their ratings around a belief
 TRIES, WAIT_S = 60, 0.5  # of a request while the server is away
 HELD_S = 600  # waiting for a list, while all are held
 
@@ -75,7 +74,7 @@ class Browser:
             if status in (302, 303):
                 return self._ask("GET", urlsplit(location).path, None)
             return status, reply
-        raise Problem(f"{self.address.geturl()} gave no reply to {TRIES} requests; start it: python -m eval.humans serve <study>")
+        raise Problem(f"{self.address.geturl()} gave no reply to {TRIES} requests; start: python -m eval.humans serve <study>")
 
     def _once(self, method: str, path: str, body: str | None) -> tuple[int, bytes, str]:
         if self.connection is None:
@@ -94,39 +93,6 @@ class Browser:
             name, _, value = cookie.split(";")[0].partition("=")
             self.cookies[name] = value
         return reply.status, content, reply.headers.get("Location", "")
-
-
-Rater = Callable[[str, bool], int]  # clip id, whether it is surprising -> 0..100
-
-
-def perfect(rng: random.Random) -> Rater:
-    """Rates every clip on its own side."""
-    return lambda clip, surprising: rng.randint(78, 100) if surprising else rng.randint(0, 22)
-
-
-def noisy(rng: random.Random) -> Rater:
-    """Takes some clips for the other kind, and rates around that belief, which stays when the clip comes again."""
-    beliefs = {}
-
-    def rate(clip: str, surprising: bool) -> int:
-        belief = beliefs.setdefault(clip, surprising if rng.random() < RIGHT else not surprising)
-        return min(100, max(0, round(rng.gauss(78 if belief else 22, SPREAD))))
-
-    return rate
-
-
-def guessing(rng: random.Random) -> Rater:
-    """Any value with the same chance."""
-    return lambda clip, surprising: rng.randint(0, 100)
-
-
-def lazy(rng: random.Random) -> Rater:
-    """One value for everything, as fast as the pages allow."""
-    value = rng.choice([0, 50, 100])
-    return lambda clip, surprising: value
-
-
-RATERS = {"perfect": perfect, "noisy": noisy, "random": guessing, "lazy": lazy}
 
 
 @dataclass

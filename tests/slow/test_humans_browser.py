@@ -1,6 +1,6 @@
 """A real browser walks every page of a human trial by keyboard alone, on a desktop and on a phone.
 
-HUMANS_SCREENSHOTS=docs keeps a picture of each page there; HUMANS_STUDY=runs/demo walks a copy of that study, and not one of squares.
+HUMANS_SCREENSHOTS=docs keeps a picture of each page there; HUMANS_STUDY=runs/demo walks a copy of that study, not squares.
 """
 
 import os
@@ -12,21 +12,28 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from sqlalchemy import update
 from tiny_study import tiny_study
+
+pytest.importorskip("playwright", reason="the browser tests need the packages of '.[dev]'")
+
+from keyboard_walker import SCREENS, Walker
+from playwright.sync_api import sync_playwright
 
 from eval.humans import store
 from eval.humans.database import Database
 from eval.humans.erasure import withdraw
 from eval.humans.export import FOLDER
 from eval.humans.invitations import invite
+from eval.humans.logins import log_in
 from eval.humans.passwords import Passwords
 from eval.humans.serve import check_port
 from eval.humans.study import Study
+from eval.humans.tables import Invite
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OPTIONS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 ADMIN = "correct horse battery"
-SCREENS = {"desktop": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
 
 pytestmark = [
     pytest.mark.slow,
@@ -64,8 +71,7 @@ def url(study, root):
 @pytest.fixture(scope="module")
 def chromium():
     """Debian's Chromium, without a window."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs the package 'playwright'; pip install '.[dev]'")
-    with playwright.sync_playwright() as started:
+    with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         yield browser
         browser.close()
@@ -78,62 +84,6 @@ def free(port):
     except Exception:
         return False
     return True
-
-
-class Walker:
-    """A page, what it asked of the network, and where pictures of it are kept."""
-
-    def __init__(self, chromium, screen, folder, **context):
-        from axe_playwright_python.sync_playwright import Axe
-
-        self.page = chromium.new_context(viewport=SCREENS[screen], **context).new_page()
-        self.screen, self.folder, self.axe, self.asked, self.faults, self.seen = screen, folder, Axe(), [], [], set()
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("console", lambda message: self.faults.append(message.text) if message.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-
-    def look(self, name):
-        """Keep a picture of a kind of page once, and check its accessibility and width."""
-        if name in self.seen:
-            return
-        self.seen.add(name)
-        self.page.screenshot(path=self.folder / f"humans_{name}_{self.screen}.png", full_page=True)
-        found = self.axe.run(self.page).response["violations"]
-        serious = [(each["id"], [node["html"] for node in each["nodes"]]) for each in found if each["impact"] in ("serious", "critical")]
-        assert not serious, (name, self.screen, serious)
-        assert self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{name} is wider than the screen"
-
-    def tab_to(self, selector):
-        """Press Tab until an element has the focus, which has to be seen."""
-        for _ in range(40):
-            if self.page.evaluate("selector => document.activeElement?.matches(selector)", selector):
-                outline = self.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-                assert outline != "none", f"the focus on {selector} is not seen"
-                return
-            self.page.keyboard.press("Tab")
-        raise AssertionError(f"Tab does not reach {selector} on {self.page.title()}")
-
-    def press(self, selector, key="Enter"):
-        """Go there by Tab and press a key."""
-        self.tab_to(selector)
-        self.page.keyboard.press(key)
-
-    def press_on(self, selector, key="Enter"):
-        """The same, where another page follows."""
-        with self.page.expect_navigation():
-            self.press(selector, key)
-
-    def until(self, condition, seconds=20):
-        """Wait for a condition of the page. (Playwright's own waiting needs eval, which the policy refuses.)"""
-        for _ in range(10 * seconds):
-            if self.page.evaluate(condition):
-                return
-            self.page.wait_for_timeout(100)
-        raise AssertionError(f"not within {seconds} s on {self.page.title()}: {condition}")
-
-    def title(self):
-        """The first part of the title."""
-        return self.page.title().split(" – ")[0]
 
 
 def walk(walker, url, password):
@@ -199,7 +149,7 @@ def rate_by_keyboard(walker):
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_whole_way_by_keyboard(screen, study, url, chromium, tmp_path):
-    """To the code: no fault on the console, no request to another host, no serious finding of axe, nothing wider than the screen."""
+    """To the code: no fault on the console, no other host asked, no serious finding of axe, nothing wider than the screen."""
     (password,) = invite(Database(study), Passwords(), 1)
     folder = Path(os.environ.get("HUMANS_SCREENSHOTS", tmp_path))
     walker = Walker(chromium, screen, folder, color_scheme="dark" if screen == "phone" else "light")
@@ -226,8 +176,8 @@ def at_the_first_video(study, url, chromium, tmp_path):
     (password,) = invite(database, Passwords(), 1)
     handle = password[:4]
 
-    def start(**context):
-        walker = Walker(chromium, "desktop", tmp_path, **context)
+    def start(screen="desktop", **context):
+        walker = Walker(chromium, screen, Path(os.environ.get("HUMANS_SCREENSHOTS", tmp_path)), **context)
         walker.page.goto(url)
         walker.page.fill("#password", password)
         with walker.page.expect_navigation():
@@ -241,8 +191,27 @@ def at_the_first_video(study, url, chromium, tmp_path):
         walker.page.goto(f"{url}/step")
         return walker
 
+    start.password = password
     yield start
     withdraw(database, handle)
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_pages_that_are_seldom_seen(screen, study, at_the_first_video):
+    """A pause, the question before withdrawing, the first of two devices, a second look at the instructions."""
+    walker = at_the_first_video(screen)
+    page, database = walker.page, Database(study)
+    with database.write() as session:
+        session.execute(update(Invite).where(Invite.handle == at_the_first_video.password[:4]).values(interlude=True, step=9))
+    page.reload()
+    assert walker.title() == "Pause"
+    for name, path in (("pause", "/step"), ("withdraw", "/withdraw"), ("instructions_again", "/instructions")):
+        page.goto(page.url.rsplit("/", 1)[0] + path)
+        walker.look(name)
+    log_in(database, Passwords(), at_the_first_video.password)
+    page.goto(page.url.rsplit("/", 1)[0] + "/step")
+    assert "another browser" in page.locator("main").inner_text()
+    walker.look("message")
 
 
 def test_an_answer_survives_a_lost_network(at_the_first_video):
@@ -297,7 +266,7 @@ def test_a_clip_that_cannot_be_loaded(at_the_first_video):
 
 
 def test_twice_the_size(at_the_first_video):
-    """At 200 % of a desktop, 640 px of room, nothing is cut off and one column is left. Motion that is not wanted does not start."""
+    """At 200 % of a desktop, 640 px, nothing is cut off and one column is left. Where motion is not wanted, none starts."""
     walker = at_the_first_video(device_scale_factor=2, reduced_motion="reduce")
     walker.page.set_viewport_size({"width": 640, "height": 400})
     walker.page.reload()

@@ -7,19 +7,18 @@ from contextlib import contextmanager
 from unittest import mock
 
 from flask import Flask
+from trial_steps import QUICK, SECRET
 
 from eval.humans import database
 from eval.humans.export import FOLDER
 from eval.humans.invitations import invite
-from eval.humans.passwords import Passwords
 from eval.humans.simulate import Page
 from eval.humans.study import Study
 from eval.humans.web.app import create_app
 from eval.humans.web.security import limiter
 from eval.humans.web.settings import Settings
 
-QUICK = Passwords(time_cost=1, memory_kib=8)
-SECRET, ADMIN = b"s" * 32, "correct horse battery"
+ADMIN = "correct horse battery"
 HTTPS = {"X-Forwarded-Proto": "https"}
 
 

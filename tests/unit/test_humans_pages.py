@@ -107,7 +107,7 @@ def test_a_failed_export_is_told(app, database, monkeypatch):
     assert reply.status_code == 507 and "Try again" in reply.text and "answers are saved" in reply.text
     with database.read() as session:
         assert session.query(Response).count() == 14
-    assert browser.get("/withdraw").status_code == 200 and "<title>Hand in" in browser.get("/step").text
+    assert browser.post("/withdraw", {}).status_code == 409 and "<title>Hand in" in browser.get("/step").text
     assert browser.post("/hand-in", {}).location == "/done" and "Thank you" in browser.get("/done").text
 
 

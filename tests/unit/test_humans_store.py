@@ -1,4 +1,4 @@
-"""The steps of a participant in the database: their order, that each may be asked twice, what ends them, what is erased."""
+"""The steps of a participant in the database: their order, that each may be asked twice, what is refused."""
 
 import dataclasses
 import json
@@ -7,16 +7,14 @@ import sqlite3
 import pytest
 from sqlalchemy import text
 from tiny_study import tiny_study
+from trial_steps import QUICK, SECRET, answer_all, enter, up_to_the_test
 
 from envs.problem import Problem
 from eval.humans import database as files
-from eval.humans import erasure, export, invitations, logins, overview, store
+from eval.humans import export, invitations, logins, overview, store
 from eval.humans.database import Clock, Database, NotSaved
-from eval.humans.passwords import Passwords, digest, payment_code
-from eval.humans.tables import GENDERS, Invite, Participant, Response
-
-QUICK = Passwords(time_cost=1, memory_kib=8)
-SECRET = b"s" * 32
+from eval.humans.passwords import digest, payment_code
+from eval.humans.tables import GENDERS, Response
 
 
 @pytest.fixture(scope="module")
@@ -32,30 +30,6 @@ def trials(study, tmp_path, monkeypatch):
     opened = Database(study, tmp_path / files.NAME)
     yield opened
     opened.close()
-
-
-def enter(trials, days=14):
-    """The handle and the cookie of a new participant who is logged in."""
-    (password,) = invitations.invite(trials, QUICK, 1, days)
-    return password[:4], logins.log_in(trials, QUICK, password)
-
-
-def up_to_the_test(trials, handle):
-    """Everything before the first video."""
-    store.consent(trials, handle)
-    store.tell_about_yourself(trials, handle, 30, "female")
-    store.proceed(trials, handle)
-    for scenario in range(1, len(trials.study.familiarisation) + 1):
-        store.familiarise(trials, handle, scenario)
-    store.proceed(trials, handle)
-
-
-def answer_all(trials, handle, cookie, right=True):
-    """Every video: on the side of its version, or always "expected"."""
-    entries = trials.study.lists[logins.visitor(trials, cookie).list]
-    for entry in entries:
-        surprising = right and trials.study.clips[entry.clip].version == "surprising"
-        store.answer(trials, handle, entry.position, 90 if surprising else 10, 2500, 1)
 
 
 def test_the_way_of_a_participant(trials):
@@ -169,53 +143,6 @@ def test_a_second_device_takes_over(trials):
     assert logins.visitor(trials, second).status == "current" and logins.visitor(trials, second).state == "consented"
 
 
-def test_lists_that_are_freed_are_given_out_again(trials):
-    """All lists held: the next waits, with a valid password. One withdraws: exactly that list is given out."""
-    held = [enter(trials) for _ in range(4)]
-    assert sorted(logins.visitor(trials, cookie).list for _, cookie in held) == [0, 1, 2, 3]
-    (password,) = invitations.invite(trials, QUICK, 1)
-    with pytest.raises(store.Refused, match="places of this study are taken"):
-        logins.log_in(trials, QUICK, password)
-    free = logins.visitor(trials, held[2][1]).list
-    erasure.withdraw(trials, held[2][0])
-    assert logins.visitor(trials, logins.log_in(trials, QUICK, password)).list == free
-
-
-def test_a_rejected_list_is_free_an_accepted_one_is_not(trials):
-    """Somebody who rates everything alike fails the checks, and the list goes to the next; a good one keeps it."""
-    handle, cookie = enter(trials)
-    first = logins.visitor(trials, cookie).list
-    up_to_the_test(trials, handle)
-    answer_all(trials, handle, cookie, right=False)
-    export.hand_in(trials, SECRET, handle)
-    assert overview.overview(trials).ended["rejected"] == 1
-    handle, cookie = enter(trials)
-    assert logins.visitor(trials, cookie).list == first
-    up_to_the_test(trials, handle)
-    answer_all(trials, handle, cookie)
-    export.hand_in(trials, SECRET, handle)
-    assert logins.visitor(trials, enter(trials)[1]).list != first
-
-
-def test_an_invitation_runs_out(trials, monkeypatch):
-    """Late answers are refused, the person is erased, the list is free; people who have finished are exported, never erased."""
-    handle, cookie = enter(trials, days=1)
-    up_to_the_test(trials, handle)
-    done, done_cookie = enter(trials, days=1)
-    up_to_the_test(trials, done)
-    answer_all(trials, done, done_cookie)
-    monkeypatch.setattr(export, "_write_durably", _full)
-    with pytest.raises(export.NotExported):
-        export.hand_in(trials, SECRET, done)
-    now = trials.now()
-    trials.now = lambda: now + 86401
-    with pytest.raises(store.Gone):
-        store.answer(trials, handle, 1, 50, 1, 1)
-    assert erasure.expire_due(trials) == 1 and erasure.expire_due(trials) == 0
-    assert logins.visitor(trials, done_cookie).state == "submitted" and overview.overview(trials).ended["expired"] == 1
-    assert logins.log_in(trials, QUICK, handle) is None
-
-
 def test_the_clock_of_the_machine_is_set(trials, monkeypatch):
     """Set back or ahead while the server runs, it moves nothing; set back before a start, time goes on from what was seen."""
     monkeypatch.setattr(files.time, "time", lambda: 1000.0)
@@ -223,63 +150,6 @@ def test_the_clock_of_the_machine_is_set(trials, monkeypatch):
     before = trials.now()
     monkeypatch.setattr(files.time, "time", lambda: before + 10**9)
     assert trials.now() < before + 60
-
-
-def _full(*_):
-    raise export.NotExported("the disk is full")
-
-
-def test_a_failed_file_keeps_everything(trials, monkeypatch):
-    """No space for the export: all rows stay, no half file lies about, and the next try hands in and erases."""
-    handle, cookie = enter(trials)
-    up_to_the_test(trials, handle)
-    answer_all(trials, handle, cookie)
-
-    def no_space(_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(export.os, "fsync", no_space)
-        with pytest.raises(export.NotExported, match="No space left"):
-            export.hand_in(trials, SECRET, handle)
-    assert logins.visitor(trials, cookie).state == "submitted" and not list((trials.path.parent / export.FOLDER).iterdir())
-    with trials.read() as session:
-        assert session.query(Response).count() == 14
-    assert export.hand_in_left_over(trials, SECRET) == 1 and logins.visitor(trials, cookie) is None
-
-
-def test_the_file_is_on_the_disk_before_anything_is_erased(trials, monkeypatch):
-    """Two fsyncs, of the file and of its folder, while every answer is still in the database."""
-    handle, cookie = enter(trials)
-    up_to_the_test(trials, handle)
-    answer_all(trials, handle, cookie)
-    rows, synced = [], export.os.fsync
-
-    def watched(file):
-        with trials.read() as session:
-            rows.append(session.query(Response).count())
-        synced(file)
-
-    monkeypatch.setattr(export.os, "fsync", watched)
-    export.hand_in(trials, SECRET, handle)
-    assert rows == [14, 14]
-
-
-def test_nothing_of_a_participant_is_left(trials):
-    """After the export no file of the database holds the id, the handle, the cookie or an answer, also not in freed pages."""
-    others = enter(trials)
-    handle, cookie = enter(trials)
-    with trials.read() as session:
-        person = session.query(Participant).filter_by(handle=handle).one().id
-        stored = session.get(Invite, handle).password_hash
-    up_to_the_test(trials, handle)
-    answer_all(trials, handle, cookie)
-    export.hand_in(trials, SECRET, handle)
-    left = b"".join(path.read_bytes() for path in trials.path.parent.glob(f"{files.NAME}*"))
-    for trace in (person, handle, stored, digest(cookie), payment_code(SECRET, digest(cookie))):
-        assert trace.encode() not in left, trace
-    assert others[0].encode() in left  # the search can find something
-    assert [path.stem for path in trials.path.parent.rglob("*") if person in path.name] == [person]
 
 
 def test_a_full_disk_while_saving(trials):
@@ -331,14 +201,3 @@ def test_files_of_other_versions_and_studies(study, tmp_path, trials):
         file.execute("CREATE TABLE t (x)")
     with pytest.raises(Problem, match="another program"):
         Database(study, tmp_path / "other.db")
-
-
-def test_payment_codes(trials):
-    """20 letters and digits; valid once, known as paid the second time, whatever case they are typed in."""
-    handle, cookie = enter(trials)
-    up_to_the_test(trials, handle)
-    answer_all(trials, handle, cookie)
-    export.hand_in(trials, SECRET, handle)
-    code = payment_code(SECRET, digest(cookie))
-    assert len(code) == 20 and code.isalnum()
-    assert [overview.claim(trials, typed) for typed in (code.lower(), code, "A" * 20)] == ["paid now", "paid before", "unknown"]
