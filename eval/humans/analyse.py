@@ -23,7 +23,7 @@ from envs.whole_files import write_whole
 from eval.figures.charts import write_chart
 from eval.figures.kappa_plots import kappa_histograms, kappa_maps
 from eval.humans.analysis import Agreement, Rated, ratings_of_versions, scores
-from eval.humans.exports import Export, read_exports
+from eval.humans.answers import Export, read_exports
 from eval.humans.study import SCHEMA, Study
 from eval.probes.pair_scores import hit_rate
 from eval.terminal import print_table

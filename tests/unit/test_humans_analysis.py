@@ -14,7 +14,7 @@ from tiny_study import tiny_study
 from envs.problem import Problem
 from eval.humans import analyse
 from eval.humans.analysis import Agreement, Rated, kappa, over_people
-from eval.humans.exports import read_exports
+from eval.humans.answers import read_exports
 from eval.humans.study import Clip, Study
 
 

@@ -1,4 +1,4 @@
-"""Reads and checks the exports of a study: one JSON file for each participant who finished."""
+"""Reads and checks the answers of a study: one JSON export for each participant who finished."""
 
 from collections.abc import Sequence
 from pathlib import Path
