@@ -11,8 +11,8 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import t
 
-from eval.humans.decision import SURPRISING_FROM
 from eval.humans.answers import Export
+from eval.humans.decision import SURPRISING_FROM
 from eval.humans.study import Clip, Study
 from eval.probes.pair_scores import auc, hit_rate, interval
 
