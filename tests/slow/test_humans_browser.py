@@ -151,7 +151,7 @@ def rate_by_keyboard(walker):
 def test_the_whole_way_by_keyboard(screen, study, url, chromium, tmp_path):
     """To the code: no fault on the console, no other host asked, no serious finding of axe, nothing wider than the screen."""
     (password,) = invite(Database(study), Passwords(), 1)
-    folder = Path(os.environ.get("HUMANS_SCREENSHOTS", tmp_path))
+    folder = Path(os.environ.get("HUMANS_SCREENSHOTS") or tmp_path)
     walker = Walker(chromium, screen, folder, color_scheme="dark" if screen == "phone" else "light")
     walk(walker, url, password)
     assert len(walker.page.locator("#code").inner_text()) == 20
@@ -177,7 +177,7 @@ def at_the_first_video(study, url, chromium, tmp_path):
     handle = password[:4]
 
     def start(screen="desktop", **context):
-        walker = Walker(chromium, screen, Path(os.environ.get("HUMANS_SCREENSHOTS", tmp_path)), **context)
+        walker = Walker(chromium, screen, Path(os.environ.get("HUMANS_SCREENSHOTS") or tmp_path), **context)
         walker.page.goto(url)
         walker.page.fill("#password", password)
         with walker.page.expect_navigation():
