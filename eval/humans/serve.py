@@ -69,7 +69,7 @@ def serve(
     Database(study).close()  # laid, or refused, before two workers open it
     Server(study, settings, {
         "bind": f"{host}:{port}", "workers": workers, "worker_class": "gthread", "threads": 8, "keepalive": 15,
-        "accesslog": None, "errorlog": "-", "loglevel": "warning", "timeout": 60,
+        "accesslog": None, "errorlog": "-", "loglevel": "error", "timeout": 60,  # a warning would name an address
         "forwarded_allow_ips": "",  # who speaks https for us is told by --proxies alone
         "certfile": cert and str(cert), "keyfile": key and str(key),
     }).run()  # fmt: skip

@@ -139,3 +139,16 @@ def test_payment_codes(trials):
     code = payment_code(SECRET, digest(cookie))
     assert len(code) == 20 and code.isalnum()
     assert [overview.claim(trials, typed) for typed in (code.lower(), code, "A" * 20)] == ["paid now", "paid before", "unknown"]
+
+
+def test_a_reader_in_the_way_of_erasing(study, tmp_path, monkeypatch):
+    """The log cannot be emptied while somebody reads; it is once they have finished, at the next sweep."""
+    monkeypatch.setattr(files, "BUSY_MS", 50)
+    trials = Database(study, tmp_path / files.NAME)
+    handle, cookie = enter(trials)
+    with trials.read() as reader:
+        reader.query(Invite).all()
+        erasure.withdraw(trials, handle)
+        assert not trials.wipe()
+    assert trials.wipe() and all(handle.encode() not in path.read_bytes() for path in tmp_path.glob(f"{files.NAME}*"))
+    trials.close()

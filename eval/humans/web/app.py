@@ -1,7 +1,8 @@
 """The web application of a study, for any WSGI server."""
 
+import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from flask import Flask, current_app
 
@@ -23,7 +24,7 @@ class Trials:
 
     database: Database
     settings: Settings
-    swept: float = field(default_factory=time.monotonic)
+    swept: float = -math.inf
 
 
 def create_app(study: Study, settings: Settings) -> Flask:
@@ -40,8 +41,9 @@ def create_app(study: Study, settings: Settings) -> Flask:
 
 
 def _sweep() -> None:
-    """Erase now and then those whose invitation has run out, whoever asks."""
+    """Erase now and then those whose invitation has run out, and what a busy reader kept in the log, whoever asks."""
     trials = current_app.extensions["trials"]
     if time.monotonic() - trials.swept > SWEEP_S:
         trials.swept = time.monotonic()
         expire_due(trials.database)
+        trials.database.wipe()

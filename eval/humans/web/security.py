@@ -35,7 +35,10 @@ def _handle_typed() -> str:
 
 
 def limit_of_logins(view):
-    """Ten wrong passwords a minute from one address, five for one handle, whatever the address; right ones do not count."""
+    """Ten wrong passwords a minute from one address, five for one handle, whatever the address; right ones do not count.
+
+    Each worker counts for itself, so that two let twice as many pass: nothing beside 59 bits of a password.
+    """
     view = limiter.limit("10 per minute; 100 per hour", methods=["POST"], deduct_when=_failed)(view)
     return limiter.limit("5 per minute", key_func=_handle_typed, methods=["POST"], deduct_when=_failed)(view)
 
