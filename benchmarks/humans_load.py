@@ -120,7 +120,7 @@ def _compared(walks: list[Walk], study: Study, length: int) -> dict:
         "participants": len(walks), "answers_sent": sum(map(len, sent)), "answers_exported": sum(map(len, stored)),
         "lost": lost.total(), "doubled_or_changed": more.total(), "whole_exports": whole,
         "exports_equal_to_what_one_participant_sent": sum((Counter(stored) & Counter(sent)).values()),
-        "codes": len({walk.code for walk in walks if walk.code}),
+        "told_to_try_again": sum(walk.told_again for walk in walks), "codes": len({walk.code for walk in walks if walk.code}),
     }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Opens the SQLite file of a study, and reads and writes it in transactions that survive a kill."""
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ SCHEMA = 1  # PRAGMA user_version of the files that this code reads and writes
 APPLICATION = 0x43574D48  # PRAGMA application_id: "CWMH"
 SYNCHRONOUS = "FULL"  # what was answered "saved" is on the disk
 BUSY_MS = 10_000  # a writer waits so long for another
+WIPE_MS = 250  # emptying the log waits so long for readers
 FULL = "The server's disk is full, so this was not saved; nothing is lost: keep this page open and press again in a minute."
 LOCKED = "The server is busy, so this was not saved; nothing is lost: keep this page open and press again in a minute."
 
@@ -43,7 +45,7 @@ class Database:
         self.study, self.path = study, path or Path(study.folder) / NAME
         if not self.path.exists():
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))  # nobody else on the machine reads it
-        self.engine = _engine(self.path)
+        self.engine, self._turn = _engine(self.path), threading.Lock()  # threads queue here; SQLite lets those who wait poll
         try:
             with self.write() as session:
                 self._prepare(session)
@@ -80,7 +82,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session whose changes are saved and fsynced at the end. Raises NotSaved if the disk is full or another writes."""
-        with Session(self.engine.execution_options(immediate=True), expire_on_commit=False) as session:
+        with self._turn, Session(self.engine.execution_options(immediate=True), expire_on_commit=False) as session:
             try:
                 with session.begin():
                     yield session
@@ -92,11 +94,17 @@ class Database:
                 raise
 
     def wipe(self) -> bool:
-        """Copy the log into the file and empty it, so that erased rows stand in neither; False: a reader was in the way."""
+        """Copy the log into the file and empty it, so that erased rows stand in neither; False: a reader was in the way.
+
+        It keeps all writers out while it waits for readers, hence not for long; whoever sweeps asks again.
+        """
         connection = self.engine.raw_connection()  # outside of a transaction, which SQLAlchemy would begin
+        cursor = connection.cursor()
         try:
-            return not connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            cursor.execute(f"PRAGMA busy_timeout = {WIPE_MS}")
+            return not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         finally:
+            cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
             connection.close()
 
     def close(self) -> None:

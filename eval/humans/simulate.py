@@ -22,7 +22,8 @@ from eval.humans.raters import RATERS
 from eval.humans.study import Study
 
 TRIES, WAIT_S = 60, 0.5  # of a request while the server is away
-HELD_S = 600  # waiting for a list, while all are held
+HELD_S = 600  # waiting for a list while all are held, and for a server that is too busy to save
+AGAIN = (503, 507)  # not saved; the page has a button "Try again"
 
 
 class Page(HTMLParser):
@@ -97,11 +98,15 @@ class Browser:
 
 @dataclass
 class Walk:
-    """What a simulated participant did: sent: position -> (clip id, rating); requests and seconds; the payment code."""
+    """What a simulated participant did: sent: position -> (clip id, rating); requests and seconds; the payment code.
+
+    told_again: how often the server was too busy to save, and the same was sent once more.
+    """
 
     kind: str
     sent: dict[int, tuple[str, int]] = field(default_factory=dict)
     seconds: list[tuple[str, float]] = field(default_factory=list)
+    told_again: int = 0
     code: str = ""
 
 
@@ -121,7 +126,8 @@ class Simulated:
             address = next(path for path in page.forms)
             fields, start = page.forms[address] | self._filled(address, page), time.monotonic()
             status, reply = self.browser.post(address, fields)
-            while address == "/" and status == 409 and time.monotonic() - start < HELD_S:  # all lists are held
+            while (address == "/" and status == 409 or status in AGAIN) and time.monotonic() - start < HELD_S:
+                self.walk.told_again += status in AGAIN
                 time.sleep(WAIT_S)
                 status, reply = self.browser.post(address, fields)
             if status != 200:

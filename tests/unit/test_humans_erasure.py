@@ -143,7 +143,7 @@ def test_payment_codes(trials):
 
 def test_a_reader_in_the_way_of_erasing(study, tmp_path, monkeypatch):
     """The log cannot be emptied while somebody reads; it is once they have finished, at the next sweep."""
-    monkeypatch.setattr(files, "BUSY_MS", 50)
+    monkeypatch.setattr(files, "WIPE_MS", 20)
     trials = Database(study, tmp_path / files.NAME)
     handle, cookie = enter(trials)
     with trials.read() as reader:
