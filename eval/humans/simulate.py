@@ -21,7 +21,7 @@ from eval.humans.passwords import Passwords
 from eval.humans.raters import RATERS
 from eval.humans.study import Study
 
-TRIES, WAIT_S = 60, 0.5  # of a request while the server is away
+TRIES, WAIT_S = 600, 0.5  # of a request while the server is away
 HELD_S = 600  # waiting for a list while all are held, and for a server that is too busy to save
 AGAIN = (503, 507)  # not saved; the page has a button "Try again"
 
