@@ -26,6 +26,17 @@ DASHBOARDS = ["wandb-workspaces>=0.4"]  # eval/dashboard.py
 TRIFINGER = ["pybullet>=3.2.5", "pin>=3", "moderngl>=5.10", "fast-simplification>=0.1.9", "robot_properties_fingers>=2.0.2"]  # envs/trifinger
 VOE = ["pybullet>=3.2.5", "moderngl>=5.10", "fast-simplification>=0.1.9", "opencv-python-headless>=4.8"]  # envs/voe; OpenCV reads videos
 OFFLINE = ["lmdb>=1.4,<3.1", "numcodecs>=0.13"]  # envs/trifinger/source/published.py; LMDB 1.0 does not read files of 0.9, as theirs are
+HUMANS = [  # eval/humans
+    "flask>=3.1",
+    "flask-wtf>=1.2",
+    "flask-limiter>=3.8",
+    "flask-talisman>=1.1",
+    "sqlalchemy>=2.0.30",
+    "argon2-cffi>=23.1",
+    "gunicorn>=23",
+    "av>=16",  # encodes clips, and looks whether they can be played
+    "pydantic>=2.8",
+]
 CLUSTER = [  # sweeps over the cores of a machine, or over machines
     "hydra-joblib-launcher>=1.2",
     "hydra-submitit-launcher>=1.2",
@@ -34,6 +45,7 @@ DEV = [
     *AGENTS,
     *CLUSTER,
     *DASHBOARDS,
+    *HUMANS,
     *OFFLINE,
     *TRIFINGER,
     *VOE,
@@ -43,6 +55,8 @@ DEV = [
     "hypothesis>=6.100",
     "scikit-image>=0.22",
     "psutil>=5.9",
+    "playwright>=1.49",  # walks the pages of eval/humans in Debian's Chromium
+    "axe-playwright-python>=0.1.4",  # accessibility of the same pages
     "zarr>=3; python_version >= '3.11'",  # writes a published set in a test
     "stable-worldmodel[format]>=0.1.1",  # opens our episode files in a test; it needs OpenCV and does not ask for it
 ]
@@ -54,9 +68,13 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
-    package_data={"configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"], "eval.effort": ["*.yaml"], "envs.voe": ["released/*"]},
+    package_data={
+        "configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"], "eval.effort": ["*.yaml"], "envs.voe": ["released/*"],
+        "eval.humans.web": ["templates/*", "static/*"],
+    },
     install_requires=CORE,
     extras_require={
-        "dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS, "offline": OFFLINE, "trifinger": TRIFINGER, "voe": VOE,
+        "dev": DEV, "agents": AGENTS, "cluster": CLUSTER, "dashboards": DASHBOARDS, "humans": HUMANS, "offline": OFFLINE,
+        "trifinger": TRIFINGER, "voe": VOE,
     },
 )

@@ -8,6 +8,7 @@
     python eval/tables.py table=[voe,voe-trees] budget=40min seeds=10
     python eval/tables.py table=[voe,voe-control] budget=stored runs_dir=results seeds=10
     python eval/tables.py table=voe-control budget=found runs_dir=<any folder of runs> seeds=10
+    python eval/tables.py table=voe budget=stored runs_dir=results seeds=10 humans=<study>/analysis/analysis.json
     python eval/tables.py table=causes tune=true        equal effort: draws settings for every row and chooses on split select
     python eval/tables.py table=causes seeds=5          trains what was chosen, scores it on final, prints from the ledger
     python eval/tables.py -m table=4 seeds=3 worker='range(4)' hydra/launcher=submitit_slurm
@@ -63,6 +64,7 @@ from eval.paper.table_specs import (
 )
 from eval.paper.table_text import caption, latex, lines, long_csv, markdown
 from eval.paper.voe_grid import GRID, show_grid
+from eval.paper.voe_humans import with_humans
 from eval.paper.voe_runs import jobs_of as voe_jobs_of
 from eval.paper.voe_runs import voe_tables
 from eval.paper.voe_table import VoeTable, voe_specs
@@ -201,7 +203,7 @@ def _show_voe(asked: list[VoeTable], cfg) -> None:
     out = _out(cfg)
     out.mkdir(parents=True, exist_ok=True)
     for page, of_page in groupby(asked, lambda table: table.page):
-        filled = [fill_voe(table, cfg) for table in of_page]
+        filled = [with_humans(fill_voe(table, cfg), cfg["humans"]) for table in of_page]
         texts = [(one.table.name, *voe_lines(one, cfg), voe_caption(one, cfg)) for one in filled]
         for name, header, rows, text in texts:
             print_table(header, rows, text, title=name, width=160)

@@ -103,12 +103,15 @@ Values = dict[str, dict[int, float]]  # column (A to E, mean) -> seed -> hit rat
 @dataclass(frozen=True)
 class Filled:
     """A table with what its runs say.  rows: with those that were found.  values: by the name of a row, or of a bound, and the
-    number of a sub-type, 0 for all.  runs: results.json of every run shown."""
+    number of a sub-type, 0 for all.  runs: results.json of every run shown.  humans: name of the row of people, told: what the
+    caption says of them; empty without one."""
 
     table: VoeTable
     rows: tuple[Row, ...]
     values: dict[tuple[str, int], Values]
     runs: list[dict]
+    humans: str = ""
+    told: str = ""
 
 
 def fill(table: VoeTable, cfg: dict) -> Filled:

@@ -46,13 +46,14 @@ def lines(filled: Filled, cfg: dict) -> tuple[list[str], list[list[str]]]:
     if table.published and set(COMPARED) <= ours.keys():
         add(f"{' - '.join(COMPARED)}, ours", _differences(*(ours[name] for name in COMPARED)), NOT_RUN)
         add(f"{' - '.join(COMPARED)}, published", _differences(*map(published_cells, COMPARED)), UNPUBLISHED)
-    for name in table.bounds:
+    humans = [filled.humans] if filled.humans else []
+    for name in (*humans, *table.bounds):
         add(name, our_cells(filled, name), NOT_RUN)
-    for row in [row for row in filled.rows if ours[row.name]] if table.subtypes else ():
+    for name in [*(row.name for row in filled.rows if ours[row.name]), *humans] if table.subtypes else ():
         for number in range(1, 1 + max(SUBTYPES.values())):
             there = [column for column, count in SUBTYPES.items() if number <= count]
             named = ", ".join(f"{column}{number}" for column in there)
-            add(f"{row.name}: {named}", our_cells(filled, row.name, number), NOT_RUN, there)
+            add(f"{name}: {named}", our_cells(filled, name, number), NOT_RUN, there)
     return ["", *(f"{letter} {env.removeprefix('voe_')}" for letter, env in voe_tables()["envs"].items()), MEAN], rows
 
 
@@ -68,7 +69,7 @@ def caption(filled: Filled, cfg: dict) -> str:
     return (f"{table.title}. Hit rates from 0 to 1, ties one half; mean ± sample standard deviation over seeds, as many as are there "
             f"of seeds {seeds}; mean: over the categories, of seeds that have all; {tests}{budget['told']} (budget {cfg['budget']}); "
             f"{told_of(filled.runs)}; OFPR-Net and OF-Net are told the rules that hold in the clip (oracle) and compare them with what "
-            f"they expect; our data and backbone, not the published ones")  # fmt: skip
+            f"they expect; our data and backbone, not the published ones{'; ' * bool(filled.told)}{filled.told}")  # fmt: skip
 
 
 def long_csv(filled: list[Filled]) -> str:

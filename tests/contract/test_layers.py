@@ -20,7 +20,7 @@ MAY = {
 # the top level of the package that are started; a file named here is a room of its own; "": all other files of the top level.
 ROOMS = {
     "envs.trifinger": ("", "source", "experts", "env", "interventions", "tasks", "scene", "robot"),
-    "eval": ("commands", "pages", "effort", "paper", "figures", "manipulation", "planning", "probes", "", "runs"),
+    "eval": ("commands", "humans", "pages", "effort", "paper", "figures", "manipulation", "planning", "probes", "", "runs"),
 }
 
 

@@ -51,7 +51,7 @@ ENVS = tuple(voe_tables()["envs"].values())
 @pytest.fixture
 def cfg(tmp_path):
     return {"budget": "40min", "seeds": 2, "runs_dir": str(tmp_path / "runs"), "data_dir": "data", "jobs": 1, "worker": 0,
-            "out": str(tmp_path / "out"), "rows": None, "run_missing": False, "figure": None}  # fmt: skip
+            "out": str(tmp_path / "out"), "rows": None, "run_missing": False, "figure": None, "humans": None}  # fmt: skip
 
 
 def write_run(folder: Path, model: str, env: str, seed: int, rate: float, observation="pixels", loss="labels", frames=None, **more):

@@ -1,0 +1,1 @@
+"""The web pages of a human trial: server-rendered, one stylesheet, nothing from elsewhere."""
