@@ -88,11 +88,15 @@ def test_every_env_composes(compose, env):
 
 
 @pytest.mark.parametrize("experiment", entries("experiment"))
-def test_every_experiment_composes(compose, experiment):
-    """Its overrides name keys that exist, and its values and pairs are possible."""
+def test_every_experiment_composes(compose, root, experiment):
+    """Its overrides name keys that exist in its command, and its values and pairs are possible."""
     from configs.limits import check_values
+    from train.agents.learner import check_learner
     from train.fit import _check_plan
 
+    if "# train/manipulation.py" in (root / "configs" / "experiment" / f"{experiment}.yaml").read_text():
+        check_learner(compose("manipulation", f"experiment={experiment}"))
+        return
     cfg = compose("fit", f"experiment={experiment}", "trainer=quick")
     check_values(cfg)
     _check_plan(cfg)
