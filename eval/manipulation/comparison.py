@@ -8,7 +8,7 @@ from envs.problem import Problem
 from eval.manipulation.episodes import METRICS
 from eval.manipulation.protocols import PROTOCOLS
 
-_TOLD = ("skip_frame", "dynamics", "overlap", "feasibility", "seed")  # settings in which agents may differ
+_TOLD = ("skip_frame", "max_steps", "dynamics", "overlap", "feasibility", "collision", "mass_spread", "seed")  # may differ
 
 
 class Played(NamedTuple):
@@ -22,8 +22,8 @@ def read_played(folder: Path, task: str) -> Played:
     """A finished folder. Raises Problem where there is none, where it is damaged, and where it is another task's."""
     try:
         settings, scores = (json.loads((folder / name).read_text()) for name in ("settings.json", "scores.json"))
-        known = all(name in PROTOCOLS and isinstance(entry["episodes"], int) for name, entry in scores.items())
-        if not known or not isinstance(settings, dict):
+        known = all(name in PROTOCOLS and isinstance(entry["episodes"], int) and _is_score(entry) for name, entry in scores.items())
+        if not scores or not known or not isinstance(settings, dict):
             raise ValueError("protocols")
     except FileNotFoundError as error:
         raise Problem(f"{folder} holds no finished protocols ({Path(error.filename).name} is missing); play them with: python "
@@ -33,6 +33,12 @@ def read_played(folder: Path, task: str) -> Played:
     if settings.get("task") != task:
         raise Problem(f"{folder} was played on task={settings.get('task')}, expected {task}; leave it out of beside=")
     return Played(settings, scores)
+
+
+def _is_score(entry: dict) -> bool:
+    """Whether the last step is a mean with its interval, or was never reached."""
+    last = entry.get("last", [0.0] * 3)
+    return len(last) == 3 and all(isinstance(number, float | int) for number in last)
 
 
 def comparison_lines(played: dict[str, Played]) -> tuple[list[str], list[list[str]]]:

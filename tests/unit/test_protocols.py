@@ -225,6 +225,11 @@ def test_agents_are_compared_side_by_side(tmp_path, capsys):
     assert "2 episodes" in table and "skip_frame 3" in table
     with pytest.raises(Problem, match=r"nobody holds no finished protocols \(settings.json is missing\); play them with"):
         protocols.run(OmegaConf.create(cfg | {"beside": ["nobody"]}))
+    for damaged in ("{}", "[]", '{"P0": {"episodes": 2, "last": [1]}}', '{"P0": {"episodes": 2, "last": null}}', "{"):
+        (tmp_path / "reaching-still" / "scores.json").write_text(damaged)
+        with pytest.raises(Problem, match="holds no scores of protocols"):
+            protocols.run(OmegaConf.create(cfg))
+    (tmp_path / "reaching-still" / "scores.json").write_text('{"P0": {"episodes": 2}}')
     (tmp_path / "reaching-still" / "settings.json").write_text('{"task": "pushing"}')
     with pytest.raises(Problem, match="played on task=pushing, expected reaching; leave it out of beside="):
         protocols.run(OmegaConf.create(cfg))
