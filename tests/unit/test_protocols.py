@@ -224,7 +224,7 @@ def test_agents_are_compared_side_by_side(tmp_path, capsys):
     assert table.splitlines()[3].endswith("| - |") and (tmp_path / "reaching" / "radar.png").exists()
     assert "2 episodes" in table and "skip_frame 3" in table
     with pytest.raises(Problem, match=r"nobody holds no finished protocols \(settings.json is missing\); play them with"):
-        protocols.run(OmegaConf.create(cfg | {"beside": ["nobody"]}))
+        protocols.run(OmegaConf.create(cfg | {"beside": "nobody"}))
     for damaged in ("{}", "[]", '{"P0": {"episodes": 2, "last": [1]}}', '{"P0": {"episodes": 2, "last": null}}', "{"):
         (tmp_path / "reaching-still" / "scores.json").write_text(damaged)
         with pytest.raises(Problem, match="holds no scores of protocols"):
