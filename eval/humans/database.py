@@ -1,6 +1,7 @@
 """Opens the SQLite file of a study, and reads and writes it in transactions that survive a kill."""
 
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -103,6 +104,8 @@ class Database:
         try:
             cursor.execute(f"PRAGMA busy_timeout = {WIPE_MS}")
             return not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.OperationalError:  # a full disk; the log keeps all, and nobody's answer waits for it
+            return False
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
             connection.close()

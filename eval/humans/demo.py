@@ -2,7 +2,9 @@
 
 import argparse
 import functools
+import os
 import secrets
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -52,9 +54,13 @@ def run(args: argparse.Namespace) -> None:
     """Build, invite, print where to go, and serve until Ctrl-C."""
     check_port("127.0.0.1", args.port)
     seed = secrets.randbelow(2**16) if args.seed is None else args.seed
-    with tempfile.TemporaryDirectory() as folder:
+    folder, parent = tempfile.mkdtemp(), os.getpid()
+    try:
         study = build(fresh_pairs(seed), args.folder or Path(folder) / "demo", SIZES, seed, quiet=True)
         passwords, settings = invite(Database(study), Passwords(), PEOPLE), development_settings()
         print(f"open http://127.0.0.1:{args.port}/ and enter one of: {', '.join(passwords)}")
         print(f"admin: http://127.0.0.1:{args.port}/admin/  password: {settings.admin_password}", flush=True)
         serve(study, settings, "127.0.0.1", args.port)
+    finally:
+        if os.getpid() == parent:  # a worker that ends comes by here, too
+            shutil.rmtree(folder, ignore_errors=True)

@@ -46,10 +46,14 @@ def hand_in(database: Database, secret: bytes, handle: str) -> None:
             invite.state = "submitted"
     if invite.state == "submitted":
         document = _document(database, person)
+        if document is None:  # a second click was faster, and everything is erased
+            return
         _write_durably(database.path.parent / FOLDER / f"{person.id}.json", json.dumps(document, indent=1) + "\n")
         with database.write() as session:
             if invite := session.get(Invite, handle):
                 invite.state = "exported"
+    for left in (database.path.parent / FOLDER).glob(f"{person.id}.json.*.part"):  # of a write that was killed
+        left.unlink(missing_ok=True)
     accepted = json.loads((database.path.parent / FOLDER / f"{person.id}.json").read_text())["decision"]["accepted"]
     with database.write() as session:
         if session.get(Invite, handle) is None:  # a second click, or the admin, was faster
@@ -89,11 +93,13 @@ def _participant(session, handle: str) -> Participant | None:
     return session.scalar(select(Participant).where(Participant.handle == handle))
 
 
-def _document(database: Database, person: Participant) -> dict:
-    """What the analysis reads: list, demographics, all answers in their order, and whether they are accepted."""
+def _document(database: Database, person: Participant) -> dict | None:
+    """What the analysis reads: list, demographics, all answers in their order, and whether they are accepted; None once erased."""
     study, entries = database.study, database.study.lists[person.list]
     with database.read() as session:
         given = {row.position: row for row in session.scalars(select(Response).where(Response.participant == person.id))}
+    if len(given) < len(entries):
+        return None
     responses = []
     for entry in entries:
         clip, row = study.clips[entry.clip], given[entry.position]

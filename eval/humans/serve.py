@@ -4,6 +4,7 @@ import argparse
 import os
 import secrets
 import socket
+import ssl
 from pathlib import Path
 
 from flask import Flask
@@ -84,6 +85,8 @@ def development_settings(contact: str = "") -> Settings:
 
 def check_port(host: str, port: int) -> None:
     """Raise Problem where nobody could listen."""
+    if not 0 < port < 65536:
+        raise Problem(f"a port is a number from 1 to 65535, got {port}; choose another --port")
     try:
         socket.create_server((host, port)).close()
     except OSError as error:
@@ -91,6 +94,9 @@ def check_port(host: str, port: int) -> None:
 
 
 def _check(args: argparse.Namespace) -> None:
+    for name, least in (("workers", 1), ("proxies", 0)):
+        if getattr(args, name) < least:
+            raise Problem(f"--{name} is a whole number of {least} or more, got {getattr(args, name)}; give another --{name}")
     if args.dev and args.host not in LOOPBACK:
         raise Problem(f"--dev serves plain http, for this machine alone, and --host is {args.host}; leave out --host or --dev")
     if not args.dev and not args.proxies and not (args.cert and args.key):
@@ -99,3 +105,8 @@ def _check(args: argparse.Namespace) -> None:
     for path in (args.cert, args.key):
         if path is not None and not path.exists():
             raise Problem(f"{path} does not exist; name the certificate of the host and its key")
+    if args.cert and args.key:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(args.cert, args.key)
+        except ssl.SSLError as error:
+            raise Problem(f"{args.cert} and {args.key} are no certificate and its key ({error.reason}); name others") from None

@@ -5,6 +5,7 @@ import json
 import logging
 import re
 import resource
+import sqlite3
 import zipfile
 
 import pytest
@@ -109,6 +110,51 @@ def test_a_failed_export_is_told(app, database, monkeypatch):
         assert session.query(Response).count() == 14
     assert browser.post("/withdraw", {}).status_code == 409 and "<title>Hand in" in browser.get("/step").text
     assert browser.post("/hand-in", {}).location == "/done" and "Thank you" in browser.get("/done").text
+
+
+def test_whoever_is_handed_in_by_the_researchers_finds_the_code(app, database, monkeypatch):
+    """Their own handing in had failed; the password is used up, and the first page leads on."""
+    browser = person(app, "Hand in")
+
+    def no_space(_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(export.os, "fsync", no_space)
+        assert browser.post("/hand-in", {}).status_code == 507
+    left = database.path.parent / export.FOLDER
+    export.hand_in_left_over(database, app.extensions["trials"].settings.secret)
+    assert browser.get("/").location == "/done" and "Thank you" in browser.get("/done").text
+    assert [path.suffix for path in left.iterdir()] == [".json"]
+
+
+def test_a_log_that_cannot_be_emptied_stops_nobody(app, database, monkeypatch):
+    """The disk is full when the erased are swept: the sweep waits, the answer does not."""
+    browser = person(app, "Video 1 ")
+    monkeypatch.setattr(database, "engine", Broken(database.engine))
+    assert database.wipe() is False
+
+
+class Broken:
+    """An engine whose connections cannot write."""
+
+    def __init__(self, engine):
+        self.engine = engine
+
+    def __getattr__(self, name):
+        return getattr(self.engine, name)
+
+    def raw_connection(self):
+        return self
+
+    def cursor(self):
+        return self
+
+    def execute(self, text):
+        if "checkpoint" in text:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    def close(self): ...
 
 
 def test_a_full_disk_is_told_and_the_answer_is_kept(app, database):

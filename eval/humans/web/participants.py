@@ -44,6 +44,8 @@ def welcome():
     one = known()
     if one is not None and one.role == "participant" and one.status == "current":
         return redirect("/step", 303)
+    if _own_code() is not None:  # handed in by the researchers, after its own handing in had failed
+        return redirect("/done", 303)
     return render_template("login.html")
 
 
@@ -165,10 +167,14 @@ def hand_in_answers():
 @pages.get("/done")
 def done():
     """The payment code of this browser, as long as it keeps its cookie."""
+    code = _own_code()
+    return redirect("/", 303) if code is None else render_template("done.html", code=code)
+
+
+def _own_code() -> str | None:
+    """The payment code of this browser, once its answers are handed in."""
     code = payment_code(current_app.extensions["trials"].settings.secret, digest(session.cookie))
-    if not is_code(_database(), code):
-        return redirect("/", 303)
-    return render_template("done.html", code=code)
+    return code if is_code(_database(), code) else None
 
 
 @pages.get("/withdraw")

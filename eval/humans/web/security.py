@@ -31,6 +31,8 @@ def _failed(response: Response) -> bool:
 
 
 def _handle_typed() -> str:
+    if request.blueprint == "admin":  # it has no handle: whatever is typed is the same password guessed
+        return "admin"
     return f"handle {letters_of(request.form.get('password', ''))[:HANDLE]}"
 
 
@@ -99,7 +101,7 @@ def _http_error(error: HTTPException):
     sentence = {
         404: "There is no such page.", 405: "There is no such page.", 413: "The request is too large.",
         429: "Too many wrong passwords; wait a minute and try again.",
-        500: "Something went wrong on the server; what you have answered is saved. Go on, or tell the researchers.",
+        500: "Something went wrong on the server; what you have answered before is saved. Go on, or tell the researchers.",
     }.get(error.code, error.description)  # fmt: skip
     if isinstance(error, CSRFError):
         sentence = "This page was no longer valid, so nothing was saved; go on with the current step."
