@@ -109,4 +109,4 @@ def _check(args: argparse.Namespace) -> None:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(args.cert, args.key)
         except ssl.SSLError as error:
-            raise Problem(f"{args.cert} and {args.key} are no certificate and its key ({error.reason}); name others") from None
+            raise Problem(f"{args.cert} and {args.key} are no certificate and its key ({error.reason or 'no PEM'}); name others") from None
