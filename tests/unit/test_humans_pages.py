@@ -4,13 +4,12 @@ import io
 import json
 import logging
 import re
-import resource
-import sqlite3
 import zipfile
 
 import pytest
 from tiny_study import tiny_study
-from trial_browser import ADMIN, QUICK, TrialBrowser, fresh_app, person
+from trial_app import app, built, database  # noqa: F401  fixtures
+from trial_browser import ADMIN, QUICK, TrialBrowser, person
 
 from envs.problem import Problem
 from eval.humans import export, store
@@ -20,25 +19,6 @@ from eval.humans.study import Study
 from eval.humans.tables import Response
 
 JSON = {"Accept": "application/json"}
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """A study of 14 clips a list and 4 lists."""
-    return tiny_study(tmp_path_factory.mktemp("study") / "study")
-
-
-@pytest.fixture
-def app(built):
-    """The app of a study in which nobody has taken part yet."""
-    with fresh_app(built) as made:
-        yield made
-
-
-@pytest.fixture
-def database(app):
-    """Of the app."""
-    return app.extensions["trials"].database
 
 
 def test_scenarios_show_both_versions_and_their_assumptions(app, built):
@@ -93,85 +73,6 @@ def test_handing_in(app, database):
     assert browser.get("/step").location == "/" and TrialBrowser(app).post("/", {"password": password}).status_code == 401
     (file,) = (database.path.parent / export.FOLDER).iterdir()
     assert len(json.loads(file.read_text())["responses"]) == 14
-
-
-def test_a_failed_export_is_told(app, database, monkeypatch):
-    """507 and a button to try again; all answers are kept, and the second try gives the code."""
-    browser = person(app, "Hand in")
-
-    def no_space(_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(export.os, "fsync", no_space)
-        reply = browser.post("/hand-in", {})
-    assert reply.status_code == 507 and "Try again" in reply.text and "answers are saved" in reply.text
-    with database.read() as session:
-        assert session.query(Response).count() == 14
-    assert browser.post("/withdraw", {}).status_code == 409 and "<title>Hand in" in browser.get("/step").text
-    assert browser.post("/hand-in", {}).location == "/done" and "Thank you" in browser.get("/done").text
-
-
-def test_whoever_is_handed_in_by_the_researchers_finds_the_code(app, database, monkeypatch):
-    """Their own handing in had failed; the password is used up, and the first page leads on."""
-    browser = person(app, "Hand in")
-
-    def no_space(_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(export.os, "fsync", no_space)
-        assert browser.post("/hand-in", {}).status_code == 507
-    left = database.path.parent / export.FOLDER
-    export.hand_in_left_over(database, app.extensions["trials"].settings.secret)
-    assert browser.get("/").location == "/done" and "Thank you" in browser.get("/done").text
-    assert [path.suffix for path in left.iterdir()] == [".json"]
-
-
-def test_a_log_that_cannot_be_emptied_stops_nobody(app, database, monkeypatch):
-    """The disk is full when the erased are swept: the sweep waits, the answer does not."""
-    browser = person(app, "Video 1 ")
-    monkeypatch.setattr(database, "engine", Broken(database.engine))
-    assert database.wipe() is False
-
-
-class Broken:
-    """An engine whose connections cannot write."""
-
-    def __init__(self, engine):
-        self.engine = engine
-
-    def __getattr__(self, name):
-        return getattr(self.engine, name)
-
-    def raw_connection(self):
-        return self
-
-    def cursor(self):
-        return self
-
-    def execute(self, text):
-        if "checkpoint" in text:
-            raise sqlite3.OperationalError("database or disk is full")
-
-    def close(self): ...
-
-
-def test_a_full_disk_is_told_and_the_answer_is_kept(app, database):
-    """The system refuses the write: a sentence and the same form once more, for the script as JSON; the next try is stored."""
-    browser = person(app)
-    fields = {"position": "1", "rating": "44", "rt_ms": "2000", "plays": "1", "csrf_token": browser.token()}
-    log = database.path.with_name(f"{database.path.name}-wal")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (log.stat().st_size, hard))
-    try:
-        page, reply = browser.post("/answer", fields), browser.post("/answer", fields, **JSON)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert page.status_code == 507 and 'name="rating" value="44"' in page.text and "Try again" in page.text
-    assert reply.status_code == 507 and "nothing is lost" in reply.json["error"] and reply.json["again"]
-    assert "<title>Video 1 " in browser.get("/step").text
-    assert browser.post("/answer", fields).status_code == 303 and "<title>Video 2 " in browser.get("/step").text
 
 
 def test_withdrawing(app, database):

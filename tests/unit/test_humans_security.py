@@ -5,33 +5,14 @@ from types import SimpleNamespace
 
 import av
 import pytest
-from tiny_study import tiny_study
-from trial_browser import ADMIN, HTTPS, QUICK, TrialBrowser, fresh_app, person, settings
+from trial_app import app, built, database  # noqa: F401  fixtures
+from trial_browser import ADMIN, HTTPS, QUICK, TrialBrowser, person, settings
 
 from eval.humans.invitations import invite
 from eval.humans.tables import Participant, Response
 from eval.humans.web.app import create_app
 
 TEMPLATES = "eval/humans/web/templates"
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """A study of 14 clips a list and 4 lists."""
-    return tiny_study(tmp_path_factory.mktemp("study") / "study")
-
-
-@pytest.fixture
-def app(built):
-    """The app of a study in which nobody has taken part yet."""
-    with fresh_app(built) as made:
-        yield made
-
-
-@pytest.fixture
-def database(app):
-    """Of the app."""
-    return app.extensions["trials"].database
 
 
 def responses(database):
