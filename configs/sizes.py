@@ -9,7 +9,7 @@ from envs.grid import CELL
 from envs.problem import Problem
 
 CELLS = range(5, 10)  # along a side of a board
-WHOLE = "whole"  # the size that keeps whole maps of a picture of no board
+WHOLE = {"whole": "SceneMaps", "tiles": "SceneTiles"}  # sizes that keep all of a map of a picture of no board
 BESIDE = ("shown", "slots", "paints")  # keys of `cfg.spec` that are not the world's own
 
 
@@ -56,13 +56,13 @@ def trunk_of(shown: DictConfig, slots: int, size: str, channels: int, side: int 
     """`${trunk_of:${spec.shown},slots,size,channels,side}`: the trunk of an observation.
 
     A table: Entities.  Frames of a board: BoardMaps of a size.  Any other picture: ConvMaps, shrunk to a side, or of size
-    `whole` SceneMaps.
+    `whole` SceneMaps, of `tiles` SceneTiles.
     """
     shape = list(shown["shape"])
     if len(shape) == 2:
         node = {"_target_": "models.encoders.Entities", "slots": slots, "numbers": shape[1], "values": shown["values"]}
-    elif size == WHOLE and not board_of(shape):
-        node = {"_target_": "models.encoders.SceneMaps", "slots": slots, "height": shape[0], "width": shape[1], "colors": shape[2]}
+    elif size in WHOLE and not board_of(shape):
+        node = {"_target_": f"models.encoders.{WHOLE[size]}", "slots": slots, "height": shape[0], "width": shape[1], "colors": shape[2]}
     elif board := board_of(shape):
         node = {"_target_": "models.encoders.BoardMaps", "slots": slots, "board": board, "size": size, "channels": channels}
     else:

@@ -6,6 +6,7 @@ encoding. Processes that share a batch share the encoding, which costs most; eac
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -30,17 +31,40 @@ class InfoNCE:
     own_window: false leaves the frames of a prediction's own window, except the true one, out of its candidates (for an
     ablation: then the current frame and its neighbours are no negatives).
     open_loop: inside a window the model is fed its own predictions.
+    later: so many frames of a window after its first are encoded in training, another choice for every batch, and are all
+    that is compared; needs open_loop. Frames of one window are much alike: the same encodings show more windows.
     """
 
-    def __init__(self, squared_weight: float = 1.0, own_window: bool = True, open_loop: bool = False) -> None:
-        self.squared_weight, self.own_window, self.open_loop = squared_weight, own_window, open_loop
+    def __init__(
+        self, squared_weight: float = 1.0, own_window: bool = True, open_loop: bool = False, later: int | None = None
+    ) -> None:
+        if later is not None and not (isinstance(later, int) and later >= 1 and open_loop):
+            raise ValueError(f"later is a number of frames >= 1 that an open loop is compared at, got later={later!r} with "
+                             f"open_loop={open_loop}; set loss.later=")  # fmt: skip
+        self.squared_weight, self.own_window, self.open_loop, self.later = squared_weight, own_window, open_loop, later
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         return gives(self, model, "vectors")
 
+    def _compared(self, batch: Batch) -> Tensor:
+        """Steps of a window, ascending from 0, drawn by the batch itself: a run that was interrupted draws the same."""
+        steps = batch.action.shape[1]
+        if self.later is None or self.later >= steps:
+            return torch.arange(steps + 1)
+        drawn = torch.randperm(steps, generator=torch.Generator().manual_seed(int(batch.obs_id.sum())))[: self.later]
+        return torch.cat([drawn.new_zeros(1), 1 + drawn.sort().values])
+
     def __call__(self, model, batch: Batch) -> LossTerms:
+        steps = self._compared(batch) if model.training else torch.arange(batch.action.shape[1] + 1)
+        last = int(steps[-1])
+        if len(steps) <= batch.action.shape[1]:
+            kept = {"obs": batch.obs, "obs_id": batch.obs_id, "latent": batch.latent}
+            kept = {name: values if values is None else values[:, steps] for name, values in kept.items()}
+            batch = replace(batch, **kept, action=batch.action[:, :last])
         latent = encode_windows(model, batch)
         predicted = step_windows(model, latent, batch.action, self.open_loop)
+        if len(steps) <= last:
+            predicted = predicted[:, steps[1:] - 1]
         with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
             obs_id = gather(batch.obs_id)
             windows, frames_each = obs_id.shape

@@ -96,8 +96,8 @@ def as_of_today(config: dict) -> dict:
 
 
 def plain_loss(loss: dict, budget: str | None) -> dict:
-    """A loss without what came later and trains nothing else than before: rounds where the budget is none of minutes, and the
-    hinge's second negative where there is none."""
+    """A loss without what came later and trains nothing else than before: rounds where the budget is none of minutes, the
+    hinge's second negative where there is none, and frames that are left out where none are."""
     found = dict(loss)
     if budget != "minutes":
         found |= {key: {k: v for k, v in of.items() if k != "minutes"} for key, of in loss.items()
@@ -106,4 +106,16 @@ def plain_loss(loss: dict, budget: str | None) -> dict:
         found.pop("same_episode", None)
         found["stages"] = [{**stage, "objective": {k: v for k, v in stage["objective"].items() if k != "same_episode"}}
                            for stage in loss["stages"]]  # fmt: skip
+    if loss.get("name") == "infonce_open_loop":
+        found.pop("batch_size", None)  # its stage says it
+    if "later" in loss and loss["later"] is None:
+        del found["later"]
+    found["stages"] = [_without_later(stage) for stage in found["stages"]]
     return found
+
+
+def _without_later(stage: dict) -> dict:
+    objective = stage.get("objective")
+    if not isinstance(objective, dict) or objective.get("later", 0) is not None:
+        return stage
+    return {**stage, "objective": {key: value for key, value in objective.items() if key != "later"}}

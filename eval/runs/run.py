@@ -32,6 +32,7 @@ MODEL, AGENT, CLONE = ("model.module", "loss.stages"), ("algo.learner",), ("clon
 FINAL = "final"  # the split that is scored once for a frozen setting (eval/runs/ledger.py)
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT, "a cloned agent": CLONE}
 _BEFORE = {"board": 5, "own_window": True}  # of keys that came later
+_BEFORE_OF_WORLD = {"camera": "eyes", "drawn": 1}  # of keys of a world that came later: what runs of before had, they still have
 _DEPTH = 3  # folders between runs_dir and a run, at most
 _OF_WORLD = ("graph", "dynamic", "delay")  # of chemistry; they stand below env.world as well
 _NOT_SCIENCE = (  # `spec` follows from env.world, name_part is a table of before
@@ -158,6 +159,8 @@ def _science(cfg: DictConfig) -> dict:
     found = {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
     if isinstance(found.get("env"), dict):
         found["env"] = {k: v for k, v in found["env"].items() if k not in _OF_WORLD}
+        if isinstance(world := found["env"].get("world"), dict):
+            found["env"]["world"] = {k: v for k, v in world.items() if k not in _BEFORE_OF_WORLD or v != _BEFORE_OF_WORLD[k]}
     if isinstance(found.get("loss"), dict) and "stages" in found["loss"]:  # their names name files and train nothing
         loss = plain_loss(found["loss"], (found.get("trainer") or {}).get("budget"))
         found["loss"] = {**loss, "stages": [{**stage, "name": ""} for stage in loss["stages"]]}

@@ -9,10 +9,11 @@ from envs.trifinger.env.env import TriFingerEnv
 from envs.trifinger.experts import expert
 from envs.trifinger.interventions.actors import Actor, GoalActor, PhysicalActor, PoseActor, VariablesActor, free
 from envs.trifinger.robot.kinematics import Kinematics
-from envs.trifinger.scene.views import FILM, VIEWS, Views
+from envs.trifinger.scene.views import FILM, Views
 from envs.trifinger.source.causes import causes
 from envs.trifinger.source.exploration import Drive, RandomTouch, ScriptedPush, joints_of
 from envs.trifinger.source.saved import Layout
+from envs.trifinger.source.sight import Sight
 
 MODES = ("train", "still", "poses-b", "physics-a", "physics-b", "blocks-a", "blocks-b")
 _OF_BLOCKS = ("block mass", "block size", "friction of floor and stage")
@@ -207,8 +208,7 @@ class Arena:
         """What the camera of films sees of rows (B, S), without goals: (B, 240, 320, 3) uint8."""
         return np.array([self.views.now(self.layout.saved(row), (FILM,))[0] for row in rows])
 
-    def pictures(self, rows: np.ndarray, views: int, size: int) -> np.ndarray:
-        """Pictures of rows (B, S) by the first `views` cameras: (B, size, size, 3 views) uint8."""
-        cameras = tuple(camera.sized(size, size) for camera in VIEWS[:views])
-        seen = np.array([self.views.now(self.layout.saved(row), cameras) for row in rows])  # (B, views, size, size, 3)
-        return seen.transpose(0, 2, 3, 1, 4).reshape(len(rows), size, size, 3 * views)
+    def pictures(self, rows: np.ndarray, sight: Sight) -> np.ndarray:
+        """Pictures of rows (B, S): (B, size, size, 3 cameras) uint8."""
+        cameras = sight.cameras
+        return sight.shown(np.array([self.views.now(self.layout.saved(row), cameras) for row in rows]))

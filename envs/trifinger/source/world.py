@@ -9,6 +9,7 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -22,9 +23,9 @@ from envs.trifinger.experts.tasks import TASKS as WITH_EXPERT
 from envs.trifinger.source.arena import OF_EXPERTS, POLICIES, TRIES
 from envs.trifinger.source.parallel import Crew
 from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH, States
+from envs.trifinger.source.sight import COUNTS, Sight
 from envs.trifinger.tasks import TASKS
 
-VIEWS = {"pixels": 1, "views": 3}  # observation -> cameras
 _PIECE = 50  # rows that a process steps at a time
 _GOAL_DRAWS = 10
 _RESOLUTION = 1e-3  # metres, and radians, metres per second ...
@@ -34,7 +35,7 @@ class TriFingerSource:
     """One task, in the terms of envs/protocols.py: Source, Simulator, OwnGoals, Interventions, Causes, Blocks.
 
     observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures
-    cost as much as the simulation.  policy: random | scripted (see `exploration`) | expert (see `experts`) | mixed, the
+    cost as much as the simulation; image_size, camera, drawn: see `Sight`.  policy: random | scripted (see `exploration`) | expert (see `experts`) | mixed, the
     random or the expert's by a coin for each episode; or a function that gives an episode's policy: (env=, rng=) ->
     (observation -> normalised joint positions), picklable.  speed: what an action means (see `Drive`); experts and functions are
     slowed down to it.
@@ -48,12 +49,12 @@ class TriFingerSource:
     def __init__(
         self, task: str = "pushing", observation: str = "objects", policy: str | Callable = "random",
         speed: float | None = 0.04, skip_frame: int = 10, dynamics: str = "legacy", collision: str = "mesh",
-        image_size: int = 64, renderer: str = "auto", workers: int | None = None,
+        image_size: int = 64, camera: str = "eyes", drawn: int = 1, renderer: str = "auto", workers: int | None = None,
     ) -> None:  # fmt: skip
         if task not in TASKS:
             raise Problem(f"there is no task '{task}': {nearest(str(task), TASKS)}; set env.world.task=")
-        if observation not in ("objects", *VIEWS):
-            raise Problem(f"there is no observation '{observation}': {nearest(str(observation), ('objects', *VIEWS))}; "
+        if observation not in ("objects", *COUNTS):
+            raise Problem(f"there is no observation '{observation}': {nearest(str(observation), ('objects', *COUNTS))}; "
                           f"set env.observation=")  # fmt: skip
         if not callable(policy) and policy not in POLICIES:
             raise Problem(f"there is no policy '{policy}': {nearest(str(policy), POLICIES)}; set env.world.policy=")
@@ -66,7 +67,7 @@ class TriFingerSource:
         if workers is not None and not (isinstance(workers, int) and workers > 0):
             raise Problem(f"workers is a number of processes >= 1, or null for one a core, got {workers!r}; "
                           f"set env.world.workers=")  # fmt: skip
-        self.observation, self._policy, self._size = observation, policy, image_size
+        self.observation, self._policy, self._sight = observation, policy, Sight(observation, camera, image_size, drawn)
         self._options = {
             "task": task, "skip_frame": skip_frame, "dynamics": dynamics, "collision": collision, "renderer": renderer,
             "space": None,
@@ -78,8 +79,8 @@ class TriFingerSource:
     def spec(self) -> EnvSpec:
         entities = FINGERS + len(self._layout.blocks)
         shown = {"objects": Observation("objects", (entities, WIDTH), values="real", resolution=_RESOLUTION)}
-        if self.observation in VIEWS:
-            shape = (self._size, self._size, 3 * VIEWS[self.observation])
+        if self._sight.count:
+            shape = (self._sight.size, self._sight.size, 3 * self._sight.count)
             shown[self.observation] = Observation(self.observation, shape)
         return EnvSpec(shown, Action(9, owners=FINGERS, low=(-1.0,) * 9, high=(1.0,) * 9), entities)
 
@@ -90,7 +91,7 @@ class TriFingerSource:
     @property
     def row_bytes(self) -> int:
         """Constant entries compress to almost nothing, pictures to about half."""
-        return 900 + self._size**2 * 3 * VIEWS.get(self.observation, 0) // 2
+        return 900 + self._sight.size**2 * 3 * self._sight.count // 2
 
     @property
     def _layout(self):
@@ -103,8 +104,8 @@ class TriFingerSource:
         del about["space"], about["renderer"]
         if self._policy in OF_EXPERTS:
             about["experts"] = 1
-        if self.observation in VIEWS:
-            about |= {"image_size": self._size, "renderer": self._crew.arena.views.drawn_by}
+        if self._sight.count:
+            about |= {**self._sight.header(), "renderer": self._crew.arena.views.drawn_by}
         return about
 
     def save_beside(self, path: Path) -> Path | None:
@@ -163,9 +164,10 @@ class TriFingerSource:
         column = self.shown.column if column is None else column
         if column == "objects":
             return self._layout.table(state.rows, self._crew.arena.kinematics)
-        if column not in VIEWS:
-            raise Problem(f"TriFinger is observed as a column, got '{column}': {nearest(column, ('objects', *VIEWS))}")
-        pieces = [(state.rows[i : i + _PIECE], VIEWS[column], self._size) for i in range(0, len(state), _PIECE)]
+        if column not in COUNTS:
+            raise Problem(f"TriFinger is observed as a column, got '{column}': {nearest(column, ('objects', *COUNTS))}")
+        sight = replace(self._sight, observation=column)
+        pieces = [(state.rows[i : i + _PIECE], sight) for i in range(0, len(state), _PIECE)]
         return np.concatenate(self._crew.do("pictures", pieces, len(state)))
 
     def blocks(self, table: np.ndarray) -> np.ndarray:
