@@ -8,7 +8,7 @@ from parts import models, plain
 from torch.nn import functional as F
 
 from envs.problem import Problem
-from models.encoders import BoardMaps, ConvMaps, Entities, SceneMaps
+from models.encoders import BoardMaps, ConvMaps, Entities, SceneMaps, SceneTiles
 from models.interfaces import Batch
 from models.layers.normalised import Normalised
 from models.likelihoods import Bernoulli, Gaussian
@@ -176,10 +176,11 @@ def test_models_say_what_they_share_once():
         assert "trunk" not in (own.module.get("encoder") or {}) or name == "slot_attention", "its trunk is what it is about"
 
 
-def test_whole_maps_of_a_scene_are_of_pictures_without_a_board(compose):
+@pytest.mark.parametrize(("size", "kind"), [("whole", SceneMaps), ("tiles", SceneTiles)])
+def test_whole_maps_of_a_scene_are_of_pictures_without_a_board(size, kind, compose):
     """What a slot reads depends on every corner of the picture, in either layout of memory; a board keeps its own maps."""
     torch.manual_seed(0)
-    trunk, frames = SceneMaps(3, 64, 48, colors=6).eval(), torch.randint(0, 255, (2, 64, 48, 6), dtype=torch.uint8)
+    trunk, frames = kind(3, 64, 48, colors=6).eval(), torch.randint(0, 255, (2, 64, 48, 6), dtype=torch.uint8)
     seen = trunk(frames.permute(0, 3, 1, 2))
     assert seen.shape == (2, 3, trunk.numbers) and torch.allclose(seen, trunk(frames.permute(0, 3, 1, 2).contiguous()), atol=1e-5)
     for row, column in ((0, 0), (63, 47), (0, 47), (63, 0)):
@@ -187,7 +188,7 @@ def test_whole_maps_of_a_scene_are_of_pictures_without_a_board(compose):
         other[0, row, column] = 255 - other[0, row, column]
         changed = (trunk(other.permute(0, 3, 1, 2)) - seen).abs().amax(-1)
         assert (changed[0] > 1e-5).all() and (changed[1] < 1e-5).all()
-    _, net = built(compose, "ae", "one view", "loss=infonce_open_loop", "model.size=whole")
-    assert type(net.encoder.maps) is SceneMaps
-    with pytest.raises(Exception, match="whole"):
-        built(compose, "ae", "board", "loss=infonce_open_loop", "model.size=whole")
+    _, net = built(compose, "ae", "one view", "loss=infonce_open_loop", f"model.size={size}")
+    assert type(net.encoder.maps) is kind
+    with pytest.raises(Exception, match=size):
+        built(compose, "ae", "board", "loss=infonce_open_loop", f"model.size={size}")

@@ -139,6 +139,31 @@ def test_infonce_without_its_own_window():
     assert InfoNCE(own_window=False)(Table(), both)["forward"].item() == pytest.approx((first + second) / 2, rel=1e-5)
 
 
+def test_infonce_at_few_frames_encodes_no_others_and_compares_after_as_many_steps():
+    """Every prediction is the one of its step: all are right here, and a wrong pairing would be squared error. Other batches
+    draw other frames, the same batch the same, and a model that is scored is compared everywhere."""
+    model, loss = Table(), InfoNCE(open_loop=True, later=2)
+    model.transition, model.rollout = model, lambda latent, actions: latent[:, None] + actions.cumsum(1)[:, :, None]
+    frames = torch.arange(0, 1.1, 0.1).pow(2).view(1, 11, 1, 1).expand(3, -1, -1, -1)
+    seen = []
+    for first in range(8):
+        batch = Batch(frames, frames.diff(dim=1)[..., 0], first + torch.arange(33).view(3, 11))
+        model.encoded = 0
+        terms = loss(model, batch)
+        assert model.encoded == 9 and terms["squared"] < 1e-12  # 3 windows, their first frame and two later ones
+        assert loss(model, batch) == terms
+        seen.append(terms["forward"].item())
+    assert len(set(seen)) > 3
+    model.training, model.encoded = False, 0
+    assert loss(model, batch)["squared"] < 1e-12 and model.encoded == 33
+
+
+@pytest.mark.parametrize("wrong", [{"later": 2}, {"later": 0, "open_loop": True}, {"later": "few", "open_loop": True}])
+def test_few_frames_of_no_open_loop_are_refused(wrong):
+    with pytest.raises(ValueError, match="set loss.later="):
+        InfoNCE(**wrong)
+
+
 def test_bce_by_hand():
     """Logit 0 costs ln 2 on each of 3 x 2 x 2 pixels; uint8 255 counts as 1."""
     bce = Bernoulli().nll

@@ -11,9 +11,11 @@ def test_experiments_say_what_was_measured(compose):
     assert (table.env.world.policy, table.env.splits.train.episodes, table.model.hidden) == ("mixed", 2000, 512)
     assert table.loss.epochs.quick == 30 and table.model.columns.size == [0.01, 0.01, 0.01]
     pixels = compose("fit", "experiment=trifinger_pushing_pixels")
-    assert pixels.spec.shown.column == "pixels" and pixels.model.module.encoder.trunk._target_.endswith("SceneMaps")
-    assert pixels.loss.stages[0].objective.open_loop and pixels.loss.stages[0].window == 10
-    assert (pixels.model.name, pixels.trainer.cpu_minutes, pixels.env.splits.train.episodes) == ("gnn", 27, 2000)
+    assert pixels.spec.shown.column == "pixels" and pixels.model.module.encoder.trunk._target_.endswith("SceneTiles")
+    stage = pixels.loss.stages[0]
+    assert (stage.objective.open_loop, stage.objective.later, stage.window, stage.batch_size) == (True, 3, 10, 1300)
+    assert (pixels.model.name, pixels.trainer.cpu_minutes, pixels.env.splits.train.episodes) == ("gnn", 54, 2000)
+    assert (pixels.env.world.camera, pixels.env.world.drawn, pixels.env.world.policy) == ("front", 2, "mixed")
     causes = compose("fit", "experiment=trifinger_pushing", "env=trifinger_pushing_causes").env.splits
     assert {split.mode for name, split in causes.items() if "test-" not in name} == {"blocks-a"}
     quick, paper = (compose("manipulation", f"experiment={name}_ppo") for name in ("quick", "paper"))
