@@ -74,6 +74,7 @@ def test_a_killed_simulator_costs_a_segment(learner, command_here, tmp_path, mon
     scores = json.loads((tmp_path / "o/pushing-moved/scores.json").read_text())
     measured = json.loads((moved / "results.json").read_text())
     assert 100 * scores["P5"]["integrated"][0] == pytest.approx(measured["metrics"]["protocol/P5/integrated"], abs=1e-3)
+    assert [one["steps"] for one in measured["evaluations"]] == [40, 80] and len(measured["evaluations"][0]["P0"]) == 3
     assert measured["algo"] == learner and measured["protocol"]["residual"] == (0.1 if learner == "td3" else None)
 
 

@@ -11,7 +11,7 @@ from stable_baselines3.common.buffers import ReplayBuffer  # noqa: E402
 from stable_baselines3.her.her_replay_buffer import HerReplayBuffer  # noqa: E402
 
 from envs.problem import Problem  # noqa: E402
-from train.agents.evaluation import evaluate_if_due  # noqa: E402
+from train.agents.evaluation import evaluate_if_due, evaluations  # noqa: E402
 from train.agents.replay import read_replay, write_replay  # noqa: E402
 
 BOX = gym.spaces.Box(-1, 1, (3,), np.float32)
@@ -94,7 +94,7 @@ def test_evaluations_fall_due_once_and_keep_the_best(tmp_path):
 
     def after(steps, score, every=100):
         archive.write_text(f"weights of {steps}")
-        measure = lambda agent, path: asked.append(steps) or {"P0": score, "P5": score / 2}  # noqa: E731
+        measure = lambda agent, path: asked.append(steps) or {"P0": (score, score - 1, score + 1), "P5": (score / 2,) * 3}  # noqa: E731
         return evaluate_if_due(every, tmp_path, SimpleNamespace(num_timesteps=steps), measure)
 
     assert after(500, 9.0, every=None) == {} and after(0, 9.0) == {} and after(80, 9.0) == {}
@@ -102,4 +102,18 @@ def test_evaluations_fall_due_once_and_keep_the_best(tmp_path):
     assert after(350, 80.0)["mean"] == 60.0 and after(390, 9.0) == {} and after(400, 50.0)["mean"] == 37.5
     assert asked == [160, 350, 400] and (tmp_path / "checkpoints/best.zip").read_text() == "weights of 350"
     rows = list(csv.DictReader((tmp_path / "evaluations.csv").open()))
-    assert [row["steps"] for row in rows if row["measure"] == "mean"] == ["160", "350", "400"] and len(rows) == 9
+    assert [row["steps"] for row in rows if row["measure"] == "mean"] == ["160", "350", "400"] and len(rows) == 21
+    assert evaluations(tmp_path)[1] == {"steps": 350, "P0": [80.0, 79.0, 81.0], "P5": [40.0] * 3}
+
+
+def test_evaluations_of_before_have_no_bounds(tmp_path):
+    """The file of a run that began under an older command goes on as it is."""
+    path = tmp_path / "evaluations.csv"
+    assert evaluations(tmp_path) == []
+    path.write_text("steps,measure,percent\n50,P0,20\n50,mean,20\n100,P0,60\n100,mean,60\n")
+    assert evaluations(tmp_path) == [{"steps": 50, "P0": [20.0]}, {"steps": 100, "P0": [60.0]}]
+    measure = lambda agent, path: {"P0": (70.0, 65.0, 75.0)}  # noqa: E731
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints/agent.zip").write_text("weights")
+    evaluate_if_due(50, tmp_path, SimpleNamespace(num_timesteps=150), measure)
+    assert evaluations(tmp_path)[-1] == {"steps": 150, "P0": [70.0, 65.0, 75.0]} and len(evaluations(tmp_path)) == 3

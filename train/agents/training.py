@@ -21,7 +21,7 @@ from eval.runs import AGENT, config_hash
 from eval.runs.metrics_csv import whole_rows
 from eval.score import versions
 from train.agents.archive import build, save
-from train.agents.evaluation import evaluate_if_due
+from train.agents.evaluation import Scores, evaluate_if_due, evaluations
 from train.agents.learner import is_off_policy
 from train.agents.replay import read_replay, remove_replays, replay_path, write_replay
 from train.malloc import keep_freed_memory
@@ -42,13 +42,13 @@ class Setting(NamedTuple):
 
     given: the learner's arguments that no config has, as `policy`.  header: what the archive says the agent was trained in.
     measure: (trained agent, its archive) -> keys of results.json, with `metrics` and `protocol`.
-    evaluate: the same arguments -> success in percent by its measure, on tasks of which `measure` has none.
+    evaluate: the same arguments -> success in percent by its measure, with its 95 %, on tasks of which `measure` has none.
     """
 
     envs: MakeEnvs
     given: dict
     measure: Callable[[BaseAlgorithm, Path], dict]
-    evaluate: Callable[[BaseAlgorithm, Path], dict[str, float]]
+    evaluate: Callable[[BaseAlgorithm, Path], Scores]
     header: dict = {}
 
 
@@ -175,6 +175,7 @@ def _write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dic
         "run": cfg.name, "seed": cfg.seed, **own,
         "protocol": {"seeds": [cfg.seed], "steps": agent.num_timesteps, **own["protocol"]},
         "timing": {"fit_s": round(fit_s, 2), **speed, "measure_s": round(seconds, 2)},
+        "evaluations": evaluations(folder),
         "parameters": {"agent": sum(p.numel() for p in agent.policy.parameters())},
         "config_hash": config_hash(cfg),
         "setting_hash": config_hash(cfg, seed=False),
