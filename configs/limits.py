@@ -35,6 +35,11 @@ def list_of(holds: Callable) -> Callable:
     return lambda v: isinstance(v, list) and len(v) > 0 and all(holds(item) for item in v)
 
 
+def _folders(v) -> bool:
+    """A name, or any number of names."""
+    return all(isinstance(name, str) and name.strip() for name in (v if isinstance(v, list) else [v]))
+
+
 PARTS = ("encoder", "transition", "decoder", "heads")
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
@@ -123,6 +128,7 @@ LIMITS = {
     "again": ("true or false", lambda v: isinstance(v, bool)),
     "goals": ("true, false or null", lambda v: isinstance(v, bool)),
     "steps": ("a whole number >= 1", whole(1)),
+    "beside": ("the name of a folder in out=, or a list of them, for example [pushing-random]", _folders),
     "mass_spread": ("a number from 0 to 0.5", lambda v: number(at_least=0)(v) and v <= 0.5),
     "skip_frame": ("a whole number >= 1", whole(1)),
     "max_steps": ("a whole number >= 1", whole(1)),

@@ -54,6 +54,15 @@ def test_refused_by_name(override, compose):
     assert REFUSED[override] in str(problem.value)
 
 
+@pytest.mark.parametrize("given", ["5", "null", "[5]", "[null]", "['']", "' '", "[[a]]", "true"])
+def test_folders_beside_are_names(given, compose):
+    """What is no name went on to a path, and ended in a TypeError or compared the folder out= itself."""
+    with pytest.raises(Problem, match=r"^beside must be the name of a folder in out=, or a list of them, .*; set beside=$"):
+        check_values(compose("protocols", f"beside={given}"), "protocols")
+    for fine in ("[]", "pushing-random", "[pushing-random,pushing-still]"):
+        check_values(compose("protocols", f"beside={fine}"), "protocols")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_default_passes(command, compose):
     """Null is "not set" where it is the default; what a command does not have is not asked for."""
