@@ -87,6 +87,38 @@ def test_a_buffer_of_another_training_is_refused(tmp_path, monkeypatch):
         read_replay(buffer(False), path)
 
 
+@pytest.mark.parametrize("relabelled, steps, name, other", [
+    (False, 9, "rewards", lambda rows: rows[:4]), (False, 9, "observations", lambda rows: rows[:-1]), (True, 4, "dones", lambda rows: rows[:1]),
+    (False, 4, "pos", lambda pos: pos - 1), (False, 4, "pos", lambda pos: -pos), (False, 4, "pos", lambda pos: pos + 0.5),
+    (False, 9, "pos", lambda pos: 6), (False, 4, "actions", lambda rows: rows * np.nan),
+    (True, 4, "ep_length", lambda rows: rows + 7), (True, 4, "ep_start", lambda rows: rows - 1),
+])  # fmt: skip
+def test_columns_of_a_buffer_fit_one_another(relabelled, steps, name, other, tmp_path):
+    """Seen: of a full buffer a column shorter than the others was read, and the rest of it learned from as zeros."""
+    path, whole = tmp_path / "replay-8.npz", buffer(relabelled)
+    fill(whole, steps, relabelled, np.random.default_rng(0))
+    write_replay(whole, path)
+    with np.load(path) as file:
+        columns = dict(file)
+    np.savez(path, **columns | {name: other(columns[name])})
+    fresh = buffer(relabelled)
+    with pytest.raises(Problem, match=r"is no replay buffer of this training \(\w+\); train again with overwrite=true$"):
+        read_replay(fresh, path)
+    assert fresh.pos == 0 and not fresh.full
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 0.6, 0.9, 0.999])
+def test_a_buffer_that_was_cut_is_refused(share, tmp_path):
+    """Wherever the disk was full."""
+    path, whole = tmp_path / "replay-8.npz", buffer(True)
+    fill(whole, 4, True, np.random.default_rng(0))
+    write_replay(whole, path)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(Problem, match="is no replay buffer of this training"):
+        read_replay(buffer(True), path)
+
+
 def test_evaluations_fall_due_once_and_keep_the_best(tmp_path):
     """At the first end of a segment behind each multiple; a command that was killed in between evaluates the same archive."""
     (tmp_path / "checkpoints").mkdir()
