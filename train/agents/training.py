@@ -20,7 +20,7 @@ from envs.whole_files import write_whole
 from eval.runs import AGENT, config_hash
 from eval.runs.metrics_csv import whole_rows
 from eval.score import versions
-from train.agents.archive import build, save
+from train.agents.archive import build, check_goals, save
 from train.agents.evaluation import Scores, evaluate_if_due, evaluations
 from train.agents.learner import is_off_policy
 from train.agents.replay import read_replay, remove_replays, replay_path, write_replay
@@ -109,6 +109,8 @@ def train_agent(cfg: DictConfig, setting: Setting, folder: Path, mirror=None) ->
 def _opened(cfg: DictConfig, setting: Setting, path: Path) -> BaseAlgorithm:
     """The agent of an archive, made where there is none."""
     existing = path if path.exists() else None
+    if existing is not None:
+        check_goals(path, setting.header)
     with closing(setting.envs(0)) as envs:  # they alone know the spaces of the agent
         agent = build(cfg, envs, setting.given, existing, seed=cfg.seed)
     if existing is None:
