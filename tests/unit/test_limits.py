@@ -63,6 +63,17 @@ def test_folders_beside_are_names(given, compose):
         check_values(compose("protocols", f"beside={fine}"), "protocols")
 
 
+@pytest.mark.parametrize("command, key", [
+    ("protocols", "protocols"), ("manipulation", "protocols"), ("clone", "protocols"), ("clone", "cloning.starts"),
+    ("manipulation", "evaluate.protocols"),
+])  # fmt: skip
+@pytest.mark.parametrize("given", ["[[P0]]", "[null]", "P0", "[]", "5"])
+def test_protocols_are_names(command, key, given, compose):
+    """Seen: protocols=[[P0]] ended in a TypeError."""
+    with pytest.raises(Problem, match=rf"^{key} must be a list of (names|protocols), for example \[P0,P5\].*, got .*; set {key}=$"):
+        check_values(compose(command, f"{key}={given}"), command)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_default_passes(command, compose):
     """Null is "not set" where it is the default; what a command does not have is not asked for."""
