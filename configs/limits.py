@@ -130,6 +130,8 @@ LIMITS = {
     "again": ("true or false", lambda v: isinstance(v, bool)),
     "goals": ("true, false or null", lambda v: isinstance(v, bool)),
     "steps": ("a whole number >= 1", whole(1)),
+    "to": ("a path", lambda v: isinstance(v, str) and v.strip() != ""),
+    "out": ("a folder", lambda v: isinstance(v, str) and v.strip() != ""),
     "beside": ("the name of a folder in out=, or a list of them, for example [pushing-random]", _folders),
     "protocols": ("a list of names, for example [P0,P5], or null for all", NAMES),
     "mass_spread": ("a number from 0 to 0.5", lambda v: number(at_least=0)(v) and v <= 0.5),

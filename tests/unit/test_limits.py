@@ -7,7 +7,7 @@ from envs.problem import Problem
 
 COMMANDS = (
     "fit", "score", "noisy", "adaptation", "collect", "report", "dashboard", "agent", "plan", "protocols",
-    "manipulation", "tables", "surprise", "ledger",
+    "manipulation", "tables", "surprise", "ledger", "learning", "clone", "publish",
 )  # fmt: skip
 REFUSED = {
     "loss.stages.0.window=0": "window must be a whole number >= 1, got 0",
@@ -91,7 +91,7 @@ def test_every_limit_names_a_key_that_exists(compose):
     commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "trainer=minutes", "loss=contrastive"], ["fit", "loss=sigreg"],
                     ["fit", "loss=byol", "model=transformer"], ["fit", "env=voe_support", "model=ofpr", "loss=labels"],
                 ["fit", "env=voe_support", "env.observation=objects", "model=tracks", "loss=prediction"],
-                ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"], ["protocols"], ["clone"],
+                ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"], ["protocols"], ["clone"], ["publish"],
                 ["manipulation", "algo=td3"])  # fmt: skip
     found = {path for c in commands for path, _ in _values(OmegaConf.to_container(compose(*c), resolve=True))}
     assert [p for p in LIMITS if not any(fnmatchcase(path, p) for path in found)] == []
