@@ -2,9 +2,10 @@
 
     python train/manipulation.py task=pushing curriculum=1
     python train/manipulation.py task=reaching curriculum=1 experiment=quick_sac evaluate.every=50_000
-    python train/manipulation.py task=pushing algo=sac_her
+    python train/manipulation.py task=reaching curriculum=1 experiment=quick_her      with relabelled goals
     python train/manipulation.py task=pushing experiment=quick_residual      corrects the scripted expert
     python eval/protocols.py task=pushing agent=runs/<name>/checkpoints/agent.zip      the 200 episodes of the paper
+    python eval/learning.py run=[runs/<a>,runs/<b>]                                    learning curves
 
 Rerun the command to resume it. Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and results.json;
 with evaluate.every= also evaluations.csv and checkpoints/best.zip.
