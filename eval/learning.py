@@ -35,7 +35,8 @@ def _levels(cfg, env: str) -> dict[str, dict[str, float]]:
         raise Problem(f"beside= names agents of a TriFinger task, and the runs are of {env}; leave it out")
     for name in names:
         scores = read_played(Path(cfg.out) / name, task).scores
-        found[name.removeprefix(f"{task}-")] = {protocol: 100 * one["last"][0] for protocol, one in scores.items() if "last" in one}
+        percent = {protocol: 100 * one["last"][0] for protocol, one in scores.items() if "last" in one}
+        found[name.removeprefix(f"{task}-")] = percent
     return found
 
 

@@ -41,8 +41,9 @@ class GoalsApart(gym.ObservationWrapper):
         self.observation_space = gym.spaces.Dict(boxes)
 
     def observation(self, observation: dict) -> dict:
-        parts = {key: observation[key] / units for key, units in self._unit.items()}
-        return {key: value.astype(np.float32) for key, value in {"observation": observation["observation"][self._kept], **parts}.items()}
+        parts = {"observation": observation["observation"][self._kept]}
+        parts |= {key: observation[key] / units for key, units in self._unit.items()}
+        return {key: value.astype(np.float32) for key, value in parts.items()}
 
     def compute_reward(self, achieved_goal: np.ndarray, desired_goal: np.ndarray, info=None) -> np.ndarray | float:
         """The reward of a step with these goals; one, or a batch."""

@@ -38,7 +38,7 @@ class Column:
         return self.key.format(horizon)
 
     def beside(self, kind: str) -> "Column":
-        """The metric of another kind of the same thing: of test/cause/goal/a/block_error/h{} the eyes are test/cause/goal/a/eyes/h{}."""
+        """Another kind of metric of the same thing: beside test/cause/goal/a/block_error/h{} its eyes, test/cause/goal/a/eyes/h{}."""
         thing, _, end = self.key.rsplit("/", 2)
         return replace(self, key=f"{thing}/{kind}/{end}")
 
@@ -223,8 +223,10 @@ def _of_before(folder: Path) -> bool:
 
 
 def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:
-    """(row, column, horizon) -> what the finished runs say; what stands beside a row is called by `line_below`. A bound is the mean
-    over all of them, its seed is -1."""
+    """(row, column, horizon) -> what the finished runs say; what stands beside a row is called by `line_below`.
+
+    A bound is the mean over all runs, its seed is -1.
+    """
     cells = {}
     for column in panel.columns:
         found = {}  # row -> seed -> metrics
@@ -237,7 +239,8 @@ def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:
                 cells[row, column.label, h] = Cell(values, cfg["seeds"])
                 for name, kind in panel.beside.items():
                     key = column.beside(kind).at(h)
-                    cells[line_below(row, name), column.label, h] = Cell({s: m[key] for s, m in of_row.items() if key in m}, cfg["seeds"])
+                    values = {seed: m[key] for seed, m in of_row.items() if key in m}
+                    cells[line_below(row, name), column.label, h] = Cell(values, cfg["seeds"])
             for bound, pattern in panel.bounds.items():
                 name = pattern.format(h) if "h{}" in pattern else pattern.format(column.at(h).removeprefix("test/"))
                 fits = pattern.startswith("plan/") == column.key.startswith("plan/")  # success bounds no ranking

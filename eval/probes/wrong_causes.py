@@ -99,21 +99,24 @@ def _asked_before(world: Causes, data, rows: np.ndarray, action: np.ndarray) -> 
 
 def _rows(space: str) -> tuple[Row, ...]:
     hits, error, effect, eyes = (cause_key("{cause}", space, kind) for kind in ("hits@1", "block_error", "effect", "eyes"))
-    of, millimetres_of = f"with {{cause}} of space {space.upper()}", {"higher_is_better": False, "percent": False, "horizons": ()}
+    of = f"with {{cause}} of space {space.upper()}"
+    length = {"higher_is_better": False, "percent": False, "horizons": ()}
     return (
         Row(hits, f"H@1 {of}", horizons=()),
         Row(states_key("{cause}", space), "states in the pool", "comparison", hits, percent=False, digits=0, horizons=()),
-        Row(error, f"block error, median, mm, {of}", **millimetres_of),
+        Row(error, f"block error, median, mm, {of}", **length),
         *bounds(error, (eyes, "read off true outcomes", "comparison")),
-        Row(effect, f"the block elsewhere, median, mm, {of}", **millimetres_of),
+        Row(effect, f"the block elsewhere, median, mm, {of}", **length),
     )
 
 
 @probe(needs=(Causes, Blocks), unless=no_forecast, by_name=True, rows=tuple(row for space in SPACES for row in _rows(space)))
 def wrong_causes(run, data) -> dict[str, float]:
     """For every cause and space, and for states as they were: H@1 among all outcomes, percent; over blocks that move, the error
-    of the position (see `places_of`) and how far the cause moved the outcome, medians, mm. Beside the error that of places read off
-    the true outcomes (eyes): what seeing alone loses. Beside H@1 its pool: the states that took a value.
+    of the position (see `places_of`) and how far the cause moved the outcome, medians, mm.
+
+    Beside the error that of places read off the true outcomes (eyes): what seeing alone loses. Beside H@1 its pool: the states
+    that took a value.
 
     Asked of windows in which something moves.
     """

@@ -35,7 +35,7 @@ def read_learned(path: Path) -> Learned:
     except OSError as error:
         raise Problem(f"{file} cannot be read ({error.strerror}); name a run folder or its results.json") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Problem(f"{file} holds no results of a model-free agent ({type(error).__name__}); name another in run=") from error
+        raise Problem(f"{file} holds no results of a model-free agent ({type(error).__name__}); name another run=") from error
     if not curves:
         raise Problem(f"{file} holds no evaluations in between; train with evaluate.every=25_000")
     return Learned(run, env, {name: sorted(curves[name]) for name in sorted(curves, key=lambda name: (len(name), name))})

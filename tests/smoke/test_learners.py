@@ -80,7 +80,7 @@ def test_a_killed_simulator_costs_a_segment(learner, command_here, tmp_path, mon
 
 @pytest.mark.parametrize("asked, said", [
     (["algo=sac_her", "residual=0.1"], "relabelled goals are others; set residual=null or algo.relabelled=0"),
-    (["algo=sac_her", "reward=dense"], "relabelled goals are others; set reward=fractional, reward=sparse or algo.relabelled=0"),
+    (["algo=sac_her", "reward=dense"], "goals are others; set reward=fractional, reward=sparse or algo.relabelled=0"),
     (["algo=sac_her", "reward=none"], "needs reward=fractional or reward=sparse, got reward=none"),
     (["algo=sac_her", "algo.learner.learning_starts=20"], "set algo.learner.learning_starts= above 20"),
     (["algo=sac", "task=towers", "residual=0.1", "protocols=[P0]"], "there is no expert for towers"),

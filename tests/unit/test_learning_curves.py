@@ -29,11 +29,13 @@ def drawn(tmp_path, **changes):
 def test_curves_are_the_numbers_that_were_measured(tmp_path):
     """By protocol, in the order of steps; bounds where they were kept."""
     learned = read_learned(results(tmp_path / "sac.json"))
-    assert learned.curves == {"P0": [(100, 10.0, None, None), (200, 20.0, None, None)], "P5": [(100, 30.0, 20.0, 40.0), (200, 60.0, 50.0, 70.0)]}
+    assert learned.curves["P0"] == [(100, 10.0, None, None), (200, 20.0, None, None)]
+    assert learned.curves["P5"] == [(100, 30.0, 20.0, 40.0), (200, 60.0, 50.0, 70.0)]
     figure = learning_plot({"sac": learned.curves, "td3": {"P5": learned.curves["P5"]}}, {"expert": {"P5": 97.0}}, "reaching")
     left, right = figure.axes
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["reaching, P0", "reaching, P5"]
-    assert [list(line.get_ydata()) for line in right.get_lines()] == [[30, 60], [30, 60], [97, 97]] and len(right.collections) == 2
+    assert [list(line.get_ydata()) for line in right.get_lines()] == [[30, 60], [30, 60], [97, 97]]
+    assert len(right.collections) == 2
     assert list(left.get_lines()[0].get_xdata()) == [100, 200] and not left.collections
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["sac", "td3", "expert"]  # the expert is on P5 alone
 
@@ -57,10 +59,11 @@ def test_the_command_draws_runs_and_agents_beside(tmp_path):
     ({"evaluations": [{"steps": 1, "P0": ["a"]}]}, {}, "holds no results of a model-free agent"),
     ({"evaluations": [{"steps": 1, "P0": [1, 2]}]}, {}, "holds no results of a model-free agent"),
     ({"evaluations": [{"steps": 1, "P0": [float("nan")]}]}, {}, "holds no results of a model-free agent"),
-    ({"evaluations": [{"P0": [1]}]}, {}, "holds no results of a model-free agent"), ({"run": 5}, {}, "holds no results of a model-free agent"),
+    ({"evaluations": [{"P0": [1]}]}, {}, "holds no results of a model-free agent"),
+    ({"run": 5}, {}, "holds no results of a model-free agent"),
     ({}, {"run": "nothing.json"}, "nothing.json does not exist; train/manipulation.py and train/agent.py write it"),
     ({}, {"to": "curves.pdf"}, "a picture is .svg or .png, got curves.pdf"),
-    ({}, {"beside": ["nobody"]}, "holds no finished protocols"), ({}, {"run": []}, "run must be a run folder or a list of them"),
+    ({}, {"beside": ["nobody"]}, "holds no finished protocols"), ({}, {"run": []}, "run must be a run folder or a list"),
     ({"env": "physics5"}, {"beside": ["nobody"]}, "names agents of a TriFinger task, and the runs are of physics5"),
 ])  # fmt: skip
 def test_what_is_no_curve_is_told(changes, options, said, tmp_path):

@@ -70,7 +70,7 @@ def test_folders_beside_are_names(given, compose):
 @pytest.mark.parametrize("given", ["[[P0]]", "[null]", "P0", "[]", "5"])
 def test_protocols_are_names(command, key, given, compose):
     """Seen: protocols=[[P0]] ended in a TypeError."""
-    with pytest.raises(Problem, match=rf"^{key} must be a list of (names|protocols), for example \[P0,P5\].*, got .*; set {key}=$"):
+    with pytest.raises(Problem, match=rf"^{key} must be a list of (names|protocols), for example \[P0,P5\].*; set {key}=$"):
         check_values(compose(command, f"{key}={given}"), command)
 
 
@@ -91,7 +91,7 @@ def test_every_limit_names_a_key_that_exists(compose):
     commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "trainer=minutes", "loss=contrastive"], ["fit", "loss=sigreg"],
                     ["fit", "loss=byol", "model=transformer"], ["fit", "env=voe_support", "model=ofpr", "loss=labels"],
                 ["fit", "env=voe_support", "env.observation=objects", "model=tracks", "loss=prediction"],
-                ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"], ["protocols"], ["clone"], ["publish"],
-                ["manipulation", "algo=td3"])  # fmt: skip
+                ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"], ["protocols"], ["clone"],
+                ["publish"], ["manipulation", "algo=td3"])  # fmt: skip
     found = {path for c in commands for path, _ in _values(OmegaConf.to_container(compose(*c), resolve=True))}
     assert [p for p in LIMITS if not any(fnmatchcase(path, p) for path in found)] == []

@@ -48,7 +48,9 @@ def test_every_task_has_protocols():
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name, said", [("P13", "did you mean 'P"), ("p5", "did you mean 'P5'"), (5, "did you mean 'P5'"), ("", "known: P0")])
+@pytest.mark.parametrize("name, said", [
+    ("P13", "did you mean 'P"), ("p5", "did you mean 'P5'"), (5, "did you mean 'P5'"), ("", "known: P0"),
+])  # fmt: skip
 def test_a_protocol_that_does_not_exist_is_told_near_ones(task, name, said):
     """Of every task and of families, whether an agent of one network is asked or any."""
     for choose in (protocols_of, protocols_for_agent):

@@ -88,7 +88,8 @@ def test_a_buffer_of_another_training_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("relabelled, steps, name, other", [
-    (False, 9, "rewards", lambda rows: rows[:4]), (False, 9, "observations", lambda rows: rows[:-1]), (True, 4, "dones", lambda rows: rows[:1]),
+    (False, 9, "rewards", lambda rows: rows[:4]), (False, 9, "observations", lambda rows: rows[:-1]),
+    (True, 4, "dones", lambda rows: rows[:1]),
     (False, 4, "pos", lambda pos: pos - 1), (False, 4, "pos", lambda pos: -pos), (False, 4, "pos", lambda pos: pos + 0.5),
     (False, 9, "pos", lambda pos: 6), (False, 4, "actions", lambda rows: rows * np.nan),
     (True, 4, "ep_length", lambda rows: rows + 7), (True, 4, "ep_start", lambda rows: rows - 1),
@@ -126,7 +127,8 @@ def test_evaluations_fall_due_once_and_keep_the_best(tmp_path):
 
     def after(steps, score, every=100):
         archive.write_text(f"weights of {steps}")
-        measure = lambda agent, path: asked.append(steps) or {"P0": (score, score - 1, score + 1), "P5": (score / 2,) * 3}  # noqa: E731
+        scores = {"P0": (score, score - 1, score + 1), "P5": (score / 2,) * 3}
+        measure = lambda agent, path: asked.append(steps) or scores  # noqa: E731
         return evaluate_if_due(every, tmp_path, SimpleNamespace(num_timesteps=steps), measure)
 
     assert after(500, 9.0, every=None) == {} and after(0, 9.0) == {} and after(80, 9.0) == {}

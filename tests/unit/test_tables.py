@@ -271,7 +271,8 @@ def test_what_stands_beside_a_row_is_a_line_below_it(cfg):
         folder.mkdir(parents=True)
         (folder / "results.json").write_text(json.dumps({"metrics": {"test/cause/block_size/a/block_error/h5": 37.0, **more}}))
     header, rows = lines(panel, PAGES, fill(panel, cfg))
-    assert header.index("block size 1 / 5 / 10") == 3 and [row[0] for row in rows] == [before, known, f"{known}: read off the true outcome"]
+    assert header.index("block size 1 / 5 / 10") == 3
+    assert [row[0] for row in rows] == [before, known, f"{known}: read off the true outcome"]
     assert [row[3] for row in rows] == ["- / 37.0 / -", "- / 37.0 / -", "- / 30.2 / -"]
     assert len(lines(ranked, PAGES, fill(ranked, cfg))[1]) == 2
     assert "a column has the states that took a value: block size 232, block position 249" in caption(panel, PAGES, cfg)

@@ -59,8 +59,8 @@ def check_goals(path: Path, header: dict) -> None:
     except Exception as error:  # a damaged archive can raise nearly anything
         raise _unreadable(path, error) from error
     if held != header.get("goals_apart"):
-        raise Problem(f"{path} learned from goals in units of {float(held):g} m, which are {header['goals_apart']:g} m now; train again "
-                      "with overwrite=true")  # fmt: skip
+        raise Problem(f"{path} learned from goals in units of {float(held):g} m, which are {header['goals_apart']:g} m now; "
+                      "train again with overwrite=true")  # fmt: skip
 
 
 def _unreadable(path: Path, error: Exception) -> Problem:
