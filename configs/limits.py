@@ -35,12 +35,19 @@ def list_of(holds: Callable) -> Callable:
     return lambda v: isinstance(v, list) and len(v) > 0 and all(holds(item) for item in v)
 
 
+def _folders(v) -> bool:
+    """A name, or any number of names."""
+    return all(isinstance(name, str) and name.strip() for name in (v if isinstance(v, list) else [v]))
+
+
 PARTS = ("encoder", "transition", "decoder", "heads")
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
 POOL = ("a whole number >= 2", whole(2))
 STATES = ("a whole number >= 0", whole(0))
 PROBES = ("a list of names of eval/probes, or null", list_of(lambda v: isinstance(v, str)))
+NAMES = list_of(lambda v: isinstance(v, str | int))  # a number among them is a name that does not exist, and is told near ones
+PROTOCOLS = ("a list of protocols, for example [P0,P5]", NAMES)
 LIMITS = {
     "data_dir": ("a folder", lambda v: isinstance(v, str)),
     "runs_dir": ("a folder", lambda v: isinstance(v, str)),
@@ -123,6 +130,10 @@ LIMITS = {
     "again": ("true or false", lambda v: isinstance(v, bool)),
     "goals": ("true, false or null", lambda v: isinstance(v, bool)),
     "steps": ("a whole number >= 1", whole(1)),
+    "to": ("a path", lambda v: isinstance(v, str) and v.strip() != ""),
+    "out": ("a folder", lambda v: isinstance(v, str) and v.strip() != ""),
+    "beside": ("the name of a folder in out=, or a list of them, for example [pushing-random]", _folders),
+    "protocols": ("a list of names, for example [P0,P5], or null for all", NAMES),
     "mass_spread": ("a number from 0 to 0.5", lambda v: number(at_least=0)(v) and v <= 0.5),
     "skip_frame": ("a whole number >= 1", whole(1)),
     "max_steps": ("a whole number >= 1", whole(1)),
@@ -133,7 +144,7 @@ LIMITS = {
     "plan.goal_may_equal_start": ("true or false", lambda v: isinstance(v, bool)),
     "plan.seed": ("a whole number >= 0", whole(0)),
     "cloning.episodes": ("a whole number >= 1", whole(1)),
-    "cloning.starts": ("a list of protocols, for example [P0,P5]", list_of(lambda v: isinstance(v, str))),
+    "cloning.starts": PROTOCOLS,
     "cloning.rounds": ("a whole number >= 0", whole(0)),
     "cloning.corrected": ("a whole number >= 1", whole(1)),
     "cloning.updates": ("a whole number >= 1", whole(1)),
@@ -158,7 +169,7 @@ LIMITS = {
     "residual": ("a number > 0 and <= 1, or null", lambda v: number(above=0)(v) and v <= 1),
     "evaluate.every": ("a whole number >= 1, or null", lambda v: v is None or whole(1)(v)),
     "evaluate.episodes": ("a whole number >= 1", whole(1)),
-    "evaluate.protocols": ("a list of protocols, for example [P0,P5]", list_of(lambda v: isinstance(v, str))),
+    "evaluate.protocols": PROTOCOLS,
     "algo.learner.ga*": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
     "model.frames": ("a whole number >= 1, a list of numbers of frames from 0, or null",
                      lambda v: v is None or whole(1)(v) or list_of(whole(0))(v)),

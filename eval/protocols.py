@@ -110,7 +110,7 @@ def run(cfg) -> None:
     asked = choose(cfg["task"], cfg["protocols"])
     name = _agent_name(cfg["agent"])
     folder = Path(cfg["out"]) / (cfg["name"] or f"{cfg['task']}-{name}")
-    cfg["beside"] = [cfg["beside"]] if isinstance(cfg["beside"], str) else cfg["beside"] or []
+    cfg["beside"] = [cfg["beside"]] if isinstance(cfg["beside"], str) else cfg["beside"]
     for other in cfg["beside"]:
         read_played(Path(cfg["out"]) / other, cfg["task"])  # or says what is wrong before hours are spent
     play({**cfg, "max_steps": 1}, asked[0], [0])  # faults of agent and options show before anything is written

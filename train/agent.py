@@ -60,15 +60,19 @@ def measure(cfg, world, agent) -> dict:
     }  # fmt: skip
 
 
-def evaluate(cfg, world, agent) -> dict[str, float]:
-    """Horizon -> success in percent, on tasks that are always the same and not those of `measure`."""
+def evaluate(cfg, world, agent) -> dict[str, tuple[float, float, float]]:
+    """Horizon -> success with its 95 %, percent, on tasks that are always the same and not those of `measure`."""
+    import numpy as np
+
+    from eval.manipulation.episodes import interval
     from eval.planning.tasks import draw_tasks, run_policy
     from train.agents.policy import AgentPolicy
 
     plan, found = cfg.plan, {}
     for h in plan.horizons:
         tasks = draw_tasks(world, cfg.evaluate.episodes, h, plan.seed + _APART, plan.mode, plan.goal_may_equal_start)
-        found[f"h{h}"] = 100 * float(run_policy(world, tasks, AgentPolicy(agent, cfg.horizon), plan.seed).mean())
+        solved = 100.0 * run_policy(world, tasks, AgentPolicy(agent, cfg.horizon), plan.seed)
+        found[f"h{h}"] = (float(solved.mean()), *interval(solved, np.random.default_rng(0)))
     return found
 
 

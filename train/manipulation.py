@@ -2,9 +2,10 @@
 
     python train/manipulation.py task=pushing curriculum=1
     python train/manipulation.py task=reaching curriculum=1 experiment=quick_sac evaluate.every=50_000
-    python train/manipulation.py task=pushing algo=sac_her
+    python train/manipulation.py task=reaching curriculum=1 experiment=quick_her      with relabelled goals
     python train/manipulation.py task=pushing experiment=quick_residual      corrects the scripted expert
     python eval/protocols.py task=pushing agent=runs/<name>/checkpoints/agent.zip      the 200 episodes of the paper
+    python eval/learning.py run=[runs/<a>,runs/<b>]                                    learning curves
 
 Rerun the command to resume it. Writes runs/<name>/ with config.yaml, checkpoints/agent.zip, metrics.csv and results.json;
 with evaluate.every= also evaluations.csv and checkpoints/best.zip.
@@ -54,6 +55,9 @@ def run(cfg) -> dict:
     check_learner(cfg)
     if cfg.residual is not None and cfg.algo.get("relabelled"):
         raise Problem("an expert acts for its episode's goal, and relabelled goals are others; set residual=null or algo.relabelled=0")
+    if cfg.reward == "dense" and cfg.algo.get("relabelled"):
+        raise Problem("dense rewards are of the goal that an episode had, and relabelled goals are others; set reward=fractional, "
+                      "reward=sparse or algo.relabelled=0")  # fmt: skip
     protocols_for_agent(cfg.task, cfg.protocols)  # raises on unknown names first
     if cfg.evaluate.every is not None:
         protocols_for_agent(cfg.task, cfg.evaluate.protocols)

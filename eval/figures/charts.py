@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.figures.svg import calm, inline_svg, svg_text
 
@@ -107,10 +108,19 @@ def _legend(figure, keys: list, columns: int) -> None:
 
 def write_chart(figure, path: Path) -> None:
     """<path>.svg and <path>.png."""
-    write_whole(path.with_suffix(".svg"), svg_text(figure, path.name))
+    for kind in (".svg", ".png"):
+        write_whole(path.with_suffix(kind), chart_bytes(figure, path.with_suffix(kind)))
+
+
+def chart_bytes(figure, path: Path) -> bytes:
+    """A figure as the file of that name holds it."""
+    if path.suffix == ".svg":
+        return svg_text(figure, path.stem).encode()
+    if path.suffix != ".png":
+        raise Problem(f"a picture is .svg or .png, got {path.name}; give it another end")
     png = BytesIO()
     figure.savefig(png, format="png", dpi=150, facecolor="white", metadata={"Software": None})
-    write_whole(path.with_suffix(".png"), png.getvalue())
+    return png.getvalue()
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""Pictures of protocols: bars with intervals, and a radar whose rings are fractional success."""
+"""Pictures of protocols: bars with intervals, a radar whose rings are fractional success, and learning curves."""
 
 import numpy as np
 
-from eval.figures.charts import INK
+from eval.figures.charts import INK, SOFT
 from eval.figures.svg import calm
+from eval.runs.evaluations import Curve
 
 _COLORS = ("#2f6f9f", "#d6903f", "#3d8f83", "#b0487a", "#8a5a9c", "#9a7b4f")
 
@@ -51,4 +52,38 @@ def radar_plot(found: dict[str, dict], task: str, metric: str = "last"):
     axes.set_xticks(angles, protocols)
     axes.set_theta_zero_location("N")
     axes.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.15, -0.1))
+    return figure
+
+
+def learning_plot(learned: dict[str, dict[str, Curve]], levels: dict[str, dict[str, float]], task: str):
+    """A panel for each protocol: success in percent against steps, a line for each run and a band for its 95 %.
+
+    levels: agent -> protocol -> percent, level lines.  -> matplotlib Figure
+    """
+    from matplotlib.figure import Figure
+
+    protocols = list(dict.fromkeys(p for curves in learned.values() for p in curves))
+    figure = Figure(figsize=(1.4 + 3.7 * len(protocols), 3.4), layout="constrained")
+    plots = figure.subplots(1, len(protocols), sharey=True, squeeze=False)[0]
+    for axes, protocol in zip(plots, protocols):
+        for k, (run, curves) in enumerate(learned.items()):
+            if protocol not in curves:
+                continue
+            steps, percent, low, high = zip(*curves[protocol])
+            color = _COLORS[k % len(_COLORS)]
+            axes.plot(steps, percent, "o-", ms=4, lw=1.8, color=color, label=run)
+            if None not in low:
+                axes.fill_between(steps, low, high, color=color, alpha=0.15, lw=0)
+        for (agent, scores), dashes in zip(levels.items(), ("--", ":", "-.") * len(levels)):
+            if protocol in scores:
+                axes.axhline(scores[protocol], color=SOFT, ls=dashes, lw=1.4, label=agent)
+        axes.set(xlim=(0, None), ylim=(-2, 104), yticks=range(0, 101, 25))
+        axes.locator_params(axis="x", nbins=4)
+        axes.xaxis.set_major_formatter(lambda steps, _: f"{steps:,.0f}")
+        axes.set_title(f"{task}, {protocol}", fontsize=10, loc="left", color=INK)
+        axes.set_xlabel("steps", color=SOFT)
+        calm(axes)
+    plots[0].set_ylabel("success, %", color=SOFT)
+    lines = {line.get_label(): line for axes in plots for line in axes.get_lines()}
+    figure.legend(lines.values(), lines.keys(), frameon=False, labelcolor=INK, fontsize=9, loc="outside right center")
     return figure

@@ -55,7 +55,7 @@ def load_controller(agent: str, env, rng: np.random.Generator) -> Controller:
         raise Problem(f"{path} was trained on observations of {network.width} numbers, this task gives {width}")
     if share:
         return residual(network.act, env, share)
-    return with_goals(network.act, env) if goals else network.act
+    return with_goals(network.act, env, float(goals)) if goals else network.act
 
 
 @lru_cache  # an agent plays many episodes
@@ -71,6 +71,8 @@ def _archive(path: Path, written: int = 0) -> tuple[Network, dict]:
                 network = (read3 if "policy.pth" in archive.namelist() else read2)(path, archive)
         if not 0 <= float(header.get("residual") or 0) <= 1:
             raise ValueError(f"residual={header['residual']}")
+        if not 0 <= float(header.get("goals_apart") or 0) <= 1:
+            raise ValueError(f"goals_apart={header['goals_apart']}")
         tried = network.act(np.zeros(network.width))  # layers that do not fit one another show here
         if tried.shape != (9,) or not np.isfinite(tried).all():
             raise ValueError(f"its action is {tried}, in place of 9 numbers")

@@ -1,7 +1,7 @@
 """The tables and figures of paper_tables.yaml as values: rows of runs, columns of numbers, and what those runs say."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from statistics import mean, stdev
@@ -37,12 +37,18 @@ class Column:
     def at(self, horizon: int) -> str:
         return self.key.format(horizon)
 
+    def beside(self, kind: str) -> "Column":
+        """Another kind of metric of the same thing: beside test/cause/goal/a/block_error/h{} its eyes, test/cause/goal/a/eyes/h{}."""
+        thing, _, end = self.key.rsplit("/", 2)
+        return replace(self, key=f"{thing}/{kind}/{end}")
+
 
 @dataclass(frozen=True)
 class TableSpec:
     """Rows of runs on one env, under some columns; a table or figure has one or several.
 
     bounds: name -> key, {} for the horizon or for the column's own name.  chart: bars | scatter | none.
+    beside: name -> kind of metric, a line below every row that was measured so.
     """
 
     key: str  # table4, figure23-part1
@@ -55,6 +61,7 @@ class TableSpec:
     said: str = ""  # what the paper's text says, where it gives figures
     unit: str = "percent"
     chart: str = "bars"
+    beside: dict[str, str] = field(default_factory=dict)
 
     @property
     def of_paper(self) -> bool:
@@ -107,7 +114,8 @@ def _table_spec(key: str, spec: dict, pages: dict, only: list[str] | None) -> Ta
     rows = tuple(row for group in spec["rows"] for row in pages["groups"].get(group, [group]) if only is None or row in only)
     metrics = pages["metrics"][spec["metrics"]]
     columns = tuple(_column(label, place) for label, place in metrics["columns"].items())
-    more = {name: one[name] for one, name in ((spec, "said"), (spec, "chart"), (metrics, "unit")) if name in one}
+    more = {name: one[name] for one, name in
+            ((spec, "said"), (spec, "chart"), (metrics, "unit"), (metrics, "beside")) if name in one}  # fmt: skip
     return TableSpec(key, spec["title"], spec["env"], rows, columns, metrics["bounds"], metrics["told"], **more)
 
 
@@ -215,7 +223,10 @@ def _of_before(folder: Path) -> bool:
 
 
 def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:
-    """(row, column, horizon) -> what the finished runs say. A bound is the mean over all of them, its seed is -1."""
+    """(row, column, horizon) -> what the finished runs say; what stands beside a row is called by `line_below`.
+
+    A bound is the mean over all runs, its seed is -1.
+    """
     cells = {}
     for column in panel.columns:
         found = {}  # row -> seed -> metrics
@@ -226,12 +237,21 @@ def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:
             for row, of_row in found.items():
                 values = {seed: m[column.at(h)] for seed, m in of_row.items() if column.at(h) in m}
                 cells[row, column.label, h] = Cell(values, cfg["seeds"])
+                for name, kind in panel.beside.items():
+                    key = column.beside(kind).at(h)
+                    values = {seed: m[key] for seed, m in of_row.items() if key in m}
+                    cells[line_below(row, name), column.label, h] = Cell(values, cfg["seeds"])
             for bound, pattern in panel.bounds.items():
                 name = pattern.format(h) if "h{}" in pattern else pattern.format(column.at(h).removeprefix("test/"))
                 fits = pattern.startswith("plan/") == column.key.startswith("plan/")  # success bounds no ranking
                 values = [m[name] for of_row in found.values() for m in of_row.values() if fits and name in m]
                 cells[bound, column.label, h] = Cell({-1: mean(values)} if values else {})
     return cells
+
+
+def line_below(row: str, name: str) -> str:
+    """How what stands beside a row is called."""
+    return f"{row}: {name}"
 
 
 def declared_specs(pages: dict) -> list[TableSpec]:

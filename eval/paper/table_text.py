@@ -3,7 +3,7 @@
 import csv
 import io
 
-from eval.paper.table_specs import HORIZONS, Cell, TableSpec, is_agent_row
+from eval.paper.table_specs import HORIZONS, Cell, TableSpec, is_agent_row, line_below
 
 
 def lines(panel: TableSpec, pages: dict, cells: dict) -> tuple[list[str], list[list[str]]]:
@@ -18,6 +18,10 @@ def lines(panel: TableSpec, pages: dict, cells: dict) -> tuple[list[str], list[l
         published = published or ("not published" if row in pages["groups"]["paper"] else "")
         if row in panel.rows or any(text != "-" for text in shown):
             rows.append([row, *shown, *[published] * panel.of_paper])
+        for below in (line_below(row, name) for name in panel.beside if row in panel.rows):
+            shown = [_joined([cells[below, column.label, h] for h in HORIZONS]) for column in panel.columns]
+            if any(text != "-" for text in shown):  # runs of before were not asked
+                rows.append([below, *shown, *[""] * panel.of_paper])
     return header, rows
 
 

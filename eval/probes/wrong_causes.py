@@ -16,7 +16,7 @@ from envs.streams import Stream
 from eval.probes.block_error import millimetres
 from eval.probes.block_readout import Places, places_of
 from eval.probes.kept import kept
-from eval.probes.probe import Row, no_forecast, probe
+from eval.probes.probe import Row, bounds, no_forecast, probe
 from eval.ranking import hits_at_k, ranks
 from eval.rollouts import encode_frames, rollout
 
@@ -25,8 +25,17 @@ AS_RECORDED = "nothing"
 
 
 def cause_key(cause: str, space: str, kind: str, horizon: str = "") -> str:
-    """The metric of a cause: hits@1, block_error or effect; the row of it without a horizon, h1."""
-    return f"test/cause/{cause.replace(' ', '_')}/{space}/{kind}/{horizon}"
+    """The metric of a cause: hits@1, block_error, eyes or effect; the row of it without a horizon, h1."""
+    return f"{_of(cause, space)}/{kind}/{horizon}"
+
+
+def states_key(cause: str, space: str) -> str:
+    """How many states took a value, the pool of hits@1."""
+    return f"{_of(cause, space)}/states"
+
+
+def _of(cause: str, space: str) -> str:
+    return f"test/cause/{cause.replace(' ', '_')}/{space}"
 
 
 def seen(world: Causes, state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -88,17 +97,28 @@ def _asked_before(world: Causes, data, rows: np.ndarray, action: np.ndarray) -> 
     return found
 
 
-@probe(needs=(Causes, Blocks), unless=no_forecast, by_name=True, rows=tuple(
-    Row(cause_key("{cause}", space, name), f"{label} with {{cause}} of space {space.upper()}", higher_is_better=better,
-        percent=better, horizons=())
-    for space in SPACES for name, label, better in (
-        ("hits@1", "H@1", True), ("block_error", "block error, median, mm,", False), ("effect", "the block elsewhere, median, mm,", False))
-))  # fmt: skip
+def _rows(space: str) -> tuple[Row, ...]:
+    hits, error, effect, eyes = (cause_key("{cause}", space, kind) for kind in ("hits@1", "block_error", "effect", "eyes"))
+    of = f"with {{cause}} of space {space.upper()}"
+    length = {"higher_is_better": False, "percent": False, "horizons": ()}
+    return (
+        Row(hits, f"H@1 {of}", horizons=()),
+        Row(states_key("{cause}", space), "states in the pool", "comparison", hits, percent=False, digits=0, horizons=()),
+        Row(error, f"block error, median, mm, {of}", **length),
+        *bounds(error, (eyes, "read off true outcomes", "comparison")),
+        Row(effect, f"the block elsewhere, median, mm, {of}", **length),
+    )
+
+
+@probe(needs=(Causes, Blocks), unless=no_forecast, by_name=True, rows=tuple(row for space in SPACES for row in _rows(space)))
 def wrong_causes(run, data) -> dict[str, float]:
     """For every cause and space, and for states as they were: H@1 among all outcomes, percent; over blocks that move, the error
     of the position (see `places_of`) and how far the cause moved the outcome, medians, mm.
 
-    Asked of windows in which something moves. `causes` of the results says how many states took a value.
+    Beside the error that of places read off the true outcomes (eyes): what seeing alone loses. Beside H@1 its pool: the states
+    that took a value.
+
+    Asked of windows in which something moves.
     """
     world, metrics = run.world, {}
     moved = data.events(max(data.horizons)).get("moved", np.ones(len(data.action), bool))
@@ -113,7 +133,7 @@ def wrong_causes(run, data) -> dict[str, float]:
     for (cause, space), one in asked.items():
         found = _judged(run, places, one, data.actions[chosen[one.which]], usual) if one.states else {}
         for named in SPACES if cause == AS_RECORDED else (space,):
-            taken[f"{cause}, {named.upper()}"] = len(one.which)
+            taken[f"{cause}, {named.upper()}"] = metrics[states_key(cause, named)] = len(one.which)
             metrics |= {cause_key(cause, named, kind, f"h{h}"): value for (kind, h), value in found.items()}
         data.say(f"cause: {cause}")
     data.arrays["causes"] = taken
@@ -130,10 +150,12 @@ def _judged(run, places: Places | None, one: Asked, actions: torch.Tensor, usual
             continue
         shown, there = seen(world, states)
         guess, groups = rollout(run.model, latent, actions[:, :h]), frame_ids(shown, world.shown.resolution)
-        found["hits@1", h] = hits_at_k(ranks(guess, encode_frames(run.model, shown), groups=groups))
+        outcome = encode_frames(run.model, shown)
+        found["hits@1", h] = hits_at_k(ranks(guess, outcome, groups=groups))
         moves = np.linalg.norm(there - still, axis=-1) > 1e-3
         unchanged = seen(world, usual.states[h].take(one.which))[1]
         found["effect", h] = millimetres(unchanged, there, moves).median
         if places is not None:
             found["block_error", h] = millimetres(places(guess), there, moves).median
+            found["eyes", h] = millimetres(places(outcome), there, moves).median
     return found

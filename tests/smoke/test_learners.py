@@ -74,12 +74,14 @@ def test_a_killed_simulator_costs_a_segment(learner, command_here, tmp_path, mon
     scores = json.loads((tmp_path / "o/pushing-moved/scores.json").read_text())
     measured = json.loads((moved / "results.json").read_text())
     assert 100 * scores["P5"]["integrated"][0] == pytest.approx(measured["metrics"]["protocol/P5/integrated"], abs=1e-3)
+    assert [one["steps"] for one in measured["evaluations"]] == [40, 80] and len(measured["evaluations"][0]["P0"]) == 3
     assert measured["algo"] == learner and measured["protocol"]["residual"] == (0.1 if learner == "td3" else None)
 
 
 @pytest.mark.parametrize("asked, said", [
     (["algo=sac_her", "residual=0.1"], "relabelled goals are others; set residual=null or algo.relabelled=0"),
-    (["algo=sac_her", "reward=dense"], "needs reward=fractional or reward=sparse, got reward=dense"),
+    (["algo=sac_her", "reward=dense"], "goals are others; set reward=fractional, reward=sparse or algo.relabelled=0"),
+    (["algo=sac_her", "reward=none"], "needs reward=fractional or reward=sparse, got reward=none"),
     (["algo=sac_her", "algo.learner.learning_starts=20"], "set algo.learner.learning_starts= above 20"),
     (["algo=sac", "task=towers", "residual=0.1", "protocols=[P0]"], "there is no expert for towers"),
     (["algo=sac", "residual=2"], "residual must be a number > 0 and <= 1, or null, got 2"),

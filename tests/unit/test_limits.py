@@ -7,7 +7,7 @@ from envs.problem import Problem
 
 COMMANDS = (
     "fit", "score", "noisy", "adaptation", "collect", "report", "dashboard", "agent", "plan", "protocols",
-    "manipulation", "tables", "surprise", "ledger",
+    "manipulation", "tables", "surprise", "ledger", "learning", "clone", "publish",
 )  # fmt: skip
 REFUSED = {
     "loss.stages.0.window=0": "window must be a whole number >= 1, got 0",
@@ -54,6 +54,26 @@ def test_refused_by_name(override, compose):
     assert REFUSED[override] in str(problem.value)
 
 
+@pytest.mark.parametrize("given", ["5", "null", "[5]", "[null]", "['']", "' '", "[[a]]", "true"])
+def test_folders_beside_are_names(given, compose):
+    """What is no name went on to a path, and ended in a TypeError or compared the folder out= itself."""
+    with pytest.raises(Problem, match=r"^beside must be the name of a folder in out=, or a list of them, .*; set beside=$"):
+        check_values(compose("protocols", f"beside={given}"), "protocols")
+    for fine in ("[]", "pushing-random", "[pushing-random,pushing-still]"):
+        check_values(compose("protocols", f"beside={fine}"), "protocols")
+
+
+@pytest.mark.parametrize("command, key", [
+    ("protocols", "protocols"), ("manipulation", "protocols"), ("clone", "protocols"), ("clone", "cloning.starts"),
+    ("manipulation", "evaluate.protocols"),
+])  # fmt: skip
+@pytest.mark.parametrize("given", ["[[P0]]", "[null]", "P0", "[]", "5"])
+def test_protocols_are_names(command, key, given, compose):
+    """Seen: protocols=[[P0]] ended in a TypeError."""
+    with pytest.raises(Problem, match=rf"^{key} must be a list of (names|protocols), for example \[P0,P5\].*; set {key}=$"):
+        check_values(compose(command, f"{key}={given}"), command)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_default_passes(command, compose):
     """Null is "not set" where it is the default; what a command does not have is not asked for."""
@@ -72,6 +92,6 @@ def test_every_limit_names_a_key_that_exists(compose):
                     ["fit", "loss=byol", "model=transformer"], ["fit", "env=voe_support", "model=ofpr", "loss=labels"],
                 ["fit", "env=voe_support", "env.observation=objects", "model=tracks", "loss=prediction"],
                 ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"], ["protocols"], ["clone"],
-                ["manipulation", "algo=td3"])  # fmt: skip
+                ["publish"], ["manipulation", "algo=td3"])  # fmt: skip
     found = {path for c in commands for path, _ in _values(OmegaConf.to_container(compose(*c), resolve=True))}
     assert [p for p in LIMITS if not any(fnmatchcase(path, p) for path in found)] == []

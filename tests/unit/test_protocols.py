@@ -20,7 +20,7 @@ from envs.trifinger.tasks import TASKS  # noqa: E402
 from eval import protocols  # noqa: E402
 from eval.manipulation import episodes  # noqa: E402
 from eval.manipulation.controllers import load_controller  # noqa: E402
-from eval.manipulation.protocols import PROTOCOLS, ROLES, actor, keeps_length, protocols_of  # noqa: E402
+from eval.manipulation.protocols import PROTOCOLS, ROLES, actor, keeps_length, protocols_for_agent, protocols_of  # noqa: E402
 
 HANG = 600  # seconds
 
@@ -45,6 +45,17 @@ def test_every_task_has_protocols():
     assert protocols_of("reaching") == ["P0", "P5", "P10", "P11", "P12"]
     for task in TASKS:
         assert {"P0", "P5", "P10", "P11"} <= set(protocols_of(task))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name, said", [
+    ("P13", "did you mean 'P"), ("p5", "did you mean 'P5'"), (5, "did you mean 'P5'"), ("", "known: P0"),
+])  # fmt: skip
+def test_a_protocol_that_does_not_exist_is_told_near_ones(task, name, said):
+    """Of every task and of families, whether an agent of one network is asked or any."""
+    for choose in (protocols_of, protocols_for_agent):
+        with pytest.raises(Problem, match=f"^there is no protocol '{name}': .*{said}"):
+            choose(task, ["P0", name])
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -1,6 +1,7 @@
 """Tables: they declare runs that exist, run what is missing and nothing else, and show what the runs say, seed by seed."""
 
 import fcntl
+import json
 import signal
 import subprocess
 import sys
@@ -258,3 +259,20 @@ def test_what_is_written(cfg):
         assert words in text
     assert r"50.00 $\pm$ 1" in latex(["a"], [["50.00 ± 1"]], "50 %_")
     assert long_csv([(panel, cells)]).splitlines() == ["table,env,row,metric,steps,seed,value"]
+
+
+def test_what_stands_beside_a_row_is_a_line_below_it(cfg):
+    """Errors read off the true outcome, of runs that were asked for them; one of before is shown without."""
+    known, before = "GNN + InfoNCE, table", "AE + InfoNCE, table"
+    cfg |= {"seeds": 1, "budget": "5min"}
+    ranked, panel = table_specs(PAGES, "trifinger-causes", None, [known, before])[:2]
+    for row, more in ((known, {"test/cause/block_size/a/eyes/h5": 30.25}), (before, {})):
+        folder = Path(cfg["runs_dir"]) / run_name(row, panel.env, "5min", 0)
+        folder.mkdir(parents=True)
+        (folder / "results.json").write_text(json.dumps({"metrics": {"test/cause/block_size/a/block_error/h5": 37.0, **more}}))
+    header, rows = lines(panel, PAGES, fill(panel, cfg))
+    assert header.index("block size 1 / 5 / 10") == 3
+    assert [row[0] for row in rows] == [before, known, f"{known}: read off the true outcome"]
+    assert [row[3] for row in rows] == ["- / 37.0 / -", "- / 37.0 / -", "- / 30.2 / -"]
+    assert len(lines(ranked, PAGES, fill(ranked, cfg))[1]) == 2
+    assert "a column has the states that took a value: block size 232, block position 249" in caption(panel, PAGES, cfg)

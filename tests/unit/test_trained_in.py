@@ -11,18 +11,19 @@ pytest.importorskip("pybullet")
 sb3 = pytest.importorskip("stable_baselines3")
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
+from envs.trifinger.env.wrappers import GoalDict  # noqa: E402
 from envs.trifinger.experts import expert  # noqa: E402
 from eval.manipulation.controllers import load_controller  # noqa: E402
-from eval.manipulation.goals_apart import goals_apart  # noqa: E402
+from eval.manipulation.goals_apart import UNIT, GoalsApart  # noqa: E402
 from eval.manipulation.residual import Residual  # noqa: E402
 from eval.manipulation.trained_in import layout  # noqa: E402
-from train.agents.archive import save  # noqa: E402
+from train.agents.archive import check_goals, save  # noqa: E402
 
 
 def trained(path, env, **changes):
     """An agent of random weights, as if it had been trained in an environment.  -> itself"""
     goals = hasattr(env.observation_space, "spaces")
-    own = {"residual": env.share if isinstance(env, Residual) else None, "goals_apart": goals}
+    own = {"residual": env.share if isinstance(env, Residual) else None, "goals_apart": UNIT if goals else False}
     agent = sb3.SAC("MultiInputPolicy" if goals else "MlpPolicy", env, buffer_size=1, seed=0, device="cpu",
                     policy_kwargs={"net_arch": [8, 8]})  # fmt: skip
     save(agent, path, layout(env) | own | changes)
@@ -98,7 +99,7 @@ def test_a_residual_agent_acts_as_it_was_trained(tmp_path):
 
 def test_goals_stand_apart_once(tmp_path):
     """No other goal hides in the observation, which a relabelled transition would contradict; the controller sees the same."""
-    env, arena = goals_apart(make("pushing", reward="sparse")), make("pushing")
+    env, arena = GoalsApart(make("pushing", reward="sparse")), make("pushing")
     agent = trained(tmp_path / "a.zip", env)
     seen, _ = env.reset(seed=1)
     observation, _ = arena.reset(seed=1)
@@ -108,9 +109,47 @@ def test_goals_stand_apart_once(tmp_path):
     for each in (env, arena):
         assert each.unwrapped.intervene(moved).accepted
     other = env.step(np.zeros(9))[0]
-    base = goals_apart(make("pushing", reward="sparse"))
+    base = GoalsApart(make("pushing", reward="sparse"))
     base.reset(seed=1)
     plain = base.step(np.zeros(9))[0]
     assert other["observation"] == pytest.approx(plain["observation"], abs=1e-6)
     assert np.abs(other["desired_goal"] - plain["desired_goal"]).max() > 0.01
     assert env.get_wrapper_attr("compute_reward")(plain["achieved_goal"], plain["achieved_goal"]) > 0
+
+
+@pytest.mark.parametrize("task", ["pushing", "reaching"])
+def test_goals_are_numbers_as_large_as_the_others(task):
+    """Seen: in metres, a network of hindsight learned nothing of them in 25,000 steps. Their rewards stay what they were; a
+    quaternion has no unit."""
+    env, plain = (wrapper(make(task, reward="fractional")) for wrapper in (GoalsApart, GoalDict))
+    seen, known = (each.reset(seed=1)[0] for each in (env, plain))
+    for key in ("achieved_goal", "desired_goal"):
+        for part in (slice(3), slice(-3, None)):  # a position, and the edges of a block
+            assert seen[key][part] == pytest.approx(10 * known[key][part], abs=1e-6)
+    if task == "pushing":
+        assert seen["achieved_goal"][3:7] == pytest.approx(known["achieved_goal"][3:7], abs=1e-6)
+    near = known["desired_goal"].copy()
+    near[:3] += 0.012
+    one, two = (np.float32(seen["desired_goal"]) + np.float32([0.12] * 3 + [0] * (len(near) - 3)), near)
+    given = env.compute_reward(one, seen["desired_goal"]), plain.compute_reward(two, known["desired_goal"])
+    assert given[0] == pytest.approx(given[1], rel=1e-4) and 0 < given[0]
+    batch = env.compute_reward(np.stack([one, seen["achieved_goal"]]), np.stack([seen["desired_goal"]] * 2))
+    assert batch[0] == pytest.approx(given[0], rel=1e-6) and batch.shape == (2,)
+
+
+def test_an_agent_of_before_is_shown_metres(tmp_path):
+    """Its archive says true in place of a unit. It plays as it was trained, and is not trained on with goals ten times as large."""
+    env, metres, arena = GoalsApart(make("reaching", reward="sparse")), GoalDict(make("reaching", reward="sparse")), make("reaching")
+    agent = trained(tmp_path / "a.zip", env, goals_apart=True)
+    seen, known, observation = (each.reset(seed=1)[0] for each in (env, metres, arena))
+    said = agent.predict({**seen, **{key: np.float32(known[key]) for key in ("achieved_goal", "desired_goal")}}, deterministic=True)[0]
+    act = load_controller(str(tmp_path / "a.zip"), arena, None)
+    assert act(observation) == pytest.approx(said, abs=1e-6)
+    assert np.abs(act(observation) - agent.predict(seen, deterministic=True)[0]).max() > 1e-4
+    with pytest.raises(Problem, match="a.zip learned from goals in units of 1 m, which are 0.1 m now; train again with overwrite=true"):
+        check_goals(tmp_path / "a.zip", {"goals_apart": UNIT})
+    trained(tmp_path / "b.zip", env)
+    check_goals(tmp_path / "b.zip", {"goals_apart": UNIT})
+    trained(tmp_path / "c.zip", env, goals_apart=-1)
+    with pytest.raises(Problem, match="c.zip is neither a cloned agent nor an archive"):
+        load_controller(str(tmp_path / "c.zip"), arena, None)

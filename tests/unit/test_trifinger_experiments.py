@@ -1,5 +1,6 @@
 """Experiments of TriFinger compose to what docs/trifinger.md says was measured."""
 
+import numpy as np
 import pytest
 
 pytest.importorskip("pybullet")
@@ -50,3 +51,10 @@ def test_the_correction_is_the_one_that_was_measured(compose):
     cfg = compose("manipulation", "experiment=quick_residual")
     assert (cfg.algo.name, cfg.residual, cfg.steps, cfg.curriculum.name) == ("td3", 0.01, 75_000, "masses")
     assert cfg.curriculum.phases[0].actor["names"] == ["tool_block/mass"] and cfg.evaluate.protocols == ["P0", "P2"]
+
+
+def test_the_bonus_on_chance_is_small_beside_a_filled_goal(compose):
+    """Seen: a bonus that is learned begins at 1, a filled goal is worth .04 a step, and nothing was learned of goals."""
+    cfg = compose("manipulation", "experiment=quick_her", "task=reaching")
+    most = cfg.algo.learner.ent_coef * 9 * np.log(2)  # of nine actions that are uniform in [-1, 1]
+    assert (cfg.algo.relabelled, cfg.reward, cfg.steps) == (4, "fractional", 100_000) and most < 0.2 * 0.004 * cfg.skip_frame

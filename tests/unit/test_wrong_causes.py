@@ -136,6 +136,24 @@ def test_what_causes_nothing_must_not_be_believed():
     assert fooled["test/cause/paint/b/block_error/h3"] > 30 > 5 > right["test/cause/paint/b/block_error/h3"]
 
 
+def test_what_is_not_seen_is_told_apart_from_what_is_not_known():
+    """A model whose decoder is a centimetre off errs by it on true outcomes too; one that errs of the cause alone does not."""
+    blurred = Model(knows=True)
+    blurred.decode = lambda latent: latent + torch.tensor([0.01, 0, 0, 0])
+    for model, eyes in ((blurred, 10), (Model(knows=False), 0)):
+        found, _ = asked(model)
+        for cause in ("nothing", "mass", "paint"):
+            assert found[f"test/cause/{cause}/b/eyes/h3"] == pytest.approx(eyes, abs=1e-3)
+    assert found["test/cause/mass/b/block_error/h3"] > 10
+
+
+def test_the_pool_of_every_cause_is_told():
+    """Causes are not compared over pools of other sizes."""
+    found, data = asked(Model(knows=True))
+    assert found["test/cause/nothing/a/states"] == found["test/cause/nothing/b/states"] == 150
+    assert found["test/cause/mass/b/states"] == data.arrays["causes"]["mass, B"] < 150
+
+
 def test_where_nothing_moves_no_cause_is_asked():
     found, data = asked(Model(knows=True), count=1)
     assert found == {} and "causes" not in data.protocol
@@ -144,7 +162,9 @@ def test_where_nothing_moves_no_cause_is_asked():
 def test_every_cause_has_its_rows():
     rows = rows_of({"protocol": {"events": {}, "causes": ["nothing", "block mass"]}})
     labels = {row.key: row.label for row in rows if row.key.startswith("test/cause/")}
-    assert labels["test/cause/block_mass/b/hits@1/"] == "H@1 with block mass of space B" and len(labels) == 2 * 2 * 3
+    assert labels["test/cause/block_mass/b/hits@1/"] == "H@1 with block mass of space B" and len(labels) == 2 * 2 * 5
+    bound = next(row for row in rows if row.key == "test/cause/block_mass/b/eyes/")
+    assert (bound.kind, bound.of, bound.label) == ("comparison", "test/cause/block_mass/b/block_error/", "read off true outcomes")
     assert Row("a/{cause}/", "of {cause}").of_cause("block mass") == Row("a/block_mass/", "of block mass", horizons=())
 
 

@@ -14,7 +14,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.manipulation.trained_in import add_header
+from eval.manipulation.trained_in import add_header, read_header
 
 
 class Saved(NamedTuple):
@@ -49,6 +49,18 @@ def read(path: Path, device: str) -> Saved:
         return Saved(steps, updates, parameters, variables or {})
     except Exception as error:  # a damaged archive can raise nearly anything
         raise _unreadable(path, error) from error
+
+
+def check_goals(path: Path, header: dict) -> None:
+    """A Problem where an archive learned from goals in another unit than its run would go on with.  header: of that run"""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            held = read_header(archive, path).get("goals_apart", header.get("goals_apart"))
+    except Exception as error:  # a damaged archive can raise nearly anything
+        raise _unreadable(path, error) from error
+    if held != header.get("goals_apart"):
+        raise Problem(f"{path} learned from goals in units of {float(held):g} m, which are {header['goals_apart']:g} m now; "
+                      "train again with overwrite=true")  # fmt: skip
 
 
 def _unreadable(path: Path, error: Exception) -> Problem:

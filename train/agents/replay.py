@@ -52,13 +52,10 @@ def read_replay(buffer: ReplayBuffer, path: Path) -> None:
     """Fill an empty buffer. A Problem where the file is not one of its kind."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            pos = int(file["pos"])
-            for name, array in _arrays(buffer).items():
-                stored = file[name]
-                if stored.shape[1:] != array.shape[1:] or not pos <= len(stored) <= len(array):
-                    raise ValueError(f"{name} of shape {stored.shape}")
-                array[: len(stored)] = stored
-        buffer.pos, buffer.full = pos, len(stored) == buffer.buffer_size
+            pos, held = _ends(file, buffer.buffer_size)
+            for name, array in _arrays(buffer).items():  # one after the other: a buffer may hold gigabytes
+                array[:held] = _column(file, name, (held, *array.shape[1:]))
+        buffer.pos, buffer.full = pos, held == buffer.buffer_size
         if isinstance(buffer, HerReplayBuffer):
             buffer._current_ep_start[:] = pos
     except FileNotFoundError:
@@ -67,6 +64,23 @@ def read_replay(buffer: ReplayBuffer, path: Path) -> None:
         raise Problem(
             f"{path} is no replay buffer of this training ({type(error).__name__}); train again with overwrite=true"
         ) from error
+
+
+def _ends(file, size: int) -> tuple[int, int]:
+    """Where a buffer of this size is written next, behind its last row or over the oldest of a full one, and how many it holds."""
+    pos, held = file["pos"], len(file["actions"])
+    if pos.shape != () or pos.dtype.kind != "i" or not (pos == held < size or 0 <= pos < held == size):
+        raise ValueError("pos")
+    return int(pos), held
+
+
+def _column(file, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    column = file[name]
+    if column.shape != shape or not np.isfinite(column).all():
+        raise ValueError(name)
+    if name in _OF_EPISODES and not ((column >= 0) & (column <= len(column))).all():
+        raise ValueError(name)
+    return column
 
 
 def remove_replays(folder: Path, but: Path | None = None) -> None:

@@ -20,8 +20,8 @@ from envs.whole_files import write_whole
 from eval.runs import AGENT, config_hash
 from eval.runs.metrics_csv import whole_rows
 from eval.score import versions
-from train.agents.archive import build, save
-from train.agents.evaluation import evaluate_if_due
+from train.agents.archive import build, check_goals, save
+from train.agents.evaluation import Scores, evaluate_if_due, evaluations
 from train.agents.learner import is_off_policy
 from train.agents.replay import read_replay, remove_replays, replay_path, write_replay
 from train.malloc import keep_freed_memory
@@ -42,13 +42,13 @@ class Setting(NamedTuple):
 
     given: the learner's arguments that no config has, as `policy`.  header: what the archive says the agent was trained in.
     measure: (trained agent, its archive) -> keys of results.json, with `metrics` and `protocol`.
-    evaluate: the same arguments -> success in percent by its measure, on tasks of which `measure` has none.
+    evaluate: the same arguments -> success in percent by its measure, with its 95 %, on tasks of which `measure` has none.
     """
 
     envs: MakeEnvs
     given: dict
     measure: Callable[[BaseAlgorithm, Path], dict]
-    evaluate: Callable[[BaseAlgorithm, Path], dict[str, float]]
+    evaluate: Callable[[BaseAlgorithm, Path], Scores]
     header: dict = {}
 
 
@@ -109,6 +109,8 @@ def train_agent(cfg: DictConfig, setting: Setting, folder: Path, mirror=None) ->
 def _opened(cfg: DictConfig, setting: Setting, path: Path) -> BaseAlgorithm:
     """The agent of an archive, made where there is none."""
     existing = path if path.exists() else None
+    if existing is not None:
+        check_goals(path, setting.header)
     with closing(setting.envs(0)) as envs:  # they alone know the spaces of the agent
         agent = build(cfg, envs, setting.given, existing, seed=cfg.seed)
     if existing is None:
@@ -175,6 +177,7 @@ def _write_results(cfg: DictConfig, agent: BaseAlgorithm, folder: Path, own: dic
         "run": cfg.name, "seed": cfg.seed, **own,
         "protocol": {"seeds": [cfg.seed], "steps": agent.num_timesteps, **own["protocol"]},
         "timing": {"fit_s": round(fit_s, 2), **speed, "measure_s": round(seconds, 2)},
+        "evaluations": evaluations(folder),
         "parameters": {"agent": sum(p.numel() for p in agent.policy.parameters())},
         "config_hash": config_hash(cfg),
         "setting_hash": config_hash(cfg, seed=False),

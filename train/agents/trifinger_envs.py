@@ -12,7 +12,7 @@ from envs.problem import Problem
 from envs.trifinger import make
 from envs.trifinger.interventions.curriculum import Curriculum
 from envs.workers import die_with_parent
-from eval.manipulation.goals_apart import goals_apart
+from eval.manipulation.goals_apart import GoalsApart
 from eval.manipulation.protocols import made_with
 from eval.manipulation.residual import Residual
 
@@ -29,7 +29,7 @@ def arena(cfg: DictConfig, before: int = 0) -> gym.Env:
     curriculum = Curriculum(env, [instantiate(phase) for phase in cfg.curriculum.phases])
     curriculum.skip_episodes(before // cfg.algo.boards // env.limit)
     if cfg.algo.get("relabelled"):
-        return goals_apart(curriculum)
+        return GoalsApart(curriculum)
     seen = curriculum if cfg.residual is None else Residual(curriculum, cfg.residual)
     box = gym.spaces.Box(-np.inf, np.inf, seen.observation_space.shape, np.float32)  # half of what a replay buffer would hold
     return gym.wrappers.TransformObservation(seen, lambda numbers: numbers.astype(np.float32), box)  # networks read no more

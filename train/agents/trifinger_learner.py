@@ -6,6 +6,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
 
 from envs.problem import Problem
+from eval.manipulation.goals_apart import UNIT
 from eval.manipulation.trained_in import layout
 from train.agents.trifinger_envs import arena
 
@@ -30,7 +31,7 @@ def tried(cfg: DictConfig) -> dict:
             f"{learner.learning_starts} with a buffer of {learner.buffer_size}; set algo.learner.learning_starts= above "
             f"{steps} and algo.learner.buffer_size= above that"
         )
-    header = layout(env) | {"residual": cfg.residual, "goals_apart": bool(cfg.algo.get("relabelled"))}
+    header = layout(env) | {"residual": cfg.residual, "goals_apart": UNIT if cfg.algo.get("relabelled") else False}
     env.close()
     return header
 

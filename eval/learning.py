@@ -1,0 +1,59 @@
+"""Learning curves of model-free agents: success on the evaluations in between, against steps.
+
+    python eval/learning.py run=[runs/<a>,runs/<b>]
+    python eval/learning.py run=results/agents/reaching_td3.json beside=[reaching-expert-skip10] to=td3.svg
+
+A panel for each protocol, a line for each run with its 95 %, level lines for agents that eval/protocols.py measured.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    if not __package__:
+        sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
+    from configs.command import main
+
+    sys.exit(main("learning", "eval.learning:run", __doc__))  # what stands below is imported for the work alone
+
+from omegaconf import ListConfig, OmegaConf
+
+from envs.problem import Problem
+from envs.whole_files import write_whole
+from eval.figures.charts import chart_bytes
+from eval.figures.protocol_plots import learning_plot
+from eval.manipulation.comparison import read_played
+from eval.runs import folders_of
+from eval.runs.evaluations import Learned, read_learned
+
+
+def _levels(cfg, env: str) -> dict[str, dict[str, float]]:
+    """Agent -> protocol -> fractional success in percent, of the folders beside."""
+    names = list(cfg.beside) if isinstance(cfg.beside, ListConfig) else [cfg.beside]
+    task, found = env.removeprefix("trifinger_"), {}
+    if names and task == env:
+        raise Problem(f"beside= names agents of a TriFinger task, and the runs are of {env}; leave it out")
+    for name in names:
+        scores = read_played(Path(cfg.out) / name, task).scores
+        percent = {protocol: 100 * one["last"][0] for protocol, one in scores.items() if "last" in one}
+        found[name.removeprefix(f"{task}-")] = percent
+    return found
+
+
+def run(cfg) -> Path:
+    """The command; returns the picture's path."""
+    if OmegaConf.is_missing(cfg, "run"):
+        raise Problem("no run given; name a run folder: python eval/learning.py run=runs/<name>")
+    to = Path(cfg.to)
+    learned: list[Learned] = [read_learned(Path(path)) for path in folders_of(cfg.run)]
+    if other := next((one for one in learned if one.env != learned[0].env), None):
+        raise Problem(f"{other.run} learned {other.env}, expected {learned[0].env} as {learned[0].run}; draw them apart")
+    if twice := next((one.run for one in learned if sum(one.run == each.run for each in learned) > 1), None):
+        raise Problem(f"two runs are called {twice}, and a line is called by its run; leave one of them out")
+    levels = _levels(cfg, learned[0].env)
+    figure = learning_plot({one.run: one.curves for one in learned}, levels, learned[0].env.removeprefix("trifinger_"))
+    content = chart_bytes(figure, to)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(to, content)
+    print(to)
+    return to

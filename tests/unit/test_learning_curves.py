@@ -1,0 +1,82 @@
+"""Learning curves: the numbers of results.json and no others, beside the agents that protocols measured; else one sentence."""
+
+import json
+
+import pytest
+from omegaconf import OmegaConf
+
+from envs.problem import Problem
+from eval import learning
+from eval.figures.protocol_plots import learning_plot
+from eval.runs.evaluations import read_learned
+
+TOLD = [{"steps": 200, "P5": [60.0, 50.0, 70.0], "P0": [20.0]}, {"steps": 100, "P5": [30.0, 20.0, 40.0], "P0": [10.0]}]
+
+
+def results(path, **changes):
+    """A results.json of an agent."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"run": path.stem, "env": "trifinger_reaching", "evaluations": TOLD, **changes}))
+    return path
+
+
+def drawn(tmp_path, **changes):
+    """Run the command on a config."""
+    defaults = {"run": str(tmp_path / "sac.json"), "beside": [], "out": str(tmp_path), "to": str(tmp_path / "new/curves.svg")}
+    return learning.run(OmegaConf.create(defaults | changes))
+
+
+def test_curves_are_the_numbers_that_were_measured(tmp_path):
+    """By protocol, in the order of steps; bounds where they were kept."""
+    learned = read_learned(results(tmp_path / "sac.json"))
+    assert learned.curves["P0"] == [(100, 10.0, None, None), (200, 20.0, None, None)]
+    assert learned.curves["P5"] == [(100, 30.0, 20.0, 40.0), (200, 60.0, 50.0, 70.0)]
+    figure = learning_plot({"sac": learned.curves, "td3": {"P5": learned.curves["P5"]}}, {"expert": {"P5": 97.0}}, "reaching")
+    left, right = figure.axes
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["reaching, P0", "reaching, P5"]
+    assert [list(line.get_ydata()) for line in right.get_lines()] == [[30, 60], [30, 60], [97, 97]]
+    assert len(right.collections) == 2
+    assert list(left.get_lines()[0].get_xdata()) == [100, 200] and not left.collections
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["sac", "td3", "expert"]  # the expert is on P5 alone
+
+
+def test_the_command_draws_runs_and_agents_beside(tmp_path):
+    """A folder and a file, level lines of another folder, in a folder that is made."""
+    results(tmp_path / "sac.json")
+    folder = results(tmp_path / "runs/her/results.json", run="her").parent
+    beside = tmp_path / "reaching-expert"
+    beside.mkdir()
+    (beside / "settings.json").write_text(json.dumps({"task": "reaching"}))
+    (beside / "scores.json").write_text(json.dumps({"P5": {"episodes": 40, "last": [0.97, 0.95, 0.98]}}))
+    path = drawn(tmp_path, run=[str(tmp_path / "sac.json"), str(folder)], beside="reaching-expert")
+    for words in ("her", "sac", "expert", "reaching, P5", "steps"):
+        assert f">{words}<" in path.read_text()
+
+
+@pytest.mark.parametrize("changes, options, said", [
+    ({"evaluations": []}, {}, "sac.json holds no evaluations in between; train with evaluate.every=25_000"),
+    ({"evaluations": {"P0": 3}}, {}, "sac.json holds no results of a model-free agent"),
+    ({"evaluations": [{"steps": 1, "P0": ["a"]}]}, {}, "holds no results of a model-free agent"),
+    ({"evaluations": [{"steps": 1, "P0": [1, 2]}]}, {}, "holds no results of a model-free agent"),
+    ({"evaluations": [{"steps": 1, "P0": [float("nan")]}]}, {}, "holds no results of a model-free agent"),
+    ({"evaluations": [{"P0": [1]}]}, {}, "holds no results of a model-free agent"),
+    ({"run": 5}, {}, "holds no results of a model-free agent"),
+    ({}, {"run": "nothing.json"}, "nothing.json does not exist; train/manipulation.py and train/agent.py write it"),
+    ({}, {"to": "curves.pdf"}, "a picture is .svg or .png, got curves.pdf"),
+    ({}, {"beside": ["nobody"]}, "holds no finished protocols"), ({}, {"run": []}, "run must be a run folder or a list"),
+    ({"env": "physics5"}, {"beside": ["nobody"]}, "names agents of a TriFinger task, and the runs are of physics5"),
+])  # fmt: skip
+def test_what_is_no_curve_is_told(changes, options, said, tmp_path):
+    results(tmp_path / "sac.json", **changes)
+    with pytest.raises(Problem, match=said):
+        drawn(tmp_path, **options)
+    assert not (tmp_path / "new").exists()
+
+
+def test_runs_of_one_picture_learned_one_thing(tmp_path):
+    """And are told apart by their names."""
+    one, other = results(tmp_path / "sac.json"), results(tmp_path / "ppo.json", env="trifinger_pushing")
+    with pytest.raises(Problem, match="ppo learned trifinger_pushing, expected trifinger_reaching as sac; draw them apart"):
+        drawn(tmp_path, run=[str(one), str(other)])
+    with pytest.raises(Problem, match="two runs are called sac"):
+        drawn(tmp_path, run=[str(one), str(one)])
