@@ -209,6 +209,7 @@ class Arena:
         return np.array([self.views.now(self.layout.saved(row), (FILM,))[0] for row in rows])
 
     def pictures(self, rows: np.ndarray, sight: Sight) -> np.ndarray:
-        """Pictures of rows (B, S): (B, size, size, 3 cameras) uint8."""
+        """Pictures of rows (B, S): (B, size, size, colours) uint8."""
         cameras = sight.cameras
-        return sight.shown(np.array([self.views.now(self.layout.saved(row), cameras) for row in rows]))
+        drawn = [[self.views.now(state, cameras) for state in sight.moments(self.layout.saved(row))] for row in rows]
+        return sight.shown(np.array(drawn).reshape(len(rows), -1, *np.shape(drawn)[3:]))

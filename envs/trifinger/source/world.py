@@ -35,7 +35,7 @@ class TriFingerSource:
     """One task, in the terms of envs/protocols.py: Source, Simulator, OwnGoals, Interventions, Causes, Blocks.
 
     observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures
-    cost as much as the simulation; image_size, camera, drawn: see `Sight`.  policy: random | scripted (see `exploration`) | expert (see `experts`) | mixed, the
+    cost as much as the simulation; image_size, camera, drawn, motion: see `Sight`.  policy: random | scripted (see `exploration`) | expert (see `experts`) | mixed, the
     random or the expert's by a coin for each episode; or a function that gives an episode's policy: (env=, rng=) ->
     (observation -> normalised joint positions), picklable.  speed: what an action means (see `Drive`); experts and functions are
     slowed down to it.
@@ -49,7 +49,8 @@ class TriFingerSource:
     def __init__(
         self, task: str = "pushing", observation: str = "objects", policy: str | Callable = "random",
         speed: float | None = 0.04, skip_frame: int = 10, dynamics: str = "legacy", collision: str = "mesh",
-        image_size: int = 64, camera: str = "eyes", drawn: int = 1, renderer: str = "auto", workers: int | None = None,
+        image_size: int = 64, camera: str = "eyes", drawn: int = 1, motion: float | None = None,
+        renderer: str = "auto", workers: int | None = None,
     ) -> None:  # fmt: skip
         if task not in TASKS:
             raise Problem(f"there is no task '{task}': {nearest(str(task), TASKS)}; set env.world.task=")
@@ -67,7 +68,7 @@ class TriFingerSource:
         if workers is not None and not (isinstance(workers, int) and workers > 0):
             raise Problem(f"workers is a number of processes >= 1, or null for one a core, got {workers!r}; "
                           f"set env.world.workers=")  # fmt: skip
-        self.observation, self._policy, self._sight = observation, policy, Sight(observation, camera, image_size, drawn)
+        self.observation, self._policy, self._sight = observation, policy, Sight(observation, camera, image_size, drawn, motion)
         self._options = {
             "task": task, "skip_frame": skip_frame, "dynamics": dynamics, "collision": collision, "renderer": renderer,
             "space": None,
@@ -80,7 +81,7 @@ class TriFingerSource:
         entities = FINGERS + len(self._layout.blocks)
         shown = {"objects": Observation("objects", (entities, WIDTH), values="real", resolution=_RESOLUTION)}
         if self._sight.count:
-            shape = (self._sight.size, self._sight.size, 3 * self._sight.count)
+            shape = (self._sight.size, self._sight.size, self._sight.colors)
             shown[self.observation] = Observation(self.observation, shape)
         return EnvSpec(shown, Action(9, owners=FINGERS, low=(-1.0,) * 9, high=(1.0,) * 9), entities)
 
@@ -91,7 +92,7 @@ class TriFingerSource:
     @property
     def row_bytes(self) -> int:
         """Constant entries compress to almost nothing, pictures to about half."""
-        return 900 + self._sight.size**2 * 3 * self._sight.count // 2
+        return 900 + self._sight.size**2 * self._sight.colors // 2
 
     @property
     def _layout(self):
