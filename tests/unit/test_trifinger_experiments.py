@@ -15,7 +15,7 @@ def test_experiments_say_what_was_measured(compose):
     assert pixels.spec.shown.column == "pixels" and pixels.model.module.encoder.trunk._target_.endswith("SceneTiles")
     stage = pixels.loss.stages[0]
     assert (stage.objective.open_loop, stage.objective.later, stage.window, stage.batch_size) == (True, 3, 10, 1300)
-    assert (pixels.model.name, pixels.trainer.cpu_minutes, pixels.env.splits.train.episodes) == ("gnn", 45, 2000)
+    assert (pixels.model.name, pixels.trainer.cpu_minutes, pixels.env.splits.train.episodes) == ("edge", 36, 2000)
     assert (pixels.env.world.camera, pixels.env.world.drawn, pixels.env.world.policy) == ("front", 2, "mixed")
     assert (pixels.env.world.motion, list(pixels.spec.shown.shape)) == (0.04, [64, 64, 6])
     causes = compose("fit", "experiment=trifinger_pushing", "env=trifinger_pushing_causes").env.splits
