@@ -46,8 +46,8 @@ class InfoNCE:
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         yield from gives(self, model, "vectors")
         met = self.later is None or not hasattr(model.transition, "track")
-        yield met, (f"{type(model.transition).__name__} learns its graph from every step of a window, and loss.later={self.later} "
-                    f"leaves frames out; set loss.later=null")  # fmt: skip
+        yield met, (f"{type(model.transition).__name__} learns its graph from every step of a window, and "
+                    f"loss.later={self.later} leaves frames out; set loss.later=null")  # fmt: skip
 
     def _compared(self, batch: Batch) -> Tensor:
         """Steps of a window, ascending from 0, drawn by the batch itself: a run that was interrupted draws the same."""
