@@ -53,6 +53,10 @@ def run(cfg) -> Path:
     if twice := next((one.run for one in learned if sum(one.run == each.run for each in learned) > 1), None):
         raise Problem(f"two runs are called {twice}, and a line is called by its run; leave one of them out")
     levels = _levels(cfg, learned[0].env, {one.run for one in learned})
+    asked = {protocol for one in learned for protocol in one.curves}
+    if alone := next((agent for agent, scores in levels.items() if not asked & scores.keys()), None):
+        raise Problem(f"{alone} of beside= has none of the protocols {', '.join(sorted(asked))} of the runs; leave it out, or play "
+                      f"one with eval/protocols.py")  # fmt: skip
     figure = learning_plot({one.run: one.curves for one in learned}, levels, learned[0].env.removeprefix("trifinger_"))
     content = chart_bytes(figure, to)
     to.parent.mkdir(parents=True, exist_ok=True)

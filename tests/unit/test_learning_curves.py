@@ -62,6 +62,10 @@ def test_an_agent_called_like_a_run_has_a_line_of_its_own_in_the_legend(tmp_path
     (beside / "scores.json").write_text(json.dumps({"P5": {"episodes": 40, "last": [0.97, 0.95, 0.98]}}))
     shown = drawn(tmp_path, beside="reaching-sac").read_text()
     assert shown.count(">sac<") == 1 and shown.count(">reaching-sac<") == 1
+    (beside / "scores.json").write_text(json.dumps({"P4": {"episodes": 40, "last": [0.97, 0.95, 0.98]}}))
+    with pytest.raises(Problem, match="reaching-sac of beside= has none of the protocols P0, P5 of the runs; leave it out"):
+        drawn(tmp_path, beside="reaching-sac", to=str(tmp_path / "other.svg"))
+    assert not (tmp_path / "other.svg").exists()
 
 
 @pytest.mark.parametrize("changes, options, said", [
