@@ -42,6 +42,7 @@ def _folders(v) -> bool:
 
 PARTS = ("encoder", "transition", "decoder", "heads")
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
+SIZES = ("patch", "small", "medium", "large", "whole", "tiles")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
 POOL = ("a whole number >= 2", whole(2))
 STATES = ("a whole number >= 0", whole(0))
@@ -98,12 +99,15 @@ LIMITS = {
     "loss.per_slot": ("true or false", lambda v: isinstance(v, bool)),
     "loss.weight": ("a number >= 0", number(at_least=0)),
     "loss.momentum": ("a number from 0 to 1", lambda v: number(at_least=0)(v) and v <= 1),
+    "loss.later": ("a whole number >= 1, or null", lambda v: v is None or whole(1)(v)),
+    "loss.batch_size": ("a whole number >= 1", whole(1)),
     "loss.open_loop": ("true or false", lambda v: isinstance(v, bool)),
     "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
     "env.splits.*.length": ("a whole number >= 1", whole(1)),
     "env.splits.*.seed": ("a whole number from 0 to 6999", whole(0, 6999)),  # envs/streams.py begins at 7001
     "env.block_rows": ("a whole number >= 1", whole(1)),
     "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
+    "model.size": (f"one of {', '.join(SIZES)}", one_of(*SIZES)),
     "model.graph": ("learned, given, full or none", one_of("learned", "given", "full", "none")),
     "model.sparsity": ("a number >= 0", number(at_least=0)),
     "score.structure": ("true or false", lambda v: isinstance(v, bool)),

@@ -27,8 +27,9 @@ from eval.runs import folders_of
 from eval.runs.evaluations import Learned, read_learned
 
 
-def _levels(cfg, env: str) -> dict[str, dict[str, float]]:
-    """Agent -> protocol -> fractional success in percent, of the folders beside."""
+def _levels(cfg, env: str, runs: set[str]) -> dict[str, dict[str, float]]:
+    """Agent -> protocol -> fractional success in percent, of the folders beside; one that shares its name with a run is called
+    by its folder."""
     names = list(cfg.beside) if isinstance(cfg.beside, ListConfig) else [cfg.beside]
     task, found = env.removeprefix("trifinger_"), {}
     if names and task == env:
@@ -36,7 +37,8 @@ def _levels(cfg, env: str) -> dict[str, dict[str, float]]:
     for name in names:
         scores = read_played(Path(cfg.out) / name, task).scores
         percent = {protocol: 100 * one["last"][0] for protocol, one in scores.items() if "last" in one}
-        found[name.removeprefix(f"{task}-")] = percent
+        agent = name.removeprefix(f"{task}-")
+        found[name if agent in runs | found.keys() else agent] = percent
     return found
 
 
@@ -50,7 +52,11 @@ def run(cfg) -> Path:
         raise Problem(f"{other.run} learned {other.env}, expected {learned[0].env} as {learned[0].run}; draw them apart")
     if twice := next((one.run for one in learned if sum(one.run == each.run for each in learned) > 1), None):
         raise Problem(f"two runs are called {twice}, and a line is called by its run; leave one of them out")
-    levels = _levels(cfg, learned[0].env)
+    levels = _levels(cfg, learned[0].env, {one.run for one in learned})
+    asked = {protocol for one in learned for protocol in one.curves}
+    if alone := next((agent for agent, scores in levels.items() if not asked & scores.keys()), None):
+        raise Problem(f"{alone} of beside= has none of the protocols {', '.join(sorted(asked))} of the runs; leave it out, or play "
+                      f"one with eval/protocols.py")  # fmt: skip
     figure = learning_plot({one.run: one.curves for one in learned}, levels, learned[0].env.removeprefix("trifinger_"))
     content = chart_bytes(figure, to)
     to.parent.mkdir(parents=True, exist_ok=True)

@@ -38,13 +38,16 @@ class InfoNCE:
     def __init__(
         self, squared_weight: float = 1.0, own_window: bool = True, open_loop: bool = False, later: int | None = None
     ) -> None:
-        if later is not None and not (isinstance(later, int) and later >= 1 and open_loop):
+        if later is not None and not (isinstance(later, int) and later is not True and later >= 1 and open_loop):
             raise ValueError(f"later is a number of frames >= 1 that an open loop is compared at, got later={later!r} with "
                              f"open_loop={open_loop}; set loss.later=")  # fmt: skip
         self.squared_weight, self.own_window, self.open_loop, self.later = squared_weight, own_window, open_loop, later
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
-        return gives(self, model, "vectors")
+        yield from gives(self, model, "vectors")
+        met = self.later is None or not hasattr(model.transition, "track")
+        yield met, (f"{type(model.transition).__name__} learns its graph from every step of a window, and "
+                    f"loss.later={self.later} leaves frames out; set loss.later=null")  # fmt: skip
 
     def _compared(self, batch: Batch) -> Tensor:
         """Steps of a window, ascending from 0, drawn by the batch itself: a run that was interrupted draws the same."""

@@ -117,7 +117,7 @@ REFUSED = {
     "no override": ("train/fit.py", ["physics5"], "'physics5' is not an override; write key=value"),
     "NaN": ("train/fit.py", ["loss.stages.0.learning_rate=1e30"], "loss is not finite: "),
     "bad world": ("envs/collect.py", ["env.world.setting=observd"], "no setting 'observd': did you mean 'observed'?"),
-    "bad size": ("train/fit.py", ["model.size=huge"], "no extractor of size 'huge'; known: "),
+    "bad size": ("train/fit.py", ["model.size=huge"], "model.size must be one of patch, "),
     "bad seed": ("train/fit.py", ["seed=-1"], "seed must be a whole number from 0"),
     "long window": ("train/fit.py", ["loss.stages.0.window=200"], "window=200 is longer than the episodes of split"),
     "bad anchor": ("train/fit.py", ["loss=contrastive", "loss.stages.0.objective.anchor=nxt"], "anchor is current or next, got 'nxt'"),

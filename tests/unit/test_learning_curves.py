@@ -53,6 +53,21 @@ def test_the_command_draws_runs_and_agents_beside(tmp_path):
         assert f">{words}<" in path.read_text()
 
 
+def test_an_agent_called_like_a_run_has_a_line_of_its_own_in_the_legend(tmp_path):
+    """Seen: eval/protocols.py calls the folder of a run <task>-<run>, and its level line stood in no legend."""
+    results(tmp_path / "sac.json")
+    beside = tmp_path / "reaching-sac"
+    beside.mkdir()
+    (beside / "settings.json").write_text(json.dumps({"task": "reaching"}))
+    (beside / "scores.json").write_text(json.dumps({"P5": {"episodes": 40, "last": [0.97, 0.95, 0.98]}}))
+    shown = drawn(tmp_path, beside="reaching-sac").read_text()
+    assert shown.count(">sac<") == 1 and shown.count(">reaching-sac<") == 1
+    (beside / "scores.json").write_text(json.dumps({"P4": {"episodes": 40, "last": [0.97, 0.95, 0.98]}}))
+    with pytest.raises(Problem, match="reaching-sac of beside= has none of the protocols P0, P5 of the runs; leave it out"):
+        drawn(tmp_path, beside="reaching-sac", to=str(tmp_path / "other.svg"))
+    assert not (tmp_path / "other.svg").exists()
+
+
 @pytest.mark.parametrize("changes, options, said", [
     ({"evaluations": []}, {}, "sac.json holds no evaluations in between; train with evaluate.every=25_000"),
     ({"evaluations": {"P0": 3}}, {}, "sac.json holds no results of a model-free agent"),

@@ -17,6 +17,8 @@ REFUSED = {
     "loss.stages.0.trains=[encodr]": "trains must be parts of the model: encoder, transition, decoder",
     "+loss.stages.0.gradient_clip=0": "gradient_clip must be a number > 0, or null, got 0",
     "model.side=0": "model.side must be a whole number >= 1, or null, got 0",
+    "model.size=tile": "model.size must be one of patch, small, medium, large, whole, tiles, got 'tile'",
+    "model.size=null": "large, whole, tiles, got null; set model.size=",
     "loss.stages.0.schedule=linear": "must be constant or cosine, got 'linear'",
     "loss.epochs.quick=0": "epochs must be a whole number >= 1, got 0",
     "score.horizons=[]": "score.horizons must be a list of whole numbers >= 1",
@@ -89,7 +91,8 @@ def test_every_limit_names_a_key_that_exists(compose):
     from configs.limits import _values
 
     commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "trainer=minutes", "loss=contrastive"], ["fit", "loss=sigreg"],
-                    ["fit", "loss=byol", "model=transformer"], ["fit", "env=voe_support", "model=ofpr", "loss=labels"],
+                ["fit", "loss=byol", "model=transformer"], ["fit", "loss=infonce_open_loop"],
+                ["fit", "env=voe_support", "model=ofpr", "loss=labels"],
                 ["fit", "env=voe_support", "env.observation=objects", "model=tracks", "loss=prediction"],
                 ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"], ["protocols"], ["clone"],
                 ["publish"], ["manipulation", "algo=td3"])  # fmt: skip

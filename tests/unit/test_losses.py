@@ -1,6 +1,7 @@
 """Objectives against numbers worked out by hand, and what each stage may touch."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from models.decoders import FlatDecoder
 from models.encoders import BoardMaps, FlatEncoder, VariationalEncoder
 from models.interfaces import Batch, Latent
 from models.likelihoods import Bernoulli
+from models.transitions.causal import CausalTransition
 from models.transitions.mlp import MLPTransition
 from models.world_model import WorldModel
 
@@ -158,10 +160,20 @@ def test_infonce_at_few_frames_encodes_no_others_and_compares_after_as_many_step
     assert loss(model, batch)["squared"] < 1e-12 and model.encoded == 33
 
 
-@pytest.mark.parametrize("wrong", [{"later": 2}, {"later": 0, "open_loop": True}, {"later": "few", "open_loop": True}])
+@pytest.mark.parametrize("wrong", [{"later": 2}, {"later": 0, "open_loop": True}, {"later": "few", "open_loop": True},
+                                   {"later": True, "open_loop": True}])  # fmt: skip
 def test_few_frames_of_no_open_loop_are_refused(wrong):
     with pytest.raises(ValueError, match="set loss.later="):
         InfoNCE(**wrong)
+
+
+def test_a_transition_that_learns_from_every_step_needs_every_frame():
+    """Seen: model=causal read the changes between frames three steps apart with the actions of others, and ended in a shape."""
+    model = SimpleNamespace(encoder=None, transition=CausalTransition(3, 9, 8))
+    needs = {later: list(InfoNCE(open_loop=True, later=later).needs(model, None)) for later in (3, None)}
+    assert all(met for met, _ in needs[None])
+    assert [said for met, said in needs[3] if not met] == ["CausalTransition learns its graph from every step of a window, and "
+                                                           "loss.later=3 leaves frames out; set loss.later=null"]  # fmt: skip
 
 
 def test_bce_by_hand():

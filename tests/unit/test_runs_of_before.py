@@ -194,3 +194,19 @@ def test_a_budget_that_came_later_changes_no_run(compose, loss):
     assert config_hash(before) == config_hash(now) and differences(before, now) is None
     if loss == "contrastive":
         assert "same_episode" in differences(before, freeze(compose("fit", "model=lstm", "loss=contrastive", "loss.same_episode=true")))
+
+
+def test_pictures_and_frames_that_came_later_change_no_run_of_before(compose):
+    """Runs of before were seen by the one camera there was, and encoded every frame of a window."""
+    pytest.importorskip("pybullet")
+    asked = ("fit", "model=ae", "loss=infonce_open_loop", "env=trifinger_pushing", "env.observation=pixels")
+    now = freeze(compose(*asked))
+    before = OmegaConf.create(OmegaConf.to_container(now))
+    with open_dict(before):
+        for key in ("camera", "drawn", "motion"):
+            del before.env.world[key]
+        del before.loss["later"], before.loss["batch_size"], before.loss.stages[0].objective["later"]
+    assert config_hash(before) == config_hash(now) and differences(before, now) is None
+    for other in ("env.world.camera=front", "env.world.drawn=2", "env.world.motion=0.04", "loss.later=3", "loss.batch_size=64"):
+        changed = freeze(compose(*asked, other))
+        assert config_hash(changed) != config_hash(now) and differences(before, changed), other

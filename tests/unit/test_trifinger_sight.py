@@ -19,6 +19,10 @@ from envs.trifinger.source.sight import Sight, earlier  # noqa: E402
         ({"drawn": 1.5}, "got 1.5"),
         ({"motion": 0}, "more than 0 and at most 0.5 s, or null for one picture, got 0; set env.world.motion="),
         ({"motion": "long"}, "got 'long'"),
+        ({"drawn": True}, "got True; set env.world.drawn="),
+        ({"camera": ["front"]}, "there is no camera.*env.world.camera="),
+        ({"size": 0}, "pixels >= 1 along a side, got 0; set env.world.image_size="),
+        ({"size": None}, "got None; set env.world.image_size="),
     ],
 )
 def test_a_sight_that_there_is_not_is_one_sentence(wrong, said):

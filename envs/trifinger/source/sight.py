@@ -33,12 +33,14 @@ class Sight:
     motion: float | None = None
 
     def __post_init__(self) -> None:
-        if self.camera not in CAMERAS:
+        if not isinstance(self.camera, str) or self.camera not in CAMERAS:
             raise Problem(f"there is no camera '{self.camera}': {nearest(str(self.camera), CAMERAS)}; set env.world.camera=")
         if len(CAMERAS[self.camera]) < self.count:
             raise Problem(f"observation '{self.observation}' is of {self.count} cameras, and camera '{self.camera}' is one; "
                           f"set env.observation=pixels, or env.world.camera=eyes")  # fmt: skip
-        if not (isinstance(self.drawn, int) and 1 <= self.drawn <= _FINEST):
+        if not (isinstance(self.size, int) and self.size is not True and self.size >= 1):
+            raise Problem(f"image_size is a number of pixels >= 1 along a side, got {self.size!r}; set env.world.image_size=")
+        if not (isinstance(self.drawn, int) and self.drawn is not True and 1 <= self.drawn <= _FINEST):
             raise Problem(f"a pixel is the mean of drawn x drawn, drawn 1 to {_FINEST}, got {self.drawn!r}; "
                           f"set env.world.drawn=")  # fmt: skip
         if self.motion is not None and not (isinstance(self.motion, int | float) and 0 < self.motion <= _LONGEST):
