@@ -50,11 +50,12 @@ class InfoNCE:
                     f"loss.later={self.later} leaves frames out; set loss.later=null")  # fmt: skip
 
     def _compared(self, batch: Batch) -> Tensor:
-        """Steps of a window, ascending from 0, drawn by the batch itself: a run that was interrupted draws the same."""
+        """Steps of a window, ascending from 0, drawn by the batch itself: a run that was interrupted draws the same, and so do
+        all processes that share the batch."""
         steps = batch.action.shape[1]
         if self.later is None or self.later >= steps:
             return torch.arange(steps + 1)
-        drawn = torch.randperm(steps, generator=torch.Generator().manual_seed(int(batch.obs_id.sum())))[: self.later]
+        drawn = torch.randperm(steps, generator=torch.Generator().manual_seed(int(gather(batch.obs_id).sum())))[: self.later]
         return torch.cat([drawn.new_zeros(1), 1 + drawn.sort().values])
 
     def __call__(self, model, batch: Batch) -> LossTerms:

@@ -6,6 +6,7 @@ from scipy.spatial.transform import Rotation
 
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
+from envs.trifinger.scene.views import FRONT  # noqa: E402
 from envs.trifinger.source import TriFingerSource  # noqa: E402
 from envs.trifinger.source.sight import Sight, earlier  # noqa: E402
 
@@ -62,6 +63,15 @@ def test_the_front_camera_sees_every_finger(world):
     for color in range(3):
         others = seen[..., [other for other in range(3) if other != color]].max(-1)
         assert (seen[..., color] > others + 40).mean((1, 2)).min() > 0.01
+
+
+def test_the_front_camera_has_the_whole_floor_and_the_fingers_over_it_in_its_picture():
+    """Where blocks lie in either space, to .19 m from the middle, and tips up to a decimetre above."""
+    angle = np.linspace(0, 2 * np.pi, 24)
+    for radius, height in ((0.19, 0.0), (0.1, 0.1)):
+        points = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(24, height), np.ones(24)])
+        seen = FRONT.projection() @ FRONT.view() @ points
+        assert np.abs(seen[:2] / seen[3]).max() < 1
 
 
 def test_the_moment_before_is_where_all_was_at_its_velocity(world):
