@@ -35,6 +35,8 @@ class InfoNCE:
     that is compared; needs open_loop. Frames of one window are much alike: the same encodings show more windows.
     """
 
+    later: int | None = None
+
     def __init__(
         self, squared_weight: float = 1.0, own_window: bool = True, open_loop: bool = False, later: int | None = None
     ) -> None:
