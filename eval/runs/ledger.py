@@ -20,9 +20,10 @@ from omegaconf import DictConfig, OmegaConf
 from envs.problem import Diverged, Problem
 from envs.whole_files import write_whole
 from eval.runs.before import plain_loss
+from eval.runs.identity import config_hash, differing
 from eval.runs.metrics_csv import by_epoch, losses
 from eval.runs.results import numbers
-from eval.runs.run import FINAL, Run, config_hash, differing, load_config, read_results
+from eval.runs.run import FINAL, Run, load_config, read_results
 
 SELECT = "select"
 DIVERGED = "diverged.txt"  # in a run folder: why its training could not end
