@@ -73,11 +73,12 @@ def table(header: list[str], rows: list[list[str]], classes: list[str] | None = 
 
 
 def picture(frame: np.ndarray, right: bool = True, alt: str = "") -> str:
-    """One frame (H, W, 3) uint8 as an inline PNG; a wrong one gets a coloured border."""
+    """One frame (H, W, 3 n) uint8 as an inline PNG, what n cameras or moments show side by side; a wrong one gets a coloured
+    border."""
     from matplotlib.image import imsave
 
-    png = BytesIO()
-    imsave(png, frame, format="png", metadata={"Software": None})
+    png, shown = BytesIO(), np.concatenate(np.split(frame, frame.shape[2] // 3, 2), 1)
+    imsave(png, shown, format="png", metadata={"Software": None})
     data = base64.b64encode(png.getvalue()).decode()
     return f'<img alt="{escape(alt)}"{"" if right else " class=wrong"} src="data:image/png;base64,{data}">'
 

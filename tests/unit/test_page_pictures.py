@@ -1,0 +1,22 @@
+"""Pictures on pages: one frame as PNG, whatever the number of cameras."""
+
+import base64
+import re
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eval.pages.html import picture
+
+
+@pytest.mark.parametrize("pictures", [1, 2, 3])
+def test_what_several_cameras_or_moments_show_stands_side_by_side(pictures):
+    """A report of `views`, or of a picture with a moment before, ended in a ValueError of matplotlib."""
+    frame = np.random.default_rng(0).integers(0, 256, (5, 4, 3 * pictures)).astype(np.uint8)
+    (found,) = re.findall(r"base64,([^\"']+)", picture(frame))
+    drawn = np.asarray(Image.open(BytesIO(base64.b64decode(found))))[..., :3]
+    assert drawn.shape == (5, 4 * pictures, 3)
+    for number in range(pictures):
+        assert np.array_equal(drawn[:, 4 * number : 4 * number + 4], frame[..., 3 * number : 3 * number + 3])
