@@ -69,7 +69,21 @@ class ConvMaps(Trunk, nn.Module):
         return torch.cat([where, torch.einsum("bkp,bcp->bkc", where, features.to(where.dtype))], -1)
 
 
-class SceneMaps(Trunk, nn.Module):
+class _WholeMap(Trunk, nn.Module):
+    """Rows that one layer reads off all of a map, whose features a trunk gives at every point."""
+
+    def __init__(self, slots: int, trunk: nn.Module, found: int, numbers: int) -> None:
+        super().__init__()
+        self.slots = slots
+        self.numbers = self.slot_numbers = numbers
+        self.trunk = trunk
+        self.read = nn.Sequential(nn.Linear(found, slots * numbers), nn.LayerNorm(slots * numbers), nn.ReLU())
+
+    def _rows(self, maps: Tensor) -> Tensor:
+        return self.read(maps.flatten(1)).unflatten(1, (self.slots, self.numbers))
+
+
+class SceneMaps(_WholeMap):
     """(B, C, H, W) as ConvMaps  ->  (B, slots, numbers), read off a whole map by one layer.
 
     What a point of ConvMaps leaves out, as the bend of a finger, stays. Half of its channels: the first layers cost most.
@@ -80,20 +94,15 @@ class SceneMaps(Trunk, nn.Module):
     def __init__(
         self, slots: int, height: int, width: int, colors: int = 3, channels: int = 16, numbers: int = 128
     ) -> None:
-        super().__init__()
         height, width = seen_of(height, width)
-        self.slots = slots
-        self.numbers = self.slot_numbers = numbers
-        self.trunk = strided(colors, channels, 2 * channels, 4 * channels).to(memory_format=torch.channels_last)
-        found = 4 * channels * (height // STRIDE) * (width // STRIDE)
-        self.read = nn.Sequential(nn.Linear(found, slots * numbers), nn.LayerNorm(slots * numbers), nn.ReLU())
+        trunk = strided(colors, channels, 2 * channels, 4 * channels).to(memory_format=torch.channels_last)
+        super().__init__(slots, trunk, 4 * channels * (height // STRIDE) * (width // STRIDE), numbers)
 
     def forward(self, obs: Tensor) -> Tensor:
-        maps = self.trunk(obs.contiguous(memory_format=torch.channels_last))
-        return self.read(maps.flatten(1)).unflatten(1, (self.slots, self.numbers))
+        return self._rows(self.trunk(obs.contiguous(memory_format=torch.channels_last)))
 
 
-class SceneTiles(Trunk, nn.Module):
+class SceneTiles(_WholeMap):
     """As SceneMaps, where the map is of tiles of eight by eight pixels, each a small perceptron's: twice as many pictures a
     minute, and as much is read off a picture."""
 
@@ -102,17 +111,11 @@ class SceneTiles(Trunk, nn.Module):
     def __init__(
         self, slots: int, height: int, width: int, colors: int = 3, channels: int = 64, numbers: int = 128
     ) -> None:
-        super().__init__()
         height, width = seen_of(height, width)
-        self.slots = slots
-        self.numbers = self.slot_numbers = numbers
         layers: list[nn.Module] = []
         for inputs, kernel in ((colors, STRIDE), (channels, 1)):
             layers += [PatchConv2d(inputs, channels, kernel), nn.BatchNorm2d(channels), nn.ReLU()]
-        self.trunk = nn.Sequential(*layers)
-        found = channels * (height // STRIDE) * (width // STRIDE)
-        self.read = nn.Sequential(nn.Linear(found, slots * numbers), nn.LayerNorm(slots * numbers), nn.ReLU())
+        super().__init__(slots, nn.Sequential(*layers), channels * (height // STRIDE) * (width // STRIDE), numbers)
 
     def forward(self, obs: Tensor) -> Tensor:
-        tiles = self.trunk(obs).permute(0, 2, 3, 1)  # as they lie in memory
-        return self.read(tiles.flatten(1)).unflatten(1, (self.slots, self.numbers))
+        return self._rows(self.trunk(obs).permute(0, 2, 3, 1))  # as they lie in memory
