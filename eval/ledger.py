@@ -2,6 +2,7 @@
 
     python eval/ledger.py                                 results/ledger
     python eval/ledger.py ledger=results/ledger run=[runs/<a>,runs/<b>]     enters finished runs first
+    python eval/ledger.py envs=chemistry_chain10 metrics=[structure/reach/shd,structure/direct/shd]      a line for every run
 
 A mean stands beside its sample standard deviation over seeds. A row falls from `select` to `final` by what choosing flattered it.
 """
@@ -18,7 +19,9 @@ if __name__ == "__main__":
 
 from statistics import mean, stdev
 
-from envs.problem import Problem
+from omegaconf import ListConfig
+
+from envs.problem import Problem, nearest
 from eval.runs import folders_of
 from eval.runs.ledger import FINAL, SELECT, enter, entries
 from eval.terminal import print_table
@@ -29,10 +32,10 @@ NOT_SCORED = "not scored"
 Scores = dict[str, list[float]]  # metric -> a value for each seed and drawn world
 
 
-def collected(ledger: str | Path) -> dict[tuple[str, str], dict[str, Scores]]:
-    """(env, row) -> split -> scores, of the two splits."""
+def collected(held: list[dict]) -> dict[tuple[str, str], dict[str, Scores]]:
+    """(env, row) -> split -> scores, of the two splits.  held: entries of a ledger."""
     found: dict[tuple[str, str], dict[str, Scores]] = {}
-    for entry in entries(ledger):
+    for entry in held:
         splits = found.setdefault((entry["env"], entry["row"]), {SELECT: {}, FINAL: {}})
         for split, scores in splits.items():
             for key, value in entry["scores"].get(split, {}).get("metrics", {}).items():
@@ -58,6 +61,44 @@ def _is(key: str, start: str) -> bool:
     return key.startswith(f"{start}h") and key[len(start) + 1 :].isdigit()
 
 
+def run_lines(held: list[dict], metrics: list[str]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table of these scores: of every row and split its runs, and their mean. Raises Problem where no run has one."""
+    known = {key for entry in held for scores in entry["scores"].values() for key in scores["metrics"]}
+    for key in metrics:
+        if key not in known:
+            raise Problem(f"no run asked for has a score '{key}': {nearest(key, known)}")
+    groups: dict[tuple[str, str, str], list[tuple[str, str, list]]] = {}
+    for entry in held:
+        for split, scores in entry["scores"].items():
+            values = [scores["metrics"].get(key) for key in metrics]
+            if values.count(None) < len(values):
+                world = "" if entry.get("world") is None else str(entry["world"])
+                groups.setdefault((entry["env"], entry["row"], split), []).append((world, str(entry["seed"]), values))
+    rows = []
+    for group, runs in groups.items():
+        rows += [[*group, world, seed, *("" if value is None else f"{value:g}" for value in values)] for world, seed, values in runs]
+        if len(runs) > 1:
+            columns = [[value for value in column if value is not None] for column in zip(*(values for _, _, values in runs))]
+            rows.append(["", "", "mean", "", "", *(f"{mean(column):.2f}" if column else "" for column in columns)])
+    return ["env", "row", "split", "world", "seed", *metrics], rows
+
+
+def _named(value) -> list[str]:
+    """One name, a list of them, or none."""
+    return [] if value is None else list(value) if isinstance(value, ListConfig) else [str(value)]
+
+
+def _held(cfg) -> list[dict]:
+    """Entries of the envs asked for. Raises Problem where there is none."""
+    held, envs = list(entries(cfg.ledger)), _named(cfg.envs)
+    if not held:
+        raise Problem(f"{cfg.ledger} holds no run; enter some with: python eval/ledger.py run=[runs/<name>]")
+    for env in envs:
+        if env not in (known := {entry["env"] for entry in held}):
+            raise Problem(f"{cfg.ledger} holds no run of env '{env}': {nearest(env, known)}")
+    return [entry for entry in held if not envs or entry["env"] in envs]
+
+
 def _cell(values: list[float]) -> str:
     if not values:
         return NOT_SCORED
@@ -68,8 +109,9 @@ def run(cfg) -> None:
     """The command."""
     for folder in folders_of(cfg.run) if cfg.run is not None else ():
         print(enter(folder, cfg.ledger))
-    found = collected(cfg.ledger)
-    if not found:
-        raise Problem(f"{cfg.ledger} holds no run; enter some with: python eval/ledger.py run=[runs/<name>]")
+    held, metrics = _held(cfg), _named(cfg.metrics)
+    if metrics:
+        print_table(*run_lines(held, metrics), "a line for every run that has a score", title=f"ledger {cfg.ledger}", width=160)
+        return
     text = "percent, H@1 after so many steps and among the outcomes of all actions (what if); mean ± sample standard deviation (how many) over seeds and drawn worlds; settings are chosen on select"
-    print_table(*lines(found), text, title=f"ledger {cfg.ledger}", width=160)
+    print_table(*lines(collected(held)), text, title=f"ledger {cfg.ledger}", width=160)

@@ -7,7 +7,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from envs.problem import Problem
-from eval.ledger import NOT_SCORED, collected, lines
+from eval.ledger import NOT_SCORED, collected, lines, run_lines
 from eval.runs import Run
 from eval.runs.ledger import DIVERGED, enter, entries, entry_of, open_final, setting_of
 from train.checkpoint_files import forget_scores
@@ -57,13 +57,13 @@ def test_final_is_scored_under_one_setting(copied, command_here):
     score = "eval/score.py", "split=final", "ledger=ledger"
     done = command_here(*score, f"run={copied}", cwd=there)
     assert done.returncode == 0, done.stderr
-    header, rows = lines(collected(there / "ledger"))
+    header, rows = lines(collected(list(entries(there / "ledger"))))
     assert header[:4] == ["env", "row", "split", "H@1 at 1"]
     assert [row[2] for row in rows] == ["select", "final", "select - final"]
     one, other, difference = (row[3].split()[0] for row in rows)
     assert float(difference) == pytest.approx(float(one) - float(other), abs=0.011)
     assert command_here(*score, f"run={changed(copied, 'seed1', seed=1)}", cwd=there).returncode == 0
-    assert "(2)" in lines(collected(there / "ledger"))[1][1][3]
+    assert "(2)" in lines(collected(list(entries(there / "ledger"))))[1][1][3]
     tuned = changed(copied, "tuned", **{"loss.learning_rate": 0.5})
     done = command_here(*score, f"run={tuned}", cwd=there)
     assert done.returncode != 0 and "row 'ae + contrastive' was scored on 'final' of physics3 under another setting" in done.stderr
@@ -71,6 +71,19 @@ def test_final_is_scored_under_one_setting(copied, command_here):
     assert command_here(*score, f"run={changed(copied, 'own', row='ae, tuned', **{'loss.learning_rate': 0.5})}", cwd=there).returncode == 0
     done = command_here("eval/ledger.py", "ledger=ledger", cwd=there)
     assert done.returncode == 0 and "ae, tuned" in done.stdout and NOT_SCORED not in done.stdout
+
+
+def test_a_line_for_every_run_of_the_scores_asked_for():
+    """Runs that lack all of them are left out, and a mean is one over those that have the score."""
+    asked = ["structure/shd", "other"]
+    runs = [{"env": "chain10", "row": "ours", "world": world, "seed": 0, "scores": {"select": {"metrics": metrics}}}
+            for world, metrics in ((30, {"structure/shd": 2.0}), (31, {"structure/shd": 1.0, "other": 5.5}), (32, {"more": 9.0}))]  # fmt: skip
+    header, rows = run_lines(runs, asked)
+    assert header == ["env", "row", "split", "world", "seed", *asked]
+    assert rows == [["chain10", "ours", "select", "30", "0", "2", ""], ["chain10", "ours", "select", "31", "0", "1", "5.5"],
+                    ["", "", "mean", "", "", "1.50", "5.50"]]  # fmt: skip
+    with pytest.raises(Problem, match=r"no run asked for has a score 'structure/sdh': did you mean 'structure/shd'\?"):
+        run_lines(runs, ["structure/sdh"])
 
 
 def test_final_stays_shut(copied, tmp_path, command_here, small):
