@@ -6,8 +6,8 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort.filled import Filled, filled_of
-from eval.effort.jobs import table_job, tune_job, tune_ledger, tune_name
-from eval.effort.settings import MAIN, Row, causes, choose, envs_of
+from eval.effort.jobs import finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
+from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
 from eval.effort.table import caption, chart, long_csv, tables
 from eval.figures.charts import write_chart
@@ -20,20 +20,35 @@ PAPER_MINUTES = 45  # of processor time, about, that a training of the published
 RunMissing = Callable[[list[Job], float, dict], dict[str, str]]
 
 
+def _scored(ledger: Path, env: str, names: dict[int, str]) -> dict[int, dict]:
+    """Draw -> metrics on `select`, none of a training that diverged; those that are not entered are left out."""
+    entered = {draw: entry_of(tune_ledger(ledger), env, name) for draw, name in names.items()}
+    scored = {draw: one["scores"][SELECT]["metrics"] for draw, one in entered.items() if one and SELECT in one["scores"]}
+    return scored | {draw: {} for draw, one in entered.items() if one and one.get("diverged")}
+
+
 def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) -> dict[str, str]:
-    """Draw and train settings, choose one for every row that has all of its draws.  -> name of each failed run: why."""
-    draws, ledger = range(causes()["tune"]["draws"]), Path(cfg["ledger"])
-    jobs = [tune_job(row, env, draw, cfg) for env in envs for row in rows if row.fits(env) for draw in draws]
-    failed = run_missing(jobs, causes()["tune"]["minutes"], cfg) if cfg["run_missing"] else {}
-    for env in envs:
-        for row in (row for row in rows if row.fits(env)):
-            entered = {draw: entry_of(tune_ledger(ledger), env, tune_name(row, env, draw)) for draw in draws}
-            scored = {draw: one["scores"][SELECT]["metrics"] for draw, one in entered.items() if one and SELECT in one["scores"]}
-            scored |= {draw: {} for draw, one in entered.items() if one and one.get("diverged")}
-            if len(scored) == len(draws):
-                choose(ledger, env, row, scored)
-            else:
-                print(f"{env}, {row.name}: {len(scored)} of {len(draws)} drawn settings are there, none is chosen yet")
+    """Draw and train settings, the best for longer, and choose one for every row that has all.  -> name of each failed run: why."""
+    draws, ledger, failed = range(causes()["tune"]["draws"]), Path(cfg["ledger"]), {}
+    asked = [(row, env) for env in envs for row in rows if row.fits(env)]
+
+    def train(jobs: list[Job], minutes: float) -> None:
+        if cfg["run_missing"]:
+            failed.update(run_missing(jobs, minutes, cfg))
+
+    train([tune_job(row, env, draw, cfg) for row, env in asked for draw in draws], causes()["tune"]["minutes"])
+    scored = {(row, env): _scored(ledger, env, {draw: tune_name(row, env, draw) for draw in draws}) for row, env in asked}
+    best = {(row, env): finalists(row, env, of) for (row, env), of in scored.items() if len(of) == len(draws)}
+    train([finalist_job(row, env, draw, cfg) for (row, env), of in best.items() for draw in of], studies()[MAIN].minutes)
+    for row, env in asked:
+        if (row, env) not in best:
+            print(f"{env}, {row.name}: {len(scored[row, env])} of {len(draws)} drawn settings are there, none is chosen yet")
+            continue
+        ended = _scored(ledger, env, {draw: finalist_name(row, env, draw) for draw in best[row, env]})
+        if len(ended) < len(best[row, env]):
+            print(f"{env}, {row.name}: {len(ended)} of {len(best[row, env])} finalists are there, none is chosen yet")
+        else:
+            choose(ledger, env, row, scored[row, env], ended)
     return {name: why for name, why in failed.items() if not _diverged(name, envs, ledger)}
 
 

@@ -1,9 +1,10 @@
-"""The runs of a table of equal effort: first the drawn settings, then the chosen one; what the ledger holds is not run again."""
+"""The runs of a table of equal effort: the drawn settings, the best of them for longer, then the chosen one; what the ledger holds is
+not run again."""
 
 import hashlib
 from pathlib import Path
 
-from eval.effort.settings import Row, causes, drawn, probes
+from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study
 from eval.paper.sweep import Job
 from eval.runs.ledger import FINAL, SELECT, entry_of
@@ -43,28 +44,54 @@ def _asked(names: list[str], episodes: int, states: int) -> list[str]:
     return [f"score.probes=[{','.join(names)}]", f"score.episodes={episodes}", f"score.counterfactuals={states}"]
 
 
-def _tune_overrides(row: Row, env: str, draw: int) -> list[str]:
+def _tune_overrides(row: Row, env: str, draw: int, time: list[str]) -> list[str]:
     told = causes()["tune"]
-    return [*row.fit, f"env={env}", f'row="{row.name}"', "trainer=minutes", *row.overrides(drawn(draw)),
-            f"trainer.cpu_minutes={told['minutes']}", *row.rounds(told["rounds"], told["rounds_each"]),
+    return [*row.fit, f"env={env}", f'row="{row.name}"', "trainer=minutes", *row.overrides(drawn(draw)), *time,
             *_asked(probes(env), told["episodes"], told["states"]), *_world(env, "tune", 0), f"seed={told['seed']}", f"score.split={SELECT}", "goals=false"]  # fmt: skip
+
+
+def _short(row: Row) -> list[str]:
+    """How long a draw is trained."""
+    told = causes()["tune"]
+    return [f"trainer.cpu_minutes={told['minutes']}", *row.rounds(told["rounds"], told["rounds_each"])]
+
+
+def _whole(row: Row) -> list[str]:
+    """How long a finalist is trained: as a run of the table."""
+    told = causes()["studies"][MAIN]
+    return [f"trainer.cpu_minutes={told['minutes']}", *row.rounds(told["rounds"])]
 
 
 def tune_name(row: Row, env: str, draw: int) -> str:
     """Of the run of a drawn setting."""
-    return f"{row.slug}-{env}-draw{draw}-{_mark(_tune_overrides(row, env, draw))}"
+    return f"{row.slug}-{env}-draw{draw}-{_mark(_tune_overrides(row, env, draw, _short(row)))}"
 
 
-def tune_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
+def finalist_name(row: Row, env: str, draw: int) -> str:
+    """Of the run of a drawn setting that is trained as long as the table."""
+    return f"{row.slug}-{env}-finalist{draw}-{_mark(_tune_overrides(row, env, draw, _whole(row)))}"
+
+
+def _tune_job(name: str, overrides: list[str], env: str, cfg: dict) -> Job:
     """Trains a drawn setting, scores it on `select`, and enters it; one that diverges is entered, too."""
-    name, ledger = tune_name(row, env, draw), tune_ledger(Path(cfg["ledger"]))
+    ledger = tune_ledger(Path(cfg["ledger"]))
 
     def left() -> list[tuple[str, ...]]:
         entered = entry_of(ledger, env, name)
         done = entered and (SELECT in entered["scores"] or entered.get("diverged"))
-        return [] if done else [_fit(_tune_overrides(row, env, draw), name, ledger, cfg)]
+        return [] if done else [_fit(overrides, name, ledger, cfg)]
 
     return Job(name, left)
+
+
+def tune_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
+    """A drawn setting for `tune.minutes`."""
+    return _tune_job(tune_name(row, env, draw), _tune_overrides(row, env, draw, _short(row)), env, cfg)
+
+
+def finalist_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
+    """A drawn setting for as long as the table."""
+    return _tune_job(finalist_name(row, env, draw), _tune_overrides(row, env, draw, _whole(row)), env, cfg)
 
 
 def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> list[str]:

@@ -134,7 +134,8 @@ def _mark(row: Row) -> str:
     """Of how a row is tuned: a choice under another space, budget or criterion is another."""
     told = causes()
     draws = [row.overrides(drawn(n)) for n in range(told["tune"]["draws"])]
-    protocol = [row.fit, draws, told["tune"], told["criterion"], told["fallback"], told["horizons"]]
+    whole = {key: told["studies"][MAIN][key] for key in ("minutes", "rounds")}
+    protocol = [row.fit, draws, told["tune"], whole, told["criterion"], told["fallback"], told["horizons"]]
     return hashlib.sha256(json.dumps(protocol, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -143,26 +144,55 @@ def chosen_file(ledger: Path, env: str, row: Row) -> Path:
     return ledger / "chosen" / env / f"{row.slug}.json"
 
 
-def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict]) -> dict:
-    """Write which of the drawn settings is best, with the worth of all.  scored: draw -> metrics on `select`, none of a
-    training that diverged: its worth is null.
+def _tried(row: Row, env: str, scored: dict[int, dict]) -> list[dict]:
+    """Every draw with its worth, null where its training diverged.  scored: draw -> metrics on `select`, none of one that diverged.
 
-    Of equal ones the first.  Raises Problem where a draw is missing or was not asked what the criterion needs, and where every draw
-    diverged.
+    Raises Problem where a draw is missing or was not asked what the criterion needs.
     """
-    draws, path = causes()["tune"]["draws"], chosen_file(ledger, env, row)
+    draws = causes()["tune"]["draws"]
     if missing := [n for n in range(draws) if n not in scored]:
         raise Problem(f"row '{row.name}' has {len(scored)} of {draws} drawn settings on {env}, draw {missing[0]} is missing; run: "
                       f"python eval/tables.py table={MAIN} tune=true")  # fmt: skip
+    return [{"draw": n, "setting": drawn(n), "worth": _worth(row, env, scored[n])} for n in range(draws)]
+
+
+def _worth(row: Row, env: str, metrics: dict) -> float | None:
     try:
-        tried = [{"draw": n, "setting": drawn(n), "worth": round(worth(scored[n]), 4) if scored[n] else None} for n in range(draws)]
+        return round(worth(metrics), 4) if metrics else None
     except KeyError as error:
         raise Problem(f"a drawn setting of row '{row.name}' on {env} was not asked {error}; remove its entry, and run: python "
                       f"eval/tables.py table={MAIN} tune=true") from error  # fmt: skip
-    whole = [one for one in tried if one["worth"] is not None]
+
+
+def finalists(row: Row, env: str, scored: dict[int, dict]) -> list[int]:
+    """The best draws, of equal ones the first, which are trained as long as the table.  Raises Problem as `_tried` does, and where
+    every draw diverged.
+    """
+    whole = [one for one in _tried(row, env, scored) if one["worth"] is not None]
     if not whole:
         raise Problem(f"every drawn setting of row '{row.name}' diverged on {env}; change its loss, or space: in eval/effort/causes.yaml")
-    best = max(whole, key=lambda one: (one["worth"], -one["draw"]))
+    best = sorted(whole, key=lambda one: (-one["worth"], one["draw"]))
+    return [one["draw"] for one in best[: causes()["tune"]["finalists"]]]
+
+
+def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict], ended: dict[int, dict]) -> dict:
+    """Write which of the drawn settings is best, with the worth of all.  scored: draw -> metrics on `select` after `tune.minutes`, none
+    of a training that diverged; ended: the same of the finalists, trained as long as the table, which alone decide.
+
+    Of equal ones the first.  Raises Problem as `finalists` does, where one of these is missing, and where all of them diverged.
+    """
+    asked, path = finalists(row, env, scored), chosen_file(ledger, env, row)
+    if missing := [n for n in asked if n not in ended]:
+        raise Problem(f"row '{row.name}' has {len(asked) - len(missing)} of {len(asked)} finalists on {env}, draw {missing[0]} is missing; "
+                      f"run: python eval/tables.py table={MAIN} tune=true")  # fmt: skip
+    tried = _tried(row, env, scored)
+    for n in asked:
+        tried[n]["worth_at_end"] = _worth(row, env, ended[n])
+    whole = [tried[n] for n in asked if tried[n]["worth_at_end"] is not None]
+    if not whole:
+        raise Problem(f"every finalist of row '{row.name}' diverged on {env}; change its loss, or space: or tune.finalists: in "
+                      f"eval/effort/causes.yaml")  # fmt: skip
+    best = max(whole, key=lambda one: (one["worth_at_end"], -one["draw"]))
     found = {"row": row.name, "env": env, "criterion": causes()["criterion"], "mark": _mark(row), "chosen": best["draw"],
              "setting": best["setting"], "overrides": row.overrides(best["setting"]), "tried": tried}  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)

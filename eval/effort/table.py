@@ -8,7 +8,7 @@ from statistics import mean
 from eval.effort import claims
 from eval.effort.filled import AT_ONCE, END, SHOWN, Filled
 from eval.effort.intervals import Estimate
-from eval.effort.settings import causes
+from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
 from eval.figures.charts import Point, scatter_figure
 from eval.runs.ledger import FINAL, SELECT
@@ -57,14 +57,19 @@ def curve_lines(filled: Sequence[Filled]) -> Table:
 
 
 def setting_lines(filled: Sequence[Filled]) -> Table:
-    """The chosen setting of every row, its worth and the worst of the draws."""
+    """The chosen setting of every row, its worth and the other finalists', and what the draws reached after a few minutes."""
     keys, rows = list(causes()["space"]), []
     for one in {one.row.name: one for one in filled if one.chosen}.values():
-        worths = [tried["worth"] for tried in one.chosen["tried"] if tried["worth"] is not None]
+        tried, draw = one.chosen["tried"], one.chosen["chosen"]
+        worths = [each["worth"] for each in tried if each["worth"] is not None]
         told = [_strength(one) if key == "strength" else f"{one.chosen['setting'][key]:g}" for key in keys]
-        rows.append([one.row.name, *told, str(one.chosen["chosen"]), f"{max(worths):.1f}", f"{min(worths):.1f}",
-                     str(len(one.chosen["tried"]) - len(worths))])  # fmt: skip
-    return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", "worst draw", "diverged"], rows
+        others = [each["worth_at_end"] for each in tried if each["draw"] != draw and "worth_at_end" in each]
+        rows.append([one.row.name, *told, str(draw), f"{tried[draw]['worth_at_end']:.1f}",
+                     " ".join("diverged" if other is None else f"{other:.1f}" for other in others) or MISSING,
+                     f"{tried[draw]['worth']:.1f}", f"{max(worths):.1f}", f"{min(worths):.1f}", str(len(tried) - len(worths))])  # fmt: skip
+    minutes = causes()["tune"]["minutes"]
+    return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", "other finalist",
+            *(f"{what}, {minutes} min" for what in ("worth", "best draw", "worst draw")), "diverged"], rows  # fmt: skip
 
 
 def _strength(one: Filled) -> str:
@@ -109,8 +114,8 @@ def caption(study: Study, env: str, cfg: dict) -> str:
     tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
     effort = f"{study.minutes} minutes of processor time" if study.minutes is not None else "the paper's settings and epochs"
     tuned = (
-        f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, chosen by the mean "
-        f"of what if at {', '.join(map(str, causes()['horizons']))} steps in {tune['states']} states of {SELECT}"
+        f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} "
+        f"again for {causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen; all by the mean of what if at {', '.join(map(str, causes()['horizons']))} steps in {tune['states']} states of {SELECT}"
     )
     if study.modes:
         return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "
