@@ -41,6 +41,15 @@ def test_parameter_counts_as_published(compose, model):
     assert (count(built.encoder), count(built.decoder), count(built.transition)) == PAPER[model]
 
 
+def test_nine_blocks_are_learned_as_measured(compose):
+    """What docs/measured.md tells of them."""
+    cfg = compose("fit", "experiment=nine_blocks")
+    assert (cfg.env.name, cfg.env.world.board, cfg.spec.objects) == ("physics9_7x7", 7, 9)
+    stage = cfg.loss.stages[0]
+    assert (cfg.model.name, cfg.loss.name, cfg.trainer.cpu_minutes) == ("edge", "infonce", 10)
+    assert (stage.learning_rate, stage.hard_share, stage.weight_decay, stage.window, stage.epochs) == (1e-3, 0.75, 0.3, 4, 10)
+
+
 def randomised(module):
     """Weights away from the start, where many biases are 0 and norms 1."""
     torch.manual_seed(3)
