@@ -87,19 +87,37 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
         failed = run_missing(_left(study, rows, envs, cfg), study.minutes or PAPER_MINUTES, cfg) if cfg["run_missing"] else {}
         failed = {name: why for name, why in failed.items() if not _diverged(name, envs, Path(cfg["ledger"]))}
     for env in envs:
-        _show(filled_of(study, rows, env, cfg), cfg)
+        _show(study, rows, env, cfg)
     return failed
 
 
-def _show(filled: list[Filled], cfg: dict) -> None:
-    """The tables of an env on the terminal and as files, and its figure."""
-    study, env = filled[0].study, filled[0].env
-    out, parts = Path(cfg["out"]) / study.name, []
-    out.mkdir(parents=True, exist_ok=True)
+def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
+    """The rows asked for on the terminal; all that the ledger has as files and figure, so that no row is lost by asking for another."""
+    filled = filled_of(study, asked, env, cfg)
     for number, (title, (header, body)) in enumerate(tables(filled).items()):
-        text = "" if number else caption(study, env, cfg)
-        print_table(header, body, text, title=f"{study.name}, {env}: {title}", width=160)
-        parts.append(f"### {env}: {title}\n\n{markdown(header, body, text)}")
+        print_table(header, body, "" if number else caption(study, env, cfg), title=f"{study.name}, {env}: {title}", width=160)
+    _write([*filled, *_others(study, asked, env, cfg)], cfg)
+
+
+def _others(study: Study, asked: list[Row], env: str, cfg: dict) -> list[Filled]:
+    """The rows that were not asked for; what is wrong with one is told, and does not stand in the way of those that were."""
+    found = []
+    for row in (row for row in study.rows_of(None) if row not in asked):
+        try:
+            found += filled_of(study, [row], env, cfg)
+        except Problem as problem:
+            print(f"{env}, {row.name}: left out of the files; {problem}")
+    return found
+
+
+def _write(filled: list[Filled], cfg: dict) -> None:
+    """Whole file by whole file, rows in the order of causes.yaml."""
+    study, env, order = filled[0].study, filled[0].env, list(causes()["rows"])
+    filled = sorted(filled, key=lambda one: order.index(one.row.name))
+    out = Path(cfg["out"]) / study.name
+    out.mkdir(parents=True, exist_ok=True)
+    parts = [f"### {env}: {title}\n\n{markdown(header, body, '' if number else caption(study, env, cfg))}"
+             for number, (title, (header, body)) in enumerate(tables(filled).items())]  # fmt: skip
     write_whole(out / f"{env}.md", "\n".join(parts))
     write_whole(out / f"{env}.csv", long_csv(filled))
     if not study.modes and (drawing := chart(filled, f"{env}, {study.title}")) is not None:

@@ -142,6 +142,22 @@ def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):
     assert "physics3,edge + InfoNCE,what if,10,end,0," in (tmp_path / "out/causes/physics3.csv").read_text()
 
 
+def test_no_row_is_lost_by_asking_for_another(cfg, scripts, tmp_path, capsys):
+    """The terminal shows the rows asked for, the files all that the ledger has; one whose choice is damaged is told of."""
+    run_study("causes", cfg | {"rows": ["edge + InfoNCE", "AE + hinge, small encoder"], "tune": True}, run_missing)
+    run_study("causes", cfg | {"rows": ["edge + InfoNCE", "AE + hinge, small encoder"]}, run_missing)
+    capsys.readouterr()
+    run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
+    text, csv = ((tmp_path / f"out/causes/physics3.{kind}").read_text() for kind in ("md", "csv"))
+    shown = capsys.readouterr().out.split("physics3: claims")[0]
+    assert "edge + InfoNCE" in shown and "AE + hinge" not in shown and "| AE + hinge, small encoder | 3" in text and "AE + hinge" in csv
+    chosen_file(Path(cfg["ledger"]), ENV, rows_of("AE + hinge, small encoder")[0]).write_text("{}")
+    run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
+    assert "physics3, AE + hinge, small encoder: left out of the files; " in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(Problem, match="is no choice of a setting"):
+        run_study("causes", cfg | {"rows": "AE + hinge, small encoder"}, run_missing)
+
+
 def test_another_setting_has_another_name(monkeypatch):
     """A run of before is not taken for one of a changed space or row."""
     (row,) = rows_of("edge + InfoNCE")
