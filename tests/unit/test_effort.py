@@ -150,7 +150,7 @@ def test_no_row_is_lost_by_asking_for_another(cfg, scripts, tmp_path, capsys):
     run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
     text, csv = ((tmp_path / f"out/causes/physics3.{kind}").read_text() for kind in ("md", "csv"))
     shown = capsys.readouterr().out.split("physics3: claims")[0]
-    assert "edge + InfoNCE" in shown and "AE + hinge" not in shown and "| AE + hinge, small encoder | 3" in text and "AE + hinge" in csv
+    assert "edge + InfoNCE" in shown and "AE + hinge" not in shown and "| AE + hinge, small encoder | 79.5 " in text and "AE + hinge" in csv
     chosen_file(Path(cfg["ledger"]), ENV, rows_of("AE + hinge, small encoder")[0]).write_text("{}")
     run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
     assert "physics3, AE + hinge, small encoder: left out of the files; " in " ".join(capsys.readouterr().out.split())
