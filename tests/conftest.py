@@ -137,6 +137,25 @@ def square_clips(tmp_path, monkeypatch):
     sys.modules.pop("envs.square_clips", None)
 
 
+@pytest.fixture(scope="module")
+def human_study(tmp_path_factory):
+    """A study of 14 clips a list and 4 lists."""
+    from tiny_study import tiny_study
+
+    return tiny_study(tmp_path_factory.mktemp("study") / "study")
+
+
+@pytest.fixture
+def trials(human_study, tmp_path, monkeypatch):
+    """The database of a human trial in an empty folder, for every test its own, which does not wait for the disk."""
+    from eval.humans import database
+
+    monkeypatch.setattr(database, "SYNCHRONOUS", "OFF")
+    opened = database.Database(human_study, tmp_path / database.NAME)
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
 def train_in(monkeypatch):
     """train_in(cfg, folder, data, stop_at=None) -> weights; stop_at (stage, epoch): break off where it begins, -> None."""

@@ -1,7 +1,6 @@
 """How a participant of a human trial ends: handed in, rejected, withdrawn, out of time; and that nothing of them is left."""
 
 import pytest
-from tiny_study import tiny_study
 from trial_steps import QUICK, SECRET, answer_all, enter, up_to_the_test
 
 from eval.humans import database as files
@@ -9,21 +8,6 @@ from eval.humans import erasure, export, invitations, logins, overview, store
 from eval.humans.database import Database
 from eval.humans.passwords import digest, payment_code
 from eval.humans.tables import Invite, Participant, Response
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    """A study of 14 clips a list and 4 lists; every test has a database of its own."""
-    return tiny_study(tmp_path_factory.mktemp("study") / "study")
-
-
-@pytest.fixture
-def trials(study, tmp_path, monkeypatch):
-    """A database in an empty folder, which does not wait for the disk."""
-    monkeypatch.setattr(files, "SYNCHRONOUS", "OFF")
-    opened = Database(study, tmp_path / files.NAME)
-    yield opened
-    opened.close()
 
 
 def test_lists_that_are_freed_are_given_out_again(trials):
@@ -141,10 +125,10 @@ def test_payment_codes(trials):
     assert [overview.claim(trials, typed) for typed in (code.lower(), code, "A" * 20)] == ["paid now", "paid before", "unknown"]
 
 
-def test_a_reader_in_the_way_of_erasing(study, tmp_path, monkeypatch):
+def test_a_reader_in_the_way_of_erasing(human_study, tmp_path, monkeypatch):
     """The log cannot be emptied while somebody reads; it is once they have finished, at the next sweep."""
     monkeypatch.setattr(files, "WIPE_MS", 20)
-    trials = Database(study, tmp_path / files.NAME)
+    trials = Database(human_study, tmp_path / files.NAME)
     handle, cookie = enter(trials)
     with trials.read() as reader:
         reader.query(Invite).all()

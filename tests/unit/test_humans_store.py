@@ -6,7 +6,6 @@ import sqlite3
 
 import pytest
 from sqlalchemy import text
-from tiny_study import tiny_study
 from trial_steps import QUICK, SECRET, answer_all, enter, up_to_the_test
 
 from envs.problem import Problem
@@ -15,21 +14,6 @@ from eval.humans import export, invitations, logins, overview, store
 from eval.humans.database import Clock, Database, NotSaved
 from eval.humans.passwords import digest, payment_code
 from eval.humans.tables import GENDERS, Response
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    """A study of 14 clips a list and 4 lists; every test has a database of its own."""
-    return tiny_study(tmp_path_factory.mktemp("study") / "study")
-
-
-@pytest.fixture
-def trials(study, tmp_path, monkeypatch):
-    """A database in an empty folder, which does not wait for the disk."""
-    monkeypatch.setattr(files, "SYNCHRONOUS", "OFF")
-    opened = Database(study, tmp_path / files.NAME)
-    yield opened
-    opened.close()
 
 
 def test_the_way_of_a_participant(trials):
@@ -173,16 +157,16 @@ def test_a_full_disk_while_saving(trials):
         assert [row.position for row in session.query(Response)] == [1, 2]
 
 
-def test_what_is_saved_is_on_the_disk(study, tmp_path):
+def test_what_is_saved_is_on_the_disk(human_study, tmp_path):
     """Commits are fsynced, and freed pages overwritten."""
-    database = Database(study, tmp_path / files.NAME)
+    database = Database(human_study, tmp_path / files.NAME)
     with database.read() as session:
         kept = {key: session.scalar(text(f"PRAGMA {key}")) for key in ("synchronous", "journal_mode", "secure_delete")}
     database.close()
     assert kept == {"synchronous": 2, "journal_mode": "wal", "secure_delete": 1}
 
 
-def test_files_of_other_versions_and_studies(study, tmp_path, trials):
+def test_files_of_other_versions_and_studies(human_study, tmp_path, trials):
     """An older or newer schema, another study, another program and no database at all: one sentence each."""
     for version, word in ((0, "an older version"), (2, "a newer version")):
         path = tmp_path / f"{version}.db"
@@ -191,13 +175,13 @@ def test_files_of_other_versions_and_studies(study, tmp_path, trials):
         with sqlite3.connect(path) as file:
             file.execute(f"PRAGMA user_version = {version}")
         with pytest.raises(Problem, match=word):
-            Database(study, path)
+            Database(human_study, path)
     with pytest.raises(Problem, match="belongs to study"):
-        Database(dataclasses.replace(study, id="0" * 12), trials.path)
+        Database(dataclasses.replace(human_study, id="0" * 12), trials.path)
     (tmp_path / "text.db").write_text("no database at all" * 99)
     with pytest.raises(Problem, match="no database of human trials"):
-        Database(study, tmp_path / "text.db")
+        Database(human_study, tmp_path / "text.db")
     with sqlite3.connect(tmp_path / "other.db") as file:
         file.execute("CREATE TABLE t (x)")
     with pytest.raises(Problem, match="another program"):
-        Database(study, tmp_path / "other.db")
+        Database(human_study, tmp_path / "other.db")
