@@ -84,8 +84,10 @@ def run_lines(held: list[dict], metrics: list[str]) -> tuple[list[str], list[lis
 
 
 def _named(value) -> list[str]:
-    """One name, a list of them, or none."""
-    return [] if value is None else list(value) if isinstance(value, ListConfig) else [str(value)]
+    """One name, or a list of them; null: none. Raises Problem on an empty list."""
+    if isinstance(value, ListConfig) and not len(value):
+        raise Problem("an empty list names nothing; leave out envs= or metrics=, or name some")
+    return [] if value is None else [str(one) for one in value] if isinstance(value, ListConfig) else [str(value)]
 
 
 def _held(cfg) -> list[dict]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.effort.filled import Filled, filled_of
+from eval.effort.filled import Filled, whole_of
 from eval.effort.jobs import finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
@@ -61,13 +61,20 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
     """What a table trains and scores, of rows for which a setting was chosen; Raises Problem where there is none."""
     ledger = Path(cfg["ledger"])
     asked = [(row, env) for env in envs for row in rows if row.fits(env)]
-    ready = [(row, env) for row, env in asked if study.settings(ledger, env, row) is not None]
-    for row, env in ((row, env) for row, env in asked if (row, env) not in ready):
+    ready, wrong = [], {}
+    for row, env in asked:
         source = causes()["tuned_on"].get(env, env)
-        remedy = f"run first: python eval/tables.py table={MAIN} tune=true envs=[{source}]"
-        if not ready:
-            raise Problem(f"no setting was chosen for row '{row.name}' on {source}; {remedy}")
-        print(f"{env}, {row.name}: left out, no setting was chosen; {remedy}")
+        try:
+            if study.settings(ledger, env, row) is None:
+                raise Problem(f"no setting was chosen for row '{row.name}' on {source}; run first: python eval/tables.py table={MAIN} "
+                              f"tune=true envs=[{source}]")  # fmt: skip
+            ready.append((row, env))
+        except Problem as problem:
+            wrong[row.name, env] = problem
+    if wrong and not ready:
+        raise next(iter(wrong.values()))
+    for (name, env), problem in wrong.items():
+        print(f"{env}, {name}: not trained; {problem}")
     return [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"]) for row, env in ready for case in study.cases]
 
 
@@ -92,22 +99,19 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
 
 
 def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
-    """The rows asked for on the terminal; all that the ledger has as files and figure, so that no row is lost by asking for another."""
-    filled = filled_of(study, asked, env, cfg)
+    """The rows asked for on the terminal; all that the ledger has as files and figure, so that no row is lost by asking for another.
+
+    What is wrong with one is told, and does not stand in the way of the others. Raises Problem where no row asked for is left.
+    """
+    filled, wrong = whole_of(study, asked, env, cfg)
+    if wrong and not filled:
+        raise next(iter(wrong.values()))
     for number, (title, (header, body)) in enumerate(tables(filled).items()):
         print_table(header, body, "" if number else caption(study, env, cfg), title=f"{study.name}, {env}: {title}", width=160)
-    _write([*filled, *_others(study, asked, env, cfg)], cfg)
-
-
-def _others(study: Study, asked: list[Row], env: str, cfg: dict) -> list[Filled]:
-    """The rows that were not asked for; what is wrong with one is told, and does not stand in the way of those that were."""
-    found = []
-    for row in (row for row in study.rows_of(None) if row not in asked):
-        try:
-            found += filled_of(study, [row], env, cfg)
-        except Problem as problem:
-            print(f"{env}, {row.name}: left out of the files; {problem}")
-    return found
+    others, wrong_too = whole_of(study, [row for row in study.rows_of(None) if row not in asked], env, cfg)
+    for name, problem in (wrong | wrong_too).items():
+        print(f"{env}, {name}: left out; {problem}")
+    _write([*filled, *others], cfg)
 
 
 def _write(filled: list[Filled], cfg: dict) -> None:

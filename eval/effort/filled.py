@@ -128,7 +128,11 @@ class Filled:
     def above_floor(self, name: str, horizon: int) -> bool | None:
         """Whether a score is above the row's own floor of copying in that score, with its interval; None without both."""
         ours, floor = self.draws(name, horizon), self.draws(FLOORS[name], horizon)
-        return None if ours is None or floor is None else ends(ours - floor)[0] > 0
+        if ours is None or floor is None:
+            return None
+        copied = self.scores(FLOORS[name], horizon)
+        apart = Estimate.over_seeds({seed: value - copied[seed] for seed, value in self.scores(name, horizon).items() if seed in copied})
+        return wider(ends(ours - floor), (apart.low, apart.high))[0] > 0
 
     def reached_elsewhere(self, mode: str) -> dict[int, float]:
         """Seed -> success at the last horizon on boards of a mode."""
@@ -162,6 +166,17 @@ class Filled:
 def filled_of(study: Study, rows: list[Row], env: str, cfg: dict) -> list[Filled]:
     """Rows of a study that are made for an env, in all of its cases."""
     return [Filled.of(study, case, row, env, cfg) for row in rows if row.fits(env) for case in study.cases]
+
+
+def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[Filled], dict[str, Problem]]:
+    """`filled_of` where nothing is damaged and every choice is of today, and what is wrong with the other rows."""
+    found, wrong = [], {}
+    for row in rows:
+        try:
+            found += filled_of(study, [row], env, cfg)
+        except Problem as problem:
+            wrong[row.name] = problem
+    return found, wrong
 
 
 def difference(one: Filled, other: Filled, name: str, horizon: int) -> tuple[float, float, float] | None:

@@ -210,7 +210,10 @@ def choice(ledger: Path, env: str, row: Row) -> dict | None:
         if found["mark"] != _mark(row):
             raise Problem(f"{path} was chosen among other settings, or by another criterion, than causes.yaml says today; choose anew "
                           f"with: python eval/tables.py table={MAIN} tune=true")  # fmt: skip
+        best = found["tried"][found["chosen"]]
+        if best["worth"] is None or not isinstance(best["worth_at_end"], float | int):
+            raise ValueError("worth")
         return {key: found[key] for key in ("chosen", "setting", "overrides", "tried")}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, IndexError) as error:
         raise Problem(f"{path} is no choice of a setting ({type(error).__name__}); take it from the history again, or choose anew "
                       f"with: python eval/tables.py table={MAIN} tune=true") from error  # fmt: skip

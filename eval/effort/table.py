@@ -115,7 +115,7 @@ def caption(study: Study, env: str, cfg: dict) -> str:
     effort = f"{study.minutes} minutes of processor time" if study.minutes is not None else "the paper's settings and epochs"
     tuned = (
         f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} "
-        f"again for {causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen; all by the mean of what if at {', '.join(map(str, causes()['horizons']))} steps in {tune['states']} states of {SELECT}"
+        f"again for {causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen; all by the mean of what if at {', '.join(map(str, causes()['horizons']))} steps in {tune['states']} states of {SELECT}; intervals are given the chosen setting, the chance of choosing is not in them"
     )
     if study.modes:
         return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "

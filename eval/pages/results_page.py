@@ -16,7 +16,7 @@ import numpy as np
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.filled import Filled, difference, filled_of
+from eval.effort.filled import Filled, difference, whole_of
 from eval.effort.studies import studies
 from eval.effort.table import caption, curve_lines, lines, long_csv, mode_lines, plots_of, setting_lines
 from eval.figures.charts import scatter_chart
@@ -68,7 +68,10 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     seeds = 1 + max((one["seed"] for one in every if one["row"] in names), default=0)
     cfg, sections = {"ledger": str(ledger), "seeds": seeds}, {}
     for env in envs:
-        filled = [one for one in filled_of(main, rows, env, cfg) if one.entries]
+        whole, wrong = whole_of(main, rows, env, cfg)
+        for name, problem in wrong.items():
+            print(f"{env}, {name}: left out; {problem}")
+        filled = [one for one in whole if one.entries]
         if filled:
             sections[env] = _section(filled, cfg, _films(filled, ledger, runs_dir))
     if not sections:
@@ -90,7 +93,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
         parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled), _folded("As numbers", *curve_lines(filled))]
     parts.append(_folded("Chosen settings", *setting_lines(filled)))
     for other in studies().values():
-        varied, title = filled_of(other, other.rows_of(None), env, cfg), other.title.capitalize()
+        varied, title = whole_of(other, other.rows_of(None), env, cfg)[0], other.title.capitalize()
         if other.modes and any(one.reached_elsewhere(mode) for one in varied for mode in other.modes):
             parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(varied))}<p class=soft>{escape(caption(other, env, cfg))}</p>")
         elif not other.main and (found := [one for one in varied if one.entries]):

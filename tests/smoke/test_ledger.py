@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem
 from eval.ledger import NOT_SCORED, collected, lines, run_lines
+from eval.ledger import run as ledger_command
 from eval.runs import Run
 from eval.runs.ledger import DIVERGED, enter, entries, entry_of, open_final, setting_of
 from train.checkpoint_files import forget_scores
@@ -84,6 +85,19 @@ def test_a_line_for_every_run_of_the_scores_asked_for():
                     ["", "", "mean", "", "", "1.50", "5.50"]]  # fmt: skip
     with pytest.raises(Problem, match=r"no run asked for has a score 'structure/sdh': did you mean 'structure/shd'\?"):
         run_lines(runs, ["structure/sdh"])
+
+
+@pytest.mark.parametrize("asked, said", [
+    ({"metrics": []}, "an empty list names nothing"), ({"envs": []}, "an empty list names nothing"),
+    ({"metrics": [3, None]}, "no run asked for has a score '3'"), ({"envs": [None]}, "holds no run of env 'None'"),
+])  # fmt: skip
+def test_odd_names_of_scores_and_envs_are_told(asked, said, tmp_path):
+    """Seen: a list of numbers ended in a traceback, an empty one printed everything."""
+    entry = {"run": "a", "row": "ours", "env": "physics3", "seed": 0, "scores": {"select": {"metrics": {"test/hits@1/h1": 5.0}}}}
+    (tmp_path / "physics3").mkdir()
+    (tmp_path / "physics3/a.json").write_text(json.dumps(entry))
+    with pytest.raises(Problem, match=said):
+        ledger_command(OmegaConf.create({"ledger": str(tmp_path), "run": None, "envs": None, "metrics": None} | asked))
 
 
 def test_final_stays_shut(copied, tmp_path, command_here, small):

@@ -153,7 +153,9 @@ def test_no_row_is_lost_by_asking_for_another(cfg, scripts, tmp_path, capsys):
     assert "edge + InfoNCE" in shown and "AE + hinge" not in shown and "| AE + hinge, small encoder | 79.5 " in text and "AE + hinge" in csv
     chosen_file(Path(cfg["ledger"]), ENV, rows_of("AE + hinge, small encoder")[0]).write_text("{}")
     run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
-    assert "physics3, AE + hinge, small encoder: left out of the files; " in " ".join(capsys.readouterr().out.split())
+    assert "physics3, AE + hinge, small encoder: left out; " in " ".join(capsys.readouterr().out.split())
+    run_study("causes", cfg | {"rows": ["edge + InfoNCE", "AE + hinge, small encoder"]}, run_missing)
+    assert "physics3, AE + hinge, small encoder: not trained; " in " ".join(capsys.readouterr().out.split())
     with pytest.raises(Problem, match="is no choice of a setting"):
         run_study("causes", cfg | {"rows": "AE + hinge, small encoder"}, run_missing)
 
@@ -270,6 +272,12 @@ def test_a_damaged_choice_is_told(tmp_path):
     path.write_text('{"chosen": 1}')
     with pytest.raises(Problem, match="is no choice of a setting"):
         choice(tmp_path, ENV, row)
+    scored = {n: {f"test/cf_hits@1/h{h}": 50 + n for h in (1, 5, 10)} for n in range(8)}
+    whole = choose(tmp_path, ENV, row, scored, scored)
+    for harm in ({"chosen": 99}, {"chosen": 0}):  # none of its draws; one that was no finalist
+        path.write_text(json.dumps(whole | harm))
+        with pytest.raises(Problem, match="is no choice of a setting"):
+            choice(tmp_path, ENV, row)
 
 
 @pytest.mark.parametrize("study", studies().values(), ids=lambda study: study.name)

@@ -71,6 +71,15 @@ def test_intervals_run_over_episodes_and_seeds(answered):
     assert lines(answered)[1][0][0] == "edge + SIGReg" and "±" in lines(answered)[1][0][3]
 
 
+def test_a_row_is_above_its_floor_by_seeds_as_well(answered):
+    """The bootstrap of three seeds alone let 12 of 100 rows through that stand at their floor."""
+    one = answered[0]
+    assert one.above_floor("H@1", 10)
+    for entry, floor in zip(one.entries.values(), (59.0, 55.0, 10.0)):
+        entry["scores"]["final"]["metrics"]["floor/copy/hits@1/h10"] = floor
+    assert one.above_floor("H@1", 10) is False
+
+
 def test_goals_on_other_boards_stand_beside_those_of_training(answered):
     study = studies()["causes-factors"]
     header, body = mode_lines([replace(one, study=study) for one in answered])

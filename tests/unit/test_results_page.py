@@ -24,7 +24,8 @@ def ledger(tmp_path):
     draw, place = np.random.default_rng(0), tmp_path / "ledger"
     (place / ENV).mkdir(parents=True)
     for row, share in zip(rows_of(["edge + InfoNCE", "AE + InfoNCE"]), (0.95, 0.4)):
-        found = choose(place, ENV, row, {n: {f"test/cf_hits@1/mean/h{h}": n for h in (1, 5, 10)} for n in range(8)})
+        scored = {n: {f"test/cf_hits@1/mean/h{h}": n for h in (1, 5, 10)} for n in range(8)}
+        found = choose(place, ENV, row, scored, scored)
         for seed in range(2):
             answers = {f"{name}/h{h}": Answers.of(draw.random(200) < p) for h in (1, 5, 10) for name, p in
                        (("test/hits@1", 0.99), ("floor/copy/hits@1", 0.1), ("test/cf_hits@1/mean", share))}  # fmt: skip
