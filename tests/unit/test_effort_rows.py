@@ -1,0 +1,93 @@
+"""Rows, draws and studies of causes.yaml: every one composes to a run, under a name and a setting of its own."""
+
+import json
+
+import pytest
+from omegaconf import OmegaConf
+
+from envs.problem import Problem
+from eval.effort.jobs import _usual, table_name
+from eval.effort.settings import causes, drawn, probes, rows_of, worth
+from eval.effort.studies import studies
+
+ENV = "physics3"
+
+
+def test_draws_are_the_same_for_every_row_and_differ():
+    settings = [drawn(n) for n in range(causes()["tune"]["draws"])]
+    assert settings == [drawn(n) for n in range(len(settings))] and len({json.dumps(s) for s in settings}) == len(settings)
+    for key, values in causes()["space"].items():
+        assert {s[key] for s in settings} == set(values), "a value that is never dealt is not tried"
+
+
+@pytest.mark.parametrize("row", rows_of(None), ids=lambda row: row.slug)
+def test_every_row_composes_under_every_draw(compose, row):
+    """What a draw says arrives in every stage that it concerns; hard windows only where the transition is trained."""
+    setting = drawn(0)
+    env = ENV if row.fits(ENV) else "chemistry_chain5"
+    config = compose("fit", *row.fit, *row.overrides(setting), "trainer=minutes", f"env={env}", f'row="{row.name}"')
+    assert config.row == row.name and row.fits(env) and ("width" in row.without or config.model.width == setting["width"])
+    assert all((s.learning_rate, s.window, s.weight_decay) == tuple(setting[k] for k in ("learning_rate", "window", "weight_decay"))
+               for s in config.loss.stages)  # fmt: skip
+    assert all(s.hard_share == (setting["hard_share"] if "transition" in s.trains else 0) for s in config.loss.stages)
+    strength = causes()["strengths"].get(row.loss)
+    assert strength is None or OmegaConf.select(config, strength["key"]) == strength["values"][setting["strength"]]
+    assert strength is not None or row.loss == "nll"
+    assert set(row.told) <= {"objects", "cells", "point", "blocks"} and len({one.slug for one in rows_of(None)}) == len(causes()["rows"])
+
+
+def test_unknown_rows_are_refused():
+    with pytest.raises(Problem, match="no row 'edge . InfoNC': did you mean 'edge . InfoNCE'"):
+        rows_of("edge + InfoNC")
+
+
+def test_worlds_are_asked_for_probes_that_they_answer(compose):
+    """At the end of a run of the table as well, and only for probes that exist."""
+    from hydra.utils import instantiate
+
+    from eval.probes import every_probe
+
+    known = {one.name: one for one in every_probe()}
+    for env in ("physics5_shuffled", "physics9_7x7", "chemistry_chain5"):
+        world = instantiate(compose("fit", f"env={env}").env.world)
+        for more in (False, True):
+            asked = probes(env, more)
+            assert all(isinstance(world, need) for name in asked for need in known[name].needs)
+        assert set(probes(env)) < set(asked)
+
+
+def test_worth_is_a_mean_over_horizons():
+    metrics = {f"test/cf_hits@1/mean/h{h}": value for h, value in zip((1, 5, 10), (90, 60, 30))}
+    assert worth(metrics) == 60
+    assert worth({f"test/cf_hits@1/h{h}": 50 for h in (1, 5, 10)}) == 50
+
+
+def test_a_row_has_as_many_rounds_as_another():
+    (one,), (three,) = rows_of("edge + InfoNCE"), rows_of("edge + NLL")
+    assert one.rounds(10) == ["loss.stages.0.epochs=10"]
+    assert three.rounds(10) == [f"loss.stages.{n}.epochs={k}" for n, k in enumerate((3, 3, 4))]
+    assert three.rounds(4, each=3) == [f"loss.stages.{n}.epochs=3" for n in range(3)]
+
+
+@pytest.mark.parametrize("study", studies().values(), ids=lambda study: study.name)
+def test_every_study_composes(compose, study):
+    """Every row in every case, and what a study varies arrives in the run; no two cases have one name or one row."""
+    names, rows = set(), set()
+    for row in study.rows_of(None)[:2]:
+        for case in study.cases:
+            setting = row.overrides(drawn(0)) if study.tuned else []
+            overrides = _usual(study, case, row, study.envs[0], setting)
+            config = compose("fit", *overrides)
+            assert config.row.startswith(row.name) and list(config.score.horizons) == study.horizons
+            assert config.trainer.get("cpu_minutes") == study.minutes and max(study.horizons) <= config.env.splits.final.length
+            names.add(table_name(study, case, row, study.envs[0], setting, 0))
+            rows.add(config.row)
+    assert len(names) == len(rows) == len(study.rows_of(None)[:2]) * len(study.cases)
+
+
+def test_a_row_of_a_study_has_a_setting_of_its_own(compose):
+    """`final` is scored under one setting of a row: where a study trains otherwise, its rows are called otherwise."""
+    (row,) = rows_of("GNN + hinge, small encoder")
+    called = [compose("fit", *_usual(study, case, row, "physics5_shuffled", row.overrides(drawn(0)) if study.tuned else [])).row
+              for study in studies().values() if study.runs == study.name for case in study.cases]  # fmt: skip
+    assert len(set(called)) == len(called)
