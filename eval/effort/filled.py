@@ -163,17 +163,13 @@ class Filled:
         return mean(both) if both else None
 
 
-def filled_of(study: Study, rows: list[Row], env: str, cfg: dict) -> list[Filled]:
-    """Rows of a study that are made for an env, in all of its cases."""
-    return [Filled.of(study, case, row, env, cfg) for row in rows if row.fits(env) for case in study.cases]
-
-
 def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[Filled], dict[str, Problem]]:
-    """`filled_of` where nothing is damaged and every choice is of today, and what is wrong with the other rows."""
+    """Rows of a study that are made for an env, in all of its cases, and by their names what is wrong with the others: damaged, or
+    chosen by another protocol."""
     found, wrong = [], {}
-    for row in rows:
+    for row in (row for row in rows if row.fits(env)):
         try:
-            found += filled_of(study, [row], env, cfg)
+            found += [Filled.of(study, case, row, env, cfg) for case in study.cases]
         except Problem as problem:
             wrong[row.name] = problem
     return found, wrong
