@@ -20,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from envs.problem import Diverged, Problem
 from envs.whole_files import write_whole
 from eval.runs.before import plain_loss
+from eval.runs.entry import named, read_entry
 from eval.runs.identity import config_hash, differing
 from eval.runs.metrics_csv import by_epoch, losses
 from eval.runs.results import numbers
@@ -61,7 +62,7 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     if world is not None and world not in KEPT_WORLDS:
         raise Problem(f"split 'final' is asked of the drawn worlds {KEPT_WORLDS[0]} to {KEPT_WORLDS[-1]}, which nobody chose on, got "
                       f"env.world.scm_seed={world}; train the frozen setting there")  # fmt: skip
-    path = Path(ledger) / "frozen" / config.env.name / f"{_name(row)}.json"
+    path = Path(ledger) / "frozen" / config.env.name / f"{named(row)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         frozen = _read(path)
@@ -120,7 +121,7 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         "machine": machine(),
         **({"diverged": diverged} if diverged else {}),
     }  # fmt: skip
-    path = Path(ledger) / config.env.name / f"{_name(config.name)}-{config_hash(config)}.json"
+    path = Path(ledger) / config.env.name / f"{named(config.name)}-{config_hash(config)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     if diverged and (_read(path) or {}).get("scores"):
         return path
@@ -167,23 +168,13 @@ def entries(ledger: str | Path) -> Iterator[dict]:
     for path in sorted(Path(ledger).glob("*/*.json")):
         if path.parent.name == "frozen":
             continue
-        yield _checked(path)
-
-
-def _checked(path: Path) -> dict:
-    """An entry that holds what its readers rely on, or Problem."""
-    found = {"rounds": [], "losses": {}, "plans": {}} | (_read(path) or {})  # entries of before lack these
-    shapes = {"run": str, "row": str, "env": str, "seed": int, "scores": dict, "rounds": list, "losses": dict, "plans": dict}
-    whole = all(isinstance(found.get(key), shape) for key, shape in shapes.items())
-    if not whole or not all(isinstance(one, dict) and numbers(one.get("metrics")) for one in found["scores"].values()):
-        raise Problem(f"{path} is no entry of a ledger; take it from the history again, or remove it and enter its run anew")
-    return found
+        yield read_entry(path)
 
 
 def entry_of(ledger: str | Path, env: str, run: str) -> dict | None:
     """The entry of a run by its name, or None. Raises Problem on a damaged one, and where two runs were called so."""
-    found = {path: one for path in sorted((Path(ledger) / env).glob(f"{_name(run)}-*.json"))
-             if (one := _checked(path))["run"] == run}  # fmt: skip
+    found = {path: one for path in sorted((Path(ledger) / env).glob(f"{named(run)}-*.json"))
+             if (one := read_entry(path))["run"] == run}  # fmt: skip
     if len(found) > 1:
         raise Problem(f"{Path(ledger) / env} holds {len(found)} runs called '{run}', under different settings "
                       f"({', '.join(path.name for path in found)}); remove the one that is not meant")  # fmt: skip
@@ -211,11 +202,6 @@ def machine() -> dict:
     except OSError:
         told = None
     return {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": len(os.sched_getaffinity(0))}
-
-
-def _name(text: str) -> str:
-    """As the name of a file."""
-    return re.sub(r"[^\w.-]+", "_", text)
 
 
 def _read(path: Path) -> dict | None:
