@@ -70,10 +70,18 @@ def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name
     for row in (*better, worse):
         if why := _unfit(rows[row], name, horizon):
             return Verdict(text, *why)
+    if few := [row for row in better if len(_common(rows[row], rows[worse], name, horizon)) < SEEDS]:
+        return Verdict(text, MISSING, f"{few[0]} and {worse} have fewer than {SEEDS} drawn worlds in common")
     apart = {row: difference(rows[row], rows[worse], name, horizon) for row in better}
     figures = "; ".join(f"{row} {one[0]:+.1f} [{one[1]:.1f}, {one[2]:.1f}]" for row, one in apart.items()) + f" against {worse}"
     low, high = (min(one[side] for one in apart.values()) for side in (1, 2))
     return Verdict(text, HOLDS if low > 0 else FAILS if high < 0 else OPEN, figures)
+
+
+def _common(one: Filled, other: Filled, name: str, horizon: int) -> set[int]:
+    """Seeds that a comparison of two rows rests on: where every seed has a drawn world of its own, those of both."""
+    mine, theirs = (set(found.scores(name, horizon)) for found in (one, other))
+    return mine & theirs if one.own_worlds else mine
 
 
 def _correlated(rows: list[Filled], name: str, horizon: int) -> Verdict:

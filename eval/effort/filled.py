@@ -46,11 +46,14 @@ class Filled:
 
     @classmethod
     def of(cls, study: Study, case: str, row: Row, env: str, cfg: dict) -> "Filled":
-        """Raises Problem on a damaged choice."""
+        """Raises Problem on a damaged choice, and on an entry of another seed than its name says."""
         ledger = Path(cfg["ledger"])
         setting, found = study.settings(ledger, env, row), {}
         for seed in range(cfg["seeds"]) if setting is not None else ():
             entry = entry_of(ledger, env, table_name(study, case, row, env, setting, seed))
+            if entry is not None and entry["seed"] != seed:
+                raise Problem(f"run '{entry['run']}' of the ledger says seed {entry['seed']}; expected {seed}; take its entry from the "
+                              f"history again, or remove it and enter its run anew")  # fmt: skip
             if entry is not None:
                 found[seed] = entry
         return cls(study, case, row, env, choice(ledger, env, row) if study.tuned else None, found)
@@ -156,6 +159,12 @@ class Filled:
         return found
 
     @property
+    def updates(self) -> dict[int, int]:
+        """Seed -> training steps of all stages: equal minutes are not equal work where a model is slow or a machine is shared."""
+        every = {seed: {one["stage"]: one["updates"] for one in entry["rounds"]} for seed, entry in self.entries.items()}
+        return {seed: sum(found.values()) for seed, found in every.items() if found}
+
+    @property
     def fell(self) -> float | None:
         """By how much what if at the last horizon is larger on `select` than on `final`."""
         here, there = (self.scores("what if", self.study.horizons[-1], split) for split in (SELECT, FINAL))
@@ -164,26 +173,39 @@ class Filled:
 
 
 def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[Filled], dict[str, Problem]]:
-    """Rows of a study that are made for an env, in all of its cases, and by their names what is wrong with the others: damaged, or
-    chosen by another protocol."""
+    """Rows of a study that are made for an env, in all of its cases, and by their names what is left out: rows that are damaged, or
+    were chosen by another protocol, and runs under a setting that is no longer the chosen one."""
     found, wrong = [], {}
     for row in (row for row in rows if row.fits(env)):
         try:
             found += [Filled.of(study, case, row, env, cfg) for case in study.cases]
         except Problem as problem:
             wrong[row.name] = problem
+            continue
+        shown = {entry["run"] for one in found if one.row == row for entry in one.entries.values()}
+        if others := [run for run in _runs_of(study, row, env, cfg) if run not in shown]:
+            wrong[row.name] = Problem(f"its {others[0]}{f' and {len(others) - 1} more' if others[1:] else ''} ran under another setting than "
+                                      f"the one that is chosen today; remove such entries from the ledger, or choose again")  # fmt: skip
     return found, wrong
+
+
+def _runs_of(study: Study, row: Row, env: str, cfg: dict) -> list[str]:
+    """Those in the ledger, under whatever setting, of the seeds that are asked for."""
+    every = (Path(cfg["ledger"]) / env).glob(f"{row.slug}-{env}-{study.runs}-??????-s*-*.json")
+    runs = {path.stem.rpartition("-")[0] for path in every}
+    return sorted(run for run in runs if int(run.rpartition("-s")[2]) < cfg["seeds"])
 
 
 def difference(one: Filled, other: Filled, name: str, horizon: int) -> tuple[float, float, float] | None:
     """Mean and 95 % interval of how much larger a score of `one` is: the wider of a bootstrap over seeds and episodes, paired over what
-    both were asked, and of Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers.
+    both were asked, and of Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers, or has
+    a single seed: what another seed would have said is not in its episodes.
     """
     mine, theirs = (found.scores(name, horizon) for found in (one, other))
     if one.own_worlds:  # in other worlds it is another question
         both = mine.keys() & theirs.keys()
         mine, theirs = ({seed: values[seed] for seed in both} for values in (mine, theirs))
-    if not mine or not theirs:
+    if min(len(mine), len(theirs)) < 2:
         return None
     draws = [found.draws(name, horizon, tuple(sorted(values))) for found, values in ((one, mine), (other, theirs))]
     if any(draw is None for draw in draws):

@@ -64,6 +64,11 @@ class Row:
         few, more = divmod(max(count, each * stages), stages)
         return [f"loss.stages.{n}.epochs={few + (n >= stages - more)}" for n in range(stages)]
 
+    def rounds_before_transition(self, count: int) -> int:
+        """Of so many rounds, those that pass before a stage trains the transition."""
+        rounds = [int(text.rpartition("=")[2]) for text in self.rounds(count)]
+        return sum(rounds[: next(n for n, stage in enumerate(self.stages) if "transition" in stage["trains"])])
+
     @property
     def loss(self) -> str:
         """Its name."""

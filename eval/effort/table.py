@@ -29,7 +29,7 @@ def lines(filled: Sequence[Filled], horizons: Sequence[int] = ()) -> Table:
     """Scores at some horizons, none named: all; best first by what if at the last, of a study with cases in the order of its rows."""
     study = filled[0].study
     horizons = horizons or study.horizons
-    header = ["", *(f"{name} {' / '.join(map(str, horizons))}" for name in SHOWN), *AT_ONCE, f"{SELECT} - {FINAL}", "told", "seeds"]
+    header = ["", *(f"{name} {' / '.join(map(str, horizons))}" for name in SHOWN), *AT_ONCE, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
 
     def last(one: Filled) -> float:
         found = one.estimate("what if", horizons[-1])
@@ -41,7 +41,8 @@ def lines(filled: Sequence[Filled], horizons: Sequence[int] = ()) -> Table:
         alone = [Estimate.over_seeds(found).text(2 if name == "order of weights" else 1) if found else MISSING for name, found in numbers.items()]
         seeds = str(len(one.scores("H@1", horizons[-1]))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
         fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
-        rows.append([one.label, *(cells(one, name, horizons) for name in SHOWN), *alone, fell, ", ".join(one.row.told), seeds])
+        updates = f"{mean(one.updates.values()):,.0f}" if one.updates else MISSING
+        rows.append([one.label, *(cells(one, name, horizons) for name in SHOWN), *alone, fell, updates, ", ".join(one.row.told), seeds])
     return header, rows
 
 
@@ -132,6 +133,7 @@ def caption(study: Study, env: str, cfg: dict) -> str:
         f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several{goals}{asked}; "
         f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval: the wider of a bootstrap over seeds and "
         f"episodes and of Student's t over seeds, of goals and single columns t alone, of one seed over episodes alone; "
+        f"updates: training steps in that time, mean over seeds; a slow model does fewer, and so did all beside other work on the machine; "
         f"{tuned if study.tuned else 'settings are those of the paper'}; scored are the {'last weights' if study.minutes is not None else 'weights of the least validation loss'}"
         f"{_worlds(env)}; percent"
     )

@@ -110,10 +110,10 @@ def _short(filled: list[Filled]) -> str:
         return "<p>No row has been scored yet.</p>"
     well = [(x, y, one) for x, y, one in both if x > claims.RANKS]
     x, y, best = max(both, key=lambda found: found[1])
-    seeds = max(len(one.scores("H@1", h)) for *_, one in both)
+    seeds = len(best.scores("what if", h))
     return (f"<p>After {h} steps <b>{len(well)} of {len(both)}</b> rows rank above {claims.RANKS:g} %, and <b>"
             f"{sum(y > claims.KNOWS for _, y, _ in well)}</b> of these know more than {claims.KNOWS:g} % of what another action would have "
-            f"done. The best is <b>{escape(best.label)}</b>: H@1 {x:.1f}, what if {y:.1f}. {seeds} seed{'s' * (seeds > 1)}.</p>")  # fmt: skip
+            f"done. The best is <b>{escape(best.label)}</b>: H@1 {x:.1f}, what if {y:.1f}, of {seeds} seed{'s' * (seeds > 1)}.</p>")  # fmt: skip
 
 
 def _charts(filled: list[Filled]) -> str:
@@ -151,7 +151,9 @@ def _curves(filled: list[Filled]) -> str:
         if all(means):
             drawn[one.label] = [float(np.mean(values)) for values in means]
     minutes = [float(end) if end != "end" else float(filled[0].study.minutes) for end in ends]
-    note = "<p class=soft>A loss with several stages (NLL) trains the transition from its fourth minute on.</p>"
+    late = [f"{one.label} trains its transition from round {after + 1} of {one.study.rounds} on" for one in filled if one.label in drawn
+            and (after := one.row.rounds_before_transition(one.study.rounds))]  # fmt: skip
+    note = f"<p class=soft>{escape('; '.join(late))}.</p>" if late else ""
     return line_chart(minutes, drawn, {}, "minutes of processor time", "what if, %") + note if drawn else ""
 
 
@@ -184,8 +186,9 @@ def _films(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
     known = {label: (x.mean, y.mean, one) for label, (x, y, one) in known.items() if x and y}
     if not known:
         return ""
-    chosen = {max(known, key=lambda label: known[label][0] - known[label][1]): "ranks, and does not know"}
-    chosen = {max(known, key=lambda label: known[label][1]): "knows most"} | chosen if len(known) > 1 else chosen
+    chosen = {max(known, key=lambda label: known[label][1]): "knows most"}
+    if fooled := [label for label, (x, y, _) in known.items() if x > claims.RANKS and y < claims.KNOWS]:
+        chosen |= {max(fooled, key=lambda label: known[label][0] - known[label][1]): "ranks, and does not know"}
     parts = []
     for label, why in chosen.items():
         one, figures = known[label][2], ""

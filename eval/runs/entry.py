@@ -38,14 +38,14 @@ def _fault(entry: dict, path: Path) -> str:
     if entry["env"] != path.parent.name or not path.name.startswith(named(entry["run"])):
         return f"is of run '{entry['run']}' on {entry['env']}"
     if not all(map(_is_round, entry["rounds"])):
-        return "has rounds without a number, seconds and updates"
+        return "has rounds without a number, stage, seconds and updates"
     scored = {**entry["scores"], **{f"plan {mode}": one for mode, one in entry["plans"].items()}}
     scored |= {f"round {one['round']}, {split}": scores for one in entry["rounds"] for split, scores in one["scores"].items()}
     return next((f"{why} ({where})" for where, one in scored.items() if (why := _fault_of_scores(one))), "")
 
 
 def _is_round(one) -> bool:
-    if not isinstance(one, dict) or not isinstance(one.get("scores"), dict):
+    if not isinstance(one, dict) or not isinstance(one.get("scores"), dict) or not isinstance(one.get("stage"), str):
         return False
     told = {key: one.get(key) for key in ("round", "cpu_s", "updates")}
     return numbers(told) and all(math.isfinite(value) and value >= 0 for value in told.values())

@@ -46,7 +46,7 @@ def scripts(tmp_path, monkeypatch):
         "(pathlib.Path(told['runs_dir']) / name / 'checkpoints').mkdir()\n"
         "(pathlib.Path(told['runs_dir']) / name / 'checkpoints/model.ckpt').write_text('')\n"
         "value = 1e4 * float(told['loss.learning_rate']) + int(told['seed']) % 90\n"
-        "rounds = [{'round': n, 'cpu_s': 60.0 * n, 'updates': n, 'scores': {}} for n in range(1, 11)]\n"
+        "rounds = [{'round': n, 'stage': 'joint', 'cpu_s': 60.0 * n, 'updates': n, 'scores': {}} for n in range(1, 11)]\n"
         "entry = {'run': name, 'row': told['row'].strip('\"'), 'env': 'physics3', 'seed': int(told['seed']), 'rounds': rounds,\n"
         "         'scores': {split: {'metrics': metrics(value)}}}\n"
         "(place / f'{name}-abc.json').write_text(json.dumps(entry))\n"
@@ -85,7 +85,7 @@ def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):
     filled = [Filled.of(MAIN, "", row, ENV, cfg) for row in rows]
     assert filled[0].scores("what if", 10) == {0: value - 1, 1: value} and filled[0].fell == 1
     header, body = lines(filled)
-    assert body[0][-1] == "2" and body[0][-2] in ("objects, cells, point", "objects, cells")
+    assert dict(zip(header, body[0]))["updates"] == "10" and body[0][-1] == "2" and body[0][-2] in ("objects, cells, point", "objects, cells")
     assert curve_lines(filled)[1][0][1:] == [f"{value - 9 + .5:.1f} (1.0)", f"{value - 8 + .5:.1f} (2.0)", f"{value - 5 + .5:.1f} (5.0)",
                                               f"{value - .5:.1f} (10.0)"]  # fmt: skip
     text = (tmp_path / "out/causes/physics3.md").read_text()
@@ -109,6 +109,26 @@ def test_no_row_is_lost_by_asking_for_another(cfg, scripts, tmp_path, capsys):
     assert "physics3, AE + hinge, small encoder: not trained; " in " ".join(capsys.readouterr().out.split())
     with pytest.raises(Problem, match="is no choice of a setting"):
         run_study("causes", cfg | {"rows": "AE + hinge, small encoder"}, run_missing)
+
+
+def test_runs_that_no_choice_reaches_are_told(cfg, scripts, capsys):
+    """After another setting was chosen, what ran under the former one stands in the ledger and in no table; nor does another seed's."""
+    (row,), place = rows_of("edge + InfoNCE"), Path(cfg["ledger"]) / ENV
+    run_study("causes", cfg | {"rows": row.name, "tune": True}, run_missing)
+    run_study("causes", cfg | {"rows": row.name}, run_missing)
+    (path,) = place.glob("*-s1-*.json")
+    entry = json.loads(path.read_text())
+    former = f"{entry['run'][:-9]}abcdef-s1"
+    (place / f"{former}-abc.json").write_text(json.dumps(entry | {"run": former}))
+    capsys.readouterr()
+    run_study("causes", cfg | {"rows": row.name}, run_missing)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"physics3, edge + InfoNCE: left out; its {former} ran under another setting than the one that is chosen today" in shown
+    run_study("causes", cfg | {"rows": row.name, "seeds": 1}, run_missing)
+    assert "left out" not in capsys.readouterr().out
+    path.write_text(json.dumps(entry | {"seed": 4}))
+    with pytest.raises(Problem, match="-s1' of the ledger says seed 4; expected 1"):
+        run_study("causes", cfg | {"rows": row.name}, run_missing)
 
 
 def test_another_setting_has_another_name(monkeypatch):

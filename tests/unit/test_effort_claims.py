@@ -71,6 +71,13 @@ def test_intervals_run_over_episodes_and_seeds(answered):
     assert lines(answered)[1][0][0] == "edge + SIGReg" and "±" in lines(answered)[1][0][3]
 
 
+def test_a_single_seed_has_no_interval_of_a_difference(answered):
+    """Its episodes do not say what another seed would have reached."""
+    one, other = answered
+    alone = replace(other, entries={0: other.entries[0]})
+    assert difference(alone, one, "what if", 10) is None and difference(one, alone, "what if", 10) is None
+
+
 def test_a_row_is_above_its_floor_by_seeds_as_well(answered):
     """The bootstrap of three seeds alone let 12 of 100 rows through that stand at their floor."""
     one = answered[0]
@@ -124,6 +131,15 @@ def test_claims_want_seeds_that_ended(hinges):
     assert "1 trainings of edge + hinge, same episode diverged" in said_of(one, replace(other, entries=other.entries | {3: failed}))[HELPS].figures
     silent = {seed: entry | {"scores": {"final": {"metrics": entry["scores"]["final"]["metrics"]}}} for seed, entry in other.entries.items()}
     assert "were not kept" in said_of(one, replace(other, entries=silent))[HELPS].figures
+
+
+def test_claims_on_drawn_worlds_rest_on_those_of_both(hinges):
+    """Three seeds each, two of them in common: in other worlds it is another question."""
+    one, other = (replace(row, env="chemistry_chain5") for row in hinges)
+    assert said_of(one, other)[HELPS].word == "holds"
+    later = replace(other, entries={seed + 1: entry for seed, entry in other.entries.items()})
+    found = said_of(one, later)[HELPS]
+    assert found.word == "runs are missing" and found.figures.endswith("edge + hinge have fewer than 3 drawn worlds in common")
 
 
 def test_most_models_that_rank_well(answered):

@@ -66,6 +66,7 @@ def test_a_row_has_as_many_rounds_as_another():
     (one,), (three,) = rows_of("edge + InfoNCE"), rows_of("edge + NLL")
     assert one.rounds(10) == ["loss.stages.0.epochs=10"]
     assert three.rounds(10) == [f"loss.stages.{n}.epochs={k}" for n, k in enumerate((3, 3, 4))]
+    assert (one.rounds_before_transition(10), three.rounds_before_transition(10)) == (0, 3)
     assert three.rounds(4, each=3) == [f"loss.stages.{n}.epochs=3" for n in range(3)]
 
 

@@ -11,7 +11,7 @@ from eval.runs.ledger import entries
 
 SCORES = {"metrics": {"test/hits@1/h1": 99.0, "order/tau": -0.5}, "protocol": {"pool": 10}, "answers": {"test/hits@1/h1": "1x1 a b"}}
 WHOLE = {"run": "mine 1", "row": "ours", "env": "physics3", "seed": 0, "scores": {"final": SCORES}, "plans": {"background": SCORES},
-         "rounds": [{"round": 1, "cpu_s": 60.0, "updates": 9, "scores": {"final": SCORES}}]}  # fmt: skip
+         "rounds": [{"round": 1, "stage": "joint", "cpu_s": 60.0, "updates": 9, "scores": {"final": SCORES}}]}  # fmt: skip
 
 
 def write(place: Path, entry, name: str = "mine_1-abc.json") -> Path:
@@ -40,7 +40,8 @@ def test_the_ledger_of_the_project_is_whole():
     (("scores", "final"), None, "has metrics that are no numbers"),
     (("scores",), [], "has scores of another kind"),
     (("rounds",), {}, "has rounds of another kind"),
-    (("rounds", 0), 5, "has rounds without a number, seconds and updates"),
+    (("rounds", 0), 5, "has rounds without a number, stage, seconds and updates"),
+    (("rounds", 0, "stage"), None, "has rounds without"),
     (("rounds", 0, "cpu_s"), None, "has rounds without"),
     (("rounds", 0, "updates"), -1, "has rounds without"),
     (("rounds", 0, "scores", "final", "metrics", "plan/success/h1"), -4, r"says plan/success/h1 -4 \(round 1, final\)"),
