@@ -7,9 +7,10 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort.filled import Filled, whole_of
 from eval.effort.jobs import finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
+from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
-from eval.effort.table import caption, chart, long_csv, tables
+from eval.effort.table import caption, chart, long_csv, tables, waiting
 from eval.figures.charts import write_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
@@ -108,6 +109,7 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
         raise next(iter(wrong.values()))
     for number, (title, (header, body)) in enumerate(tables(filled).items()):
         print_table(header, body, "" if number else caption(study, env, cfg), title=f"{study.name}, {env}: {title}", width=160)
+    print(waiting(filled))
     others, wrong_too = whole_of(study, [row for row in study.rows_of(None) if row not in asked], env, cfg)
     for name, problem in (wrong | wrong_too).items():
         print(f"{env}, {name}: left out; {problem}")
@@ -122,7 +124,10 @@ def _write(filled: list[Filled], cfg: dict) -> None:
     out.mkdir(parents=True, exist_ok=True)
     parts = [f"### {env}: {title}\n\n{markdown(header, body, '' if number else caption(study, env, cfg))}"
              for number, (title, (header, body)) in enumerate(tables(filled).items())]  # fmt: skip
-    write_whole(out / f"{env}.md", "\n".join(parts))
+    write_whole(out / f"{env}.md", "\n".join([*parts, waiting(filled)]))
     write_whole(out / f"{env}.csv", long_csv(filled))
-    if not study.modes and (drawing := chart(filled, f"{env}, {study.title}")) is not None:
-        write_chart(drawing, out / env)
+    title = f"{env}, {study.title}"
+    drawings = {} if study.modes else {env: chart(filled, title), f"{env}-scaling": scaling_figure(filled, title)}
+    for name, drawing in drawings.items():
+        if drawing is not None:
+            write_chart(drawing, out / name)

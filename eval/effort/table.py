@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import mean
 
 from eval.effort import claims
-from eval.effort.filled import AT_ONCE, END, SHOWN, Filled
+from eval.effort.filled import AT_ONCE, END, FLOORS, SHOWN, Filled
 from eval.effort.intervals import Estimate
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
@@ -19,31 +19,46 @@ MISSING = "-"
 Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
-def cells(one: Filled, name: str, horizons: Sequence[int]) -> str:
-    """A score at some horizons, side by side."""
-    every = [one.estimate(name, h) for h in horizons]
-    return " / ".join(MISSING if found is None else found.text() for found in every) if any(every) else MISSING
-
-
-def lines(filled: Sequence[Filled], horizons: Sequence[int] = ()) -> Table:
-    """Scores at some horizons, none named: all; best first by what if at the last, of a study with cases in the order of its rows."""
-    study = filled[0].study
-    horizons = horizons or study.horizons
-    header = ["", *(f"{name} {' / '.join(map(str, horizons))}" for name in SHOWN), *AT_ONCE, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
-
-    def last(one: Filled) -> float:
-        found = one.estimate("what if", horizons[-1])
-        return found.mean if found else -1.0
-
+def lines(filled: Sequence[Filled]) -> Table:
+    """Scores at the last horizon; rows best first by what if, of a study with cases in the order of its rows."""
+    last = filled[0].study.horizons[-1]
+    header = ["", f"H@1 {last} (floor)", f"what if {last} (floor)", f"goals {last}", *AT_ONCE, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
     rows = []
-    for one in sorted(filled, key=last, reverse=True) if len(study.cases) == 1 else filled:
+    for one in _in_order(filled):
         numbers = {name: one.number(key) for name, key in AT_ONCE.items()}
         alone = [Estimate.over_seeds(found).text(2 if name == "order of weights" else 1) if found else MISSING for name, found in numbers.items()]
-        seeds = str(len(one.scores("H@1", horizons[-1]))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
+        seeds = str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
         fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
         updates = f"{mean(one.updates.values()):,.0f}" if one.updates else MISSING
-        rows.append([one.label, *(cells(one, name, horizons) for name in SHOWN), *alone, fell, updates, ", ".join(one.row.told), seeds])
+        floors = [f"{_cell(one, name, last)} ({_mean(one, floor, last)})" for name, floor in FLOORS.items()]
+        rows.append([one.label, *floors, _cell(one, "goals", last), *alone, fell, updates, ", ".join(one.row.told), seeds])
     return header, rows
+
+
+def all_steps(filled: Sequence[Filled]) -> Table:
+    """Scores of every row that has some, a line for each horizon; rows as in `lines`."""
+    every = [(one, h, [_cell(one, name, h) for name in SHOWN]) for one in _in_order(filled) for h in one.study.horizons]
+    return ["", "steps", *SHOWN], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
+
+
+def _cell(one: Filled, name: str, horizon: int) -> str:
+    found = one.estimate(name, horizon)
+    return MISSING if found is None else found.text()
+
+
+def _mean(one: Filled, name: str, horizon: int) -> str:
+    found = one.estimate(name, horizon)
+    return MISSING if found is None else f"{found.mean:.1f}"
+
+
+def _in_order(filled: Sequence[Filled]) -> list[Filled]:
+    study = filled[0].study
+
+    def known(one: Filled) -> float:
+        found = one.estimate("what if", study.horizons[-1])
+        return found.mean if found else -1.0
+
+    return sorted(filled, key=known, reverse=True) if len(study.cases) == 1 else list(filled)
 
 
 def curve_lines(filled: Sequence[Filled]) -> Table:
@@ -98,16 +113,22 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
 
 
 def tables(filled: Sequence[Filled]) -> dict[str, Table]:
-    """Title -> what a study shows."""
-    study = filled[0].study
+    """Title -> what a study shows; of scores, rows that have a run."""
+    study, ran = filled[0].study, [one for one in filled if one.entries] or filled
     if study.modes:
-        return {study.title: mode_lines(filled)}
-    found = {study.title: lines(filled)}
+        return {study.title: mode_lines(ran)}
+    found = {study.title: lines(ran), "at all steps": all_steps(ran)}
     if study.curve:
-        found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(filled)
+        found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran)
     if study.tuned:
         found["chosen settings"] = setting_lines(filled)
     return found | ({"claims": claims.lines(claims.check(filled))} if study.main else {})
+
+
+def waiting(filled: Sequence[Filled]) -> str:
+    """Which rows are left out of scores."""
+    names = [one.label for one in filled if not one.entries]
+    return f"no run yet: {'; '.join(names)}" if names else ""
 
 
 def caption(study: Study, env: str, cfg: dict) -> str:
@@ -130,7 +151,8 @@ def caption(study: Study, env: str, cfg: dict) -> str:
     goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split" if study.goals else ""
     return (
         f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
-        f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several{goals}{asked}; "
+        f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; floor: the start in "
+        f"place of the prediction, in the row's own latents{goals}{asked}; "
         f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval: the wider of a bootstrap over seeds and "
         f"episodes and of Student's t over seeds, of goals and single columns t alone, of one seed over episodes alone; "
         f"updates: training steps in that time, mean over seeds; a slow model does fewer, and so did all beside other work on the machine; "

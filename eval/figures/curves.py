@@ -1,6 +1,22 @@
-"""Curves as inline SVG: the losses of a run, and lines with their bounds."""
+"""Curves: the losses of a run, lines with their bounds, and lines of points with intervals."""
+
+from typing import NamedTuple
 
 from eval.figures.svg import calm, inline_svg
+
+
+COLORS = ("#2f6f9f", "#d6903f", "#4a9b7f", "#8a5a9c", "#d6603f", "#7d6b4f", "#b0487a", "#5f9ea8")
+MARKERS = ("o", "s", "D")  # lines of one colour are told apart by them
+WIDE = 10  # between the first x and the last: from here on x is drawn by its logarithm
+
+
+class LinePoint(NamedTuple):
+    """low, high: the ends of its interval, None where there is none."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
 
 
 def loss_curves(losses: dict[tuple[str, str], dict[int, float]]) -> str:
@@ -37,8 +53,7 @@ def line_chart(x: list[float], lines: dict, bounds: dict, x_label: str, y_label:
 
     figure = Figure(figsize=(8.4, 3.6), layout="constrained")
     axes = figure.subplots()
-    colors = ("#2f6f9f", "#d6903f", "#4a9b7f", "#8a5a9c", "#d6603f", "#7d6b4f", "#b0487a", "#5f9ea8")
-    for (label, y), color in zip(lines.items(), colors * len(lines)):
+    for (label, y), color in zip(lines.items(), COLORS * len(lines)):
         axes.plot(x, y, color=color, label=label, marker="o", ms=4, lw=1.8)
     for (label, y), dashes in zip(bounds.items(), ("--", ":") * len(bounds)):
         axes.plot(x, y, color="#6b7a87", label=label, ls=dashes, lw=1.4)
@@ -47,8 +62,39 @@ def line_chart(x: list[float], lines: dict, bounds: dict, x_label: str, y_label:
     return f'<div class="scroll">{_calm_svg(figure, axes, "".join(lines))}</div>'
 
 
-def _calm_svg(figure, axes, salt: str) -> str:
-    """The house's axes, a legend off the lines, and the figure as inline SVG."""
+def lines_figure(lines: dict[str, list[LinePoint]], x_label: str, y_label: str, title: str = ""):
+    """Percentages over x, whiskers where there are intervals, a tick at every x.  -> matplotlib Figure."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
+
+    figure = Figure(figsize=(9.4, max(3.6, 0.6 + 0.2 * len(lines))), layout="constrained")
+    axes = figure.subplots()
+    for n, (label, points) in enumerate(lines.items()):
+        look = {"color": COLORS[n % len(COLORS)], "marker": MARKERS[n // len(COLORS) % len(MARKERS)], "ms": 4, "lw": 1.8}
+        whiskers = [[0 if one.low is None else end * (one[at] - one.y) for one in points] for at, end in ((2, -1), (3, 1))]
+        axes.errorbar([one.x for one in points], [one.y for one in points], whiskers, label=label, capsize=2, elinewidth=1, **look)
+    at = sorted({round(one.x) for points in lines.values() for one in points})
+    if at[0] > 0 and at[-1] >= WIDE * at[0]:
+        axes.set_xscale("log")
+    axes.set_xticks(at, [f"{x:g}" for x in at])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_ylim(-4, 104)
+    axes.set_yticks(range(0, 101, 25))
+    axes.set_xlabel(x_label, color="#6b7a87")
+    axes.set_ylabel(y_label, color="#6b7a87")
+    _calm(axes)
+    if title:
+        figure.suptitle(title, fontsize=11, x=0.01, ha="left", color="#23303b")
+    return figure
+
+
+def _calm(axes) -> None:
+    """The house's axes, and a legend off the lines."""
     calm(axes)
     axes.legend(frameon=False, labelcolor="#23303b", fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _calm_svg(figure, axes, salt: str) -> str:
+    """The same, and the figure as inline SVG."""
+    _calm(axes)
     return inline_svg(figure, salt)

@@ -17,10 +17,11 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
 from eval.effort.filled import Filled, difference, whole_of
+from eval.effort.scaling import scaling_figure
 from eval.effort.studies import studies
-from eval.effort.table import caption, curve_lines, lines, long_csv, mode_lines, plots_of, setting_lines
+from eval.effort.table import all_steps, caption, curve_lines, lines, long_csv, mode_lines, plots_of, setting_lines
 from eval.figures.charts import scatter_chart
-from eval.figures.curves import line_chart
+from eval.figures.svg import inline_svg
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
 from eval.pages.html import gif, gif_image, page, table
 from eval.pages.site import SCRIPT, STYLE, framed
@@ -85,7 +86,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     """Of one world."""
     study, env = filled[0].study, filled[0].env
     last = study.horizons[-1]
-    parts = [_short(filled), _charts(filled), _table(*lines(filled, [last])), _folded("At all steps", *lines(filled)),
+    parts = [_short(filled), _charts(filled), _table(*lines(filled)), _folded("At all steps", *all_steps(filled)),
              f'<p class="soft">{escape(caption(study, env, cfg))}</p>', _download(filled),
              "<h3>Two rows side by side</h3>", _compare(filled), films,
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>"]  # fmt: skip
@@ -97,7 +98,8 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
         if other.modes and any(one.reached_elsewhere(mode) for one in varied for mode in other.modes):
             parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(varied))}<p class=soft>{escape(caption(other, env, cfg))}</p>")
         elif not other.main and (found := [one for one in varied if one.entries]):
-            parts.append(_folded(title, *lines(found)))
+            parts.append(f"<h3>{escape(title)}</h3>{_curves(found)}{_folded('As numbers', *lines(found))}"
+                         f"{_folded('At all steps', *all_steps(found))}<p class=soft>{escape(caption(other, env, cfg))}</p>")  # fmt: skip
     return "\n".join(parts)
 
 
@@ -142,19 +144,14 @@ def _download(filled: list[Filled]) -> str:
 
 
 def _curves(filled: list[Filled]) -> str:
-    """Means over seeds, at the minutes where most rows have a score."""
-    ends = [*filled[0].study.curve, "end"]
-    drawn = {}
-    for one in filled:
-        points = one.curve.get(("what if", one.study.horizons[-1]), [])
-        means = [[p.value for p in points if p.after == end] for end in ends]
-        if all(means):
-            drawn[one.label] = [float(np.mean(values)) for values in means]
-    minutes = [float(end) if end != "end" else float(filled[0].study.minutes) for end in ends]
-    late = [f"{one.label} trains its transition from round {after + 1} of {one.study.rounds} on" for one in filled if one.label in drawn
-            and (after := one.row.rounds_before_transition(one.study.rounds))]  # fmt: skip
+    """What if over what a study varies, drawn; nothing where that would be a single point."""
+    drawing = scaling_figure(filled)
+    if drawing is None:
+        return ""
+    late = [f"{one.label} trains its transition from round {after + 1} of {one.study.rounds} on" for one in filled
+            if one.study.curve and one.entries and (after := one.row.rounds_before_transition(one.study.rounds))]  # fmt: skip
     note = f"<p class=soft>{escape('; '.join(late))}.</p>" if late else ""
-    return line_chart(minutes, drawn, {}, "minutes of processor time", "what if, %") + note if drawn else ""
+    return f'<div class="scroll chart">{inline_svg(drawing, filled[0].study.name)}</div>{note}'
 
 
 def _compare(filled: list[Filled]) -> str:

@@ -1,6 +1,7 @@
 """Intervals of tables of equal effort, and the sentences that are tested by them: seeds, floors, pairs of rows."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def test_intervals_run_over_episodes_and_seeds(answered):
         {"test/cf_hits@1/mean/h10": 50.0 + 10 * seed}}}} for seed, entry in one.entries.items()})  # fmt: skip
     assert difference(other, noisy, "what if", 10)[1] < 0, "seeds that differ widen it, whatever the episodes say"
     assert one.above_floor("H@1", 10) is True and one.above_floor("H@1", 1) is None
-    assert lines(answered)[1][0][0] == "edge + SIGReg" and "±" in lines(answered)[1][0][3]
+    assert lines(answered)[1][0][0] == "edge + SIGReg" and re.fullmatch(r"[\d.]+ ± [\d.]+ \((1|2)\d\.\d\)", lines(answered)[1][0][2])
 
 
 def test_a_single_seed_has_no_interval_of_a_difference(answered):
