@@ -178,7 +178,7 @@ def scatter_figure(plots: dict[str, list[Point]], x_label: str, y_label: str, ti
             gid = f"run-{i}-{len(titles)}"
             titles[gid] = f"{p.run}: {x_label} {p.x:.2f}, {y_label} {p.y:.2f}"
             marker, color = MARKERS.get(p.loss, OTHER_MARKER), colors[p.model]
-            axes.plot(p.x, p.y, marker, color=color, ms=7, alpha=0.85, mec="white", gid=gid)
+            axes.plot(p.x, p.y, marker, color=color, ms=12 if marker == "*" else 7, alpha=0.85, mec="white", gid=gid)
         axes.set(xlim=(-5, 105), ylim=(-5, 105))
         axes.set_xticks(range(0, 101, 25))
         axes.set_yticks(range(0, 101, 25))

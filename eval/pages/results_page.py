@@ -95,8 +95,8 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     parts.append(_folded("Chosen settings", *setting_lines(filled)))
     for other in studies().values():
         varied, title = whole_of(other, other.rows_of(None), env, cfg)[0], other.title.capitalize()
-        if other.modes and any(one.reached_elsewhere(mode) for one in varied for mode in other.modes):
-            parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(varied))}<p class=soft>{escape(caption(other, env, cfg))}</p>")
+        if elsewhere := [one for one in varied if any(one.reached_elsewhere(mode) for mode in other.modes)]:
+            parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}<p class=soft>{escape(caption(other, env, cfg))}</p>")
         elif not other.main and (found := [one for one in varied if one.entries]):
             parts.append(f"<h3>{escape(title)}</h3>{_curves(found)}{_folded('As numbers', *lines(found))}"
                          f"{_folded('At all steps', *all_steps(found))}<p class=soft>{escape(caption(other, env, cfg))}</p>")  # fmt: skip
