@@ -6,7 +6,7 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort.filled import Filled, whole_of
-from eval.effort.jobs import finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
+from eval.effort.jobs import entered_row, finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
@@ -14,7 +14,7 @@ from eval.effort.table import caption, chart, long_csv, tables, waiting
 from eval.figures.charts import write_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
-from eval.runs.ledger import SELECT, entry_of
+from eval.runs.ledger import SELECT, check_overrides, entry_of
 from eval.terminal import print_table
 
 PAPER_MINUTES = 45  # of processor time, about, that a training of the published epochs takes
@@ -59,16 +59,22 @@ def _diverged(run: str, envs: list[str], ledger: Path) -> bool:
 
 
 def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job]:
-    """What a table trains and scores, of rows for which a setting was chosen; Raises Problem where there is none."""
+    """What a table trains and scores, of rows for which a setting was chosen, and that `final` saw under no other.
+
+    Raises Problem where no row is left.
+    """
     ledger = Path(cfg["ledger"])
     asked = [(row, env) for env in envs for row in rows if row.fits(env)]
     ready, wrong = [], {}
     for row, env in asked:
         source = causes()["tuned_on"].get(env, env)
         try:
-            if study.settings(ledger, env, row) is None:
+            setting = study.settings(ledger, env, row)
+            if setting is None:
                 raise Problem(f"no setting was chosen for row '{row.name}' on {source}; run first: python eval/tables.py table={MAIN} "
                               f"tune=true envs=[{source}]")  # fmt: skip
+            for case in study.cases:
+                check_overrides(ledger, env, entered_row(study, case, row), setting)
             ready.append((row, env))
         except Problem as problem:
             wrong[row.name, env] = problem

@@ -94,11 +94,15 @@ def finalist_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
     return _tune_job(finalist_name(row, env, draw), _tune_overrides(row, env, draw, _whole(row)), env, cfg)
 
 
+def entered_row(study: Study, case: str, row: Row) -> str:
+    """The row of the ledger, which has one setting, that a run of a table is entered under."""
+    return ", ".join([row.name, *filter(None, [case or (None if study.main else study.title)])])
+
+
 def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> list[str]:
     """What decides a training of a table and its first scores, but for seed and world."""
-    named = ", ".join([row.name, *filter(None, [case or (None if study.main else study.title)])])  # a row of the ledger has one setting
     timed = () if study.minutes is None else ("trainer=minutes", f"trainer.cpu_minutes={study.minutes}", *row.rounds(study.rounds))
-    return [*row.fit, f"env={env}", f'row="{named}"', *setting, *timed, *study.overrides, *study.cases[case],
+    return [*row.fit, f"env={env}", f'row="{entered_row(study, case, row)}"', *setting, *timed, *study.overrides, *study.cases[case],
             *_asked([*probes(env, study.main), *row.probes * study.main], study.episodes, study.states),
             f"score.horizons=[{','.join(map(str, study.horizons))}]", f"goals={str(study.goals).lower()}"]  # fmt: skip
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import yaml
 from filelock import FileLock
 from omegaconf import DictConfig, OmegaConf
 
@@ -74,6 +75,17 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
             raise Problem(f"row '{row}' was scored on '{FINAL}' of {config.env.name} under another setting ({path}): {other}; expected "
                           f"that one; choose on split={SELECT}, or give what differs a row= of its own")  # fmt: skip
     run.final_is_open = True
+
+
+def check_overrides(ledger: str | Path, env: str, row: str, overrides: list[str]) -> None:
+    """Raise Problem where a row was frozen under another value of a key than overrides give: it would be trained for nothing."""
+    path = Path(ledger) / "frozen" / env / f"{named(row)}.json"
+    frozen = OmegaConf.create((_read(path) or {}).get("setting") or {})
+    for key, value in (override.split("=", 1) for override in overrides):
+        there = OmegaConf.select(frozen, key)
+        if there is not None and there != (asked := yaml.safe_load(value)):
+            raise Problem(f"row '{row}' was scored on '{FINAL}' of {env} under another setting ({path}): {key} {there}, got {asked}; give what "
+                          f"was chosen now a row of its own, or take that setting from the history again")  # fmt: skip
 
 
 def check_select(run: Run) -> None:

@@ -131,6 +131,22 @@ def test_runs_that_no_choice_reaches_are_told(cfg, scripts, capsys):
         run_study("causes", cfg | {"rows": row.name}, run_missing)
 
 
+def test_a_row_that_was_opened_under_another_setting_is_not_trained(cfg, scripts):
+    """`final` would refuse it after ten minutes."""
+    (row,), ledger = rows_of("edge + InfoNCE"), Path(cfg["ledger"])
+    run_study("causes", cfg | {"rows": row.name, "tune": True}, run_missing)
+    setting = choice(ledger, ENV, row)["setting"]
+    loss = {"learning_rate": setting["learning_rate"], "stages": [{"weight_decay": setting["weight_decay"]}]}
+    frozen = ledger / "frozen" / ENV / "edge_InfoNCE.json"
+    frozen.parent.mkdir(parents=True)
+    frozen.write_text(json.dumps({"row": row.name, "setting": {"loss": loss | {"window": setting["window"] + 1}}}))
+    with pytest.raises(Problem, match=f"under another setting .*: loss.window {setting['window'] + 1}, got {setting['window']}; give what"):
+        run_study("causes", cfg | {"rows": row.name}, run_missing)
+    assert not list((ledger / ENV).glob("*.json"))
+    frozen.write_text(json.dumps({"row": row.name, "setting": {"loss": loss | {"window": setting["window"]}}}))
+    assert not run_study("causes", cfg | {"rows": row.name}, run_missing) and len(list((ledger / ENV).glob("*.json"))) == 2
+
+
 def test_another_setting_has_another_name(monkeypatch):
     """A run of before is not taken for one of a changed space or row."""
     (row,) = rows_of("edge + InfoNCE")
