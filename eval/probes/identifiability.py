@@ -67,9 +67,12 @@ def alone(score: np.ndarray) -> float:
     Row(f"{NAME}/mcc", "mean correlation of what own slots tell", horizons=()),
     Row(f"{NAME}/disentanglement", "disentanglement: a slot holds one object", horizons=()),
     Row(f"{NAME}/completeness", "completeness: an object lies in one slot", horizons=()),
+    Row(f"{NAME}/numbered", "objects that lie in the slot of their own number", horizons=()),
 ))  # fmt: skip
 def identifiability(run, data) -> dict[str, float]:
-    """Percent. Of latents without slots the whole alone is told."""
+    """Percent. Of latents without slots the whole alone is told. Where an object lies matters to a transition whose slot k reads the
+    action of object k (GNN): it learns nothing in another order.
+    """
     latent, true = frames_of(run, "valid", data.data_dir)
     sizes = run.world.factor_sizes
     target = torch.cat([torch.from_numpy(true[..., g, None] == np.arange(size)) for g, size in enumerate(sizes)], -1).float()
@@ -84,6 +87,6 @@ def identifiability(run, data) -> dict[str, float]:
     own = np.zeros(score.shape, bool)
     own[slots, objects] = True
     told = {"own": score[own].mean(), "others": score[~own].mean(), "mcc": correlation[own].mean(),
-            "disentanglement": alone(score), "completeness": alone(score.T)}  # fmt: skip
+            "disentanglement": alone(score), "completeness": alone(score.T), "numbered": (slots == objects).mean()}  # fmt: skip
     data.say("identifiability")
     return found | {f"{NAME}/{name}": 100 * float(value) for name, value in told.items()}

@@ -1,10 +1,12 @@
 """Slots that hold one object each, slots that hold them all, and numbers that say nothing."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
-from eval.probes.identifiability import alone, matched, reads
+from eval.probes.identifiability import alone, identifiability, matched, reads
 
 
 @pytest.fixture
@@ -44,3 +46,14 @@ def test_entropy_is_of_each_row():
     assert alone(np.eye(3)) == pytest.approx(1) and alone(np.ones((3, 3))) == pytest.approx(0)
     assert alone(np.zeros((3, 3))) == 0 and alone(np.ones((3, 1))) == 0
     assert alone(np.array([[1.0, 1.0, 0.0]])) == pytest.approx(1 - np.log(2) / np.log(3))
+
+
+@pytest.mark.parametrize("slots, share", [([0, 1, 2], 100.0), ([0, 2, 1], 100 / 3), ([2, 0, 1], 0.0)])
+def test_a_slot_may_have_the_number_of_its_object(objects, monkeypatch, slots, share):
+    torch.manual_seed(0)
+    latent = (objects @ torch.randn(4, 6))[:, slots]
+    colours = objects.argmax(-1, keepdim=True).numpy()  # (M, 3, 1)
+    monkeypatch.setattr("eval.probes.identifiability.frames_of", lambda *_: (latent, colours))
+    run, data = SimpleNamespace(world=SimpleNamespace(factor_sizes=(4,))), SimpleNamespace(data_dir=None, say=lambda _: None)
+    found = identifiability(run, data)
+    assert found["identifiability/numbered"] == pytest.approx(share) and found["identifiability/own"] > 98
