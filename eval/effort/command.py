@@ -5,12 +5,13 @@ from pathlib import Path
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
+from eval.effort.figures import chart, rows_figure
 from eval.effort.filled import Filled, whole_of
 from eval.effort.jobs import entered_row, finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
-from eval.effort.table import caption, chart, long_csv, tables, waiting
+from eval.effort.table import caption, long_csv, tables, waiting
 from eval.figures.charts import write_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
@@ -134,6 +135,7 @@ def _write(filled: list[Filled], cfg: dict) -> None:
     write_whole(out / f"{env}.csv", long_csv(filled))
     title = f"{env}, {study.title}"
     drawings = {} if study.modes else {env: chart(filled, title), f"{env}-scaling": scaling_figure(filled, title)}
+    drawings |= {f"{env}-rows": rows_figure(filled, title)} if study.name == MAIN else {}
     for name, drawing in drawings.items():
         if drawing is not None:
             write_chart(drawing, out / name)

@@ -1,5 +1,6 @@
 """What the ledger holds of a row of a table: its scores, and what is drawn of its answers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -194,6 +195,17 @@ def _runs_of(study: Study, row: Row, env: str, cfg: dict) -> list[str]:
     every = (Path(cfg["ledger"]) / env).glob(f"{row.slug}-{env}-{study.runs}-??????-s*-*.json")
     runs = {path.stem.rpartition("-")[0] for path in every}
     return sorted(run for run in runs if int(run.rpartition("-s")[2]) < cfg["seeds"])
+
+
+def in_order(filled: Sequence[Filled]) -> list[Filled]:
+    """Best first by what if at the last horizon; of a study with cases as they are."""
+    study = filled[0].study
+
+    def known(one: Filled) -> float:
+        found = one.estimate("what if", study.horizons[-1])
+        return found.mean if found else -1.0
+
+    return sorted(filled, key=known, reverse=True) if len(study.cases) == 1 else list(filled)
 
 
 def difference(one: Filled, other: Filled, name: str, horizon: int) -> tuple[float, float, float] | None:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from statistics import mean
 
 from eval.effort import claims
-from eval.effort.filled import AT_ONCE, END, FLOORS, SHOWN, Filled
+from eval.effort.filled import AT_ONCE, END, FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
-from eval.figures.charts import Point, scatter_figure
 from eval.runs.ledger import FINAL, SELECT
 
 CURVE = "what if"
@@ -24,7 +23,7 @@ def lines(filled: Sequence[Filled]) -> Table:
     last = filled[0].study.horizons[-1]
     header = ["", f"H@1 {last} (floor)", f"what if {last} (floor)", f"goals {last}", *AT_ONCE, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
     rows = []
-    for one in _in_order(filled):
+    for one in in_order(filled):
         numbers = {name: one.number(key) for name, key in AT_ONCE.items()}
         alone = [Estimate.over_seeds(found).text(2 if name == "order of weights" else 1) if found else MISSING for name, found in numbers.items()]
         seeds = str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
@@ -37,7 +36,7 @@ def lines(filled: Sequence[Filled]) -> Table:
 
 def all_steps(filled: Sequence[Filled]) -> Table:
     """Scores of every row that has some, a line for each horizon; rows as in `lines`."""
-    every = [(one, h, [_cell(one, name, h) for name in SHOWN]) for one in _in_order(filled) for h in one.study.horizons]
+    every = [(one, h, [_cell(one, name, h) for name in SHOWN]) for one in in_order(filled) for h in one.study.horizons]
     return ["", "steps", *SHOWN], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
 
 
@@ -49,16 +48,6 @@ def _cell(one: Filled, name: str, horizon: int) -> str:
 def _mean(one: Filled, name: str, horizon: int) -> str:
     found = one.estimate(name, horizon)
     return MISSING if found is None else f"{found.mean:.1f}"
-
-
-def _in_order(filled: Sequence[Filled]) -> list[Filled]:
-    study = filled[0].study
-
-    def known(one: Filled) -> float:
-        found = one.estimate("what if", study.horizons[-1])
-        return found.mean if found else -1.0
-
-    return sorted(filled, key=known, reverse=True) if len(study.cases) == 1 else list(filled)
 
 
 def curve_lines(filled: Sequence[Filled]) -> Table:
@@ -165,26 +154,6 @@ def _worlds(env: str) -> str:
     """Which drawn worlds a table saw, where there are any."""
     told = causes()["worlds"].get(env)
     return f"; chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed" if told else ""
-
-
-def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[Point]]:
-    """One score against another, the rows as points of a plot for each horizon; plots without any are left out."""
-    plots = {}
-    for h in filled[0].study.horizons:
-        points = []
-        for one in filled:
-            sides, fit = (one.estimate(x, h), one.estimate(y, h)), dict(part.split("=", 1) for part in one.row.fit)
-            if all(sides):
-                points.append(Point(one.label, fit["model"], fit["loss"], *(side.mean for side in sides)))
-        if points:
-            plots[f"{h} step{'s' if h > 1 else ''}"] = points
-    return plots
-
-
-def chart(filled: Sequence[Filled], title: str):
-    """H@1 against what if; None without a point.  -> matplotlib Figure."""
-    plots = plots_of(filled, "H@1", "what if")
-    return scatter_figure(plots, "H@1", "what if", title).drawing if plots else None
 
 
 def long_csv(filled: Sequence[Filled]) -> str:

@@ -16,10 +16,11 @@ import numpy as np
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
+from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled, difference, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.studies import studies
-from eval.effort.table import all_steps, caption, curve_lines, lines, long_csv, mode_lines, plots_of, setting_lines
+from eval.effort.table import all_steps, caption, curve_lines, lines, long_csv, mode_lines, setting_lines
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
@@ -119,9 +120,10 @@ def _short(filled: list[Filled]) -> str:
 
 
 def _charts(filled: list[Filled]) -> str:
-    """What if against H@1, and behind lines to open success against both."""
-    main = plots_of(filled, "H@1", "what if")
-    html = scatter_chart(main, "H@1", "what if") if main else ""
+    """All rows by their names, what if against H@1, and behind lines to open success against both."""
+    main, rows = plots_of(filled, "H@1", "what if"), rows_figure(filled)
+    html = f'<div class="scroll chart">{inline_svg(rows, filled[0].env)}</div>' if rows else ""
+    html += scatter_chart(main, "H@1", "what if") if main else ""
     for x in ("H@1", "what if"):
         if plots := plots_of(filled, x, "goals"):
             html += f"<details><summary>Success against {escape(x)}</summary>{scatter_chart(plots, x, 'success')}</details>"

@@ -1,0 +1,49 @@
+"""The figures of a table of equal effort: what every row ranks, knows and reaches, and one of these against another."""
+
+from collections.abc import Sequence
+
+from eval.effort.filled import FLOORS, Filled, in_order
+from eval.figures.charts import Point, scatter_figure
+from eval.figures.row_marks import Mark, marks_figure
+
+MARKED = ("what if", "H@1", "goals")  # the last is drawn on top
+
+
+def marks_of(filled: Sequence[Filled]) -> dict[str, dict[str, Mark]]:
+    """Label of a row -> name -> its mark at the last horizon, best first by what if; rows without a run are left out."""
+    h, found = filled[0].study.horizons[-1], {}
+    for one in in_order(filled):
+        marks = {}
+        for name in MARKED:
+            if estimate := one.estimate(name, h):
+                floor = one.estimate(FLOORS[name], h) if name in FLOORS else None
+                marks[name] = Mark(estimate.mean, estimate.low, estimate.high, floor and floor.mean)
+        if marks:
+            found[one.label] = marks
+    return found
+
+
+def rows_figure(filled: Sequence[Filled], title: str = ""):
+    """The same drawn; None without a run.  -> matplotlib Figure."""
+    marks = marks_of(filled)
+    return marks_figure(marks, f"after {filled[0].study.horizons[-1]} steps, %", title) if marks else None
+
+
+def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[Point]]:
+    """One score against another, the rows as points of a plot for each horizon; plots without any are left out."""
+    plots = {}
+    for h in filled[0].study.horizons:
+        points = []
+        for one in filled:
+            sides, fit = (one.estimate(x, h), one.estimate(y, h)), dict(part.split("=", 1) for part in one.row.fit)
+            if all(sides):
+                points.append(Point(one.label, fit["model"], fit["loss"], *(side.mean for side in sides)))
+        if points:
+            plots[f"{h} step{'s' if h > 1 else ''}"] = points
+    return plots
+
+
+def chart(filled: Sequence[Filled], title: str):
+    """H@1 against what if; None without a point.  -> matplotlib Figure."""
+    plots = plots_of(filled, "H@1", "what if")
+    return scatter_figure(plots, "H@1", "what if", title).drawing if plots else None

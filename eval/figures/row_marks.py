@@ -1,0 +1,53 @@
+"""Rows as lines of marks: several percentages of each, named at its left, with their intervals and floors."""
+
+from typing import NamedTuple
+
+from eval.figures.svg import calm
+
+INK, SOFT, LINE = "#23303b", "#6b7a87", "#c9d2d9"
+LOOKS = (("o", "#3d8f83", True), ("o", "#2f6f9f", False), ("D", "#d6903f", True))  # marker, colour, filled; by the order of names
+HEIGHT = 0.27  # inches of a row
+
+
+class Mark(NamedTuple):
+    """Percent.  low, high: the ends of its interval; floor: what nothing learned would score; None where there is none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    floor: float | None = None
+
+
+def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, title: str = ""):
+    """Label of a row -> name of a percentage -> its mark, the first row on top; floors are upright strokes.  -> matplotlib Figure."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(name for marks in rows.values() for name in marks))
+    figure = Figure(figsize=(9.4, 1.2 + HEIGHT * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    for y, marks in enumerate(rows.values()):
+        values = [mark.value for mark in marks.values()]
+        axes.plot([min(values), max(values)], [y, y], color=LINE, lw=1.2, zorder=1)
+    for name, (marker, color, filled) in zip(names, LOOKS, strict=False):
+        own = [(y, marks[name]) for y, marks in enumerate(rows.values()) if name in marks]
+        for y, mark in own:
+            if mark.low is not None:
+                axes.plot([mark.low, mark.high], [y, y], color=color, lw=2.4, alpha=0.45, solid_capstyle="butt", zorder=2)
+            if mark.floor is not None:
+                axes.plot([mark.floor] * 2, [y - 0.3, y + 0.3], color=color, lw=1.3, alpha=0.8, zorder=2)
+        x, y = [mark.value for _, mark in own], [y for y, _ in own]
+        look = {"color": color, "markerfacecolor": color if filled else "white", "ms": 6.5, "mew": 1.6, "zorder": 3}
+        axes.plot(x, y, marker, ls="none", label=name, **look)
+    calm(axes)
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(-3, 103)
+    axes.set_xticks(range(0, 101, 25))
+    axes.grid(axis="x", color=LINE, lw=0.6, alpha=0.6)
+    axes.set_xlabel(x_label, color=SOFT)
+    axes.plot([], [], "|", color=SOFT, ms=9, mew=1.3, label="floor: copying the start")
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9, ncols=4, loc="lower left", bbox_to_anchor=(-0.01, 1.0), borderaxespad=0.1)
+    if title:
+        figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
+    return figure

@@ -1,0 +1,47 @@
+"""The figure of rows: what each ranks, knows and reaches, best first, floors beside it."""
+
+import pytest
+
+from eval.effort.figures import marks_of, rows_figure
+from eval.effort.filled import Filled
+from eval.effort.settings import rows_of
+from eval.effort.studies import studies
+
+HINGE, NCE, NLL = rows_of(["edge + hinge", "edge + InfoNCE", "edge + NLL"])
+
+
+def filled(row, known: dict[int, float], ranked: float = 99.0, goals: float | None = None) -> Filled:
+    entries = {}
+    for seed, value in known.items():
+        metrics = {"test/cf_hits@1/mean/h10": value, "test/hits@1/h10": ranked, "floor/copy/cf_hits@1/mean/h10": 5.0, "floor/copy/hits@1/h10": 30.0}
+        select = {} if goals is None else {"plan/success/h10": goals}
+        entries[seed] = {"run": "a", "seed": seed, "rounds": [], "plans": {}, "scores": {"final": {"metrics": metrics}, "select": {"metrics": select}}}
+    return Filled(studies()["causes"], "", row, "physics5_shuffled", None, entries)
+
+
+@pytest.fixture
+def rows():
+    return [filled(HINGE, {0: 20.0, 1: 30.0}), filled(NCE, {0: 98.0}, goals=97.0), filled(NLL, {})]
+
+
+def test_rows_are_marked_best_first(rows):
+    marks = marks_of(rows)
+    assert list(marks) == ["edge + InfoNCE", "edge + hinge"], "one without a run has no mark"
+    assert {name: (mark.value, mark.low, mark.floor) for name, mark in marks["edge + InfoNCE"].items()} == {
+        "what if": (98.0, None, 5.0), "H@1": (99.0, None, 30.0), "goals": (97.0, None, None)}
+    known = marks["edge + hinge"]["what if"]
+    assert known.low < known.value == 25 < known.high and "goals" not in marks["edge + hinge"]
+
+
+def test_rows_are_named_on_their_lines(rows):
+    (axes,) = rows_figure(rows, "title").axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["edge + InfoNCE", "edge + hinge"]
+    top, bottom = axes.get_ylim()[::-1]
+    assert top < 0 < 1 < bottom, "the first is on top"
+    drawn = {line.get_label(): list(zip(line.get_xdata(), line.get_ydata())) for line in axes.lines}
+    assert drawn["what if"] == [(98.0, 0), (25.0, 1)] and drawn["goals"] == [(97.0, 0)] and "floor: copying the start" in drawn
+    assert sum(list(line.get_xdata()) == [30.0, 30.0] for line in axes.lines) == 2, "floors of H@1"
+
+
+def test_without_a_run_nothing_is_drawn(rows):
+    assert rows_figure(rows[2:]) is None
