@@ -26,7 +26,8 @@ def marks_of(filled: Sequence[Filled]) -> dict[str, dict[str, Mark]]:
 def rows_figure(filled: Sequence[Filled], title: str = ""):
     """The same drawn; None without a run.  -> matplotlib Figure."""
     marks = marks_of(filled)
-    return marks_figure(marks, f"after {filled[0].study.horizons[-1]} steps, %", title) if marks else None
+    label = f"after {filled[0].study.horizons[-1]} steps, %"
+    return marks_figure(marks, label, "floor: copying the start", title) if marks else None
 
 
 def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[Point]]:

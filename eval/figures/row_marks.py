@@ -18,17 +18,22 @@ class Mark(NamedTuple):
     floor: float | None = None
 
 
-def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, title: str = ""):
-    """Label of a row -> name of a percentage -> its mark, the first row on top; floors are upright strokes.  -> matplotlib Figure."""
+def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: str, title: str = ""):
+    """Label of a row -> name of a percentage -> its mark, the first row on top; floors are upright strokes.  -> matplotlib Figure.
+
+    Raises ValueError on more names than there are looks.
+    """
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(name for marks in rows.values() for name in marks))
+    if len(names) > len(LOOKS):
+        raise ValueError(f"a row has at most {len(LOOKS)} marks, got {', '.join(names)}")
     figure = Figure(figsize=(9.4, 1.2 + HEIGHT * len(rows)), layout="constrained")
     axes = figure.subplots()
     for y, marks in enumerate(rows.values()):
         values = [mark.value for mark in marks.values()]
         axes.plot([min(values), max(values)], [y, y], color=LINE, lw=1.2, zorder=1)
-    for name, (marker, color, filled) in zip(names, LOOKS, strict=False):
+    for name, (marker, color, filled) in zip(names, LOOKS):
         own = [(y, marks[name]) for y, marks in enumerate(rows.values()) if name in marks]
         for y, mark in own:
             if mark.low is not None:
@@ -46,7 +51,7 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, title: str = ""
     axes.set_xticks(range(0, 101, 25))
     axes.grid(axis="x", color=LINE, lw=0.6, alpha=0.6)
     axes.set_xlabel(x_label, color=SOFT)
-    axes.plot([], [], "|", color=SOFT, ms=9, mew=1.3, label="floor: copying the start")
+    axes.plot([], [], "|", color=SOFT, ms=9, mew=1.3, label=floor_label)
     axes.legend(frameon=False, labelcolor=INK, fontsize=9, ncols=4, loc="lower left", bbox_to_anchor=(-0.01, 1.0), borderaxespad=0.1)
     if title:
         figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)

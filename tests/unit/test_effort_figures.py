@@ -6,6 +6,7 @@ from eval.effort.figures import marks_of, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
+from eval.figures.row_marks import Mark, marks_figure
 
 HINGE, NCE, NLL = rows_of(["edge + hinge", "edge + InfoNCE", "edge + NLL"])
 
@@ -41,6 +42,11 @@ def test_rows_are_named_on_their_lines(rows):
     drawn = {line.get_label(): list(zip(line.get_xdata(), line.get_ydata())) for line in axes.lines}
     assert drawn["what if"] == [(98.0, 0), (25.0, 1)] and drawn["goals"] == [(97.0, 0)] and "floor: copying the start" in drawn
     assert sum(list(line.get_xdata()) == [30.0, 30.0] for line in axes.lines) == 2, "floors of H@1"
+
+
+def test_marks_without_a_look_are_not_lost():
+    with pytest.raises(ValueError, match="a row has at most 3 marks, got a, b, c, d"):
+        marks_figure({"row": {name: Mark(1.0) for name in "abcd"}}, "", "")
 
 
 def test_without_a_run_nothing_is_drawn(rows):
