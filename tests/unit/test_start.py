@@ -145,3 +145,24 @@ def test_agents_are_told_at_once_of_a_folder_that_cannot_be_written(module, conf
     (tmp_path / "file").touch()
     with pytest.raises(Problem, match="is not a folder; choose another runs_dir="):
         training.run(compose(config, f"runs_dir={tmp_path}/file/r", "name=x"))
+
+
+@pytest.mark.parametrize(("config", "override", "sentence"), [
+    ("fit", "env.splits=3", r"env.splits has the keys train, .*, got 3; set one: env.splits.<key>=<value>"),
+    ("fit", "env.splits=null", r"env.splits has the keys train, .*, got null; set one"),
+    ("fit", "env.world=[1,2]", r"env.world has the keys _target_, .*, got \[1,2\]"),
+    ("fit", "score.horizons={a:1}", r"score.horizons is a list, got keys: {a:1}; set score.horizons=<value>"),
+    ("learning", "beside={a:1}", r"beside is a list, got keys: {a:1}"),
+    ("tables", "table={a:1}", r"table is one value or a list, got keys: {a:1}; set table=<value>"),
+    ("score", "run=[a", r"run=\[a cannot be read as key=value; close its brackets"),
+    ("fit", "env=null", r"there is no env 'null'"),
+])  # fmt: skip
+def test_a_value_of_another_kind_is_one_sentence(config, override, sentence):
+    """Seen: Hydra's five lines, and tracebacks of what read the value."""
+    with pytest.raises(Problem, match=sentence):
+        command.check(config, [override])
+
+
+def test_values_of_the_right_kind_pass():
+    command.check("fit", ["env.splits.train={episodes:3,length:2,seed:1}", "score.horizons=3", "resume=null"])
+    command.check("fit", ["-m", "env.splits.train.episodes=3,4", "score.horizons=[1,5],[1]"])
