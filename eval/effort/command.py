@@ -11,7 +11,7 @@ from eval.effort.jobs import entered_row, finalist_job, finalist_name, table_job
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
-from eval.effort.table import caption, long_csv, tables, waiting
+from eval.effort.table import long_csv, tables, waiting
 from eval.figures.charts import write_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
@@ -114,8 +114,8 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
     filled, wrong = whole_of(study, asked, env, cfg)
     if wrong and not filled:
         raise next(iter(wrong.values()))
-    for number, (title, (header, body)) in enumerate(tables(filled).items()):
-        print_table(header, body, "" if number else caption(study, env, cfg), title=f"{study.name}, {env}: {title}", width=160)
+    for title, ((header, body), told) in tables(filled, cfg).items():
+        print_table(header, body, told, title=f"{study.name}, {env}: {title}", width=160)
     print(waiting(filled))
     others, wrong_too = whole_of(study, [row for row in study.rows_of(None) if row not in asked], env, cfg)
     for name, problem in (wrong | wrong_too).items():
@@ -129,8 +129,7 @@ def _write(filled: list[Filled], cfg: dict) -> None:
     filled = sorted(filled, key=lambda one: order.index(one.row.name))
     out = Path(cfg["out"]) / study.name
     out.mkdir(parents=True, exist_ok=True)
-    parts = [f"### {env}: {title}\n\n{markdown(header, body, '' if number else caption(study, env, cfg))}"
-             for number, (title, (header, body)) in enumerate(tables(filled).items())]  # fmt: skip
+    parts = [f"### {env}: {title}\n\n{markdown(header, body, told)}" for title, ((header, body), told) in tables(filled, cfg).items()]
     write_whole(out / f"{env}.md", "\n".join([*parts, waiting(filled)]))
     write_whole(out / f"{env}.csv", long_csv(filled))
     title = f"{env}, {study.title}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from envs.problem import Problem
 from eval.effort.intervals import Estimate, students, wider
-from eval.effort.jobs import ORDER, table_name
+from eval.effort.jobs import ASKS, ORDER, table_name
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
 from eval.runs.answers import Answers, bootstrap, ends
@@ -19,7 +19,12 @@ from eval.runs.ledger import FINAL, SELECT, entry_of
 
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
          "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
-AT_ONCE = {"exact": "readout/mlp/what_if/h10", "order of weights": ORDER, "own R2": "identifiability/own"}  # one number of a run
+READ_OUTS = "linear", "mlp"  # of eval/probes/readout.py
+CHANGED = "nothing", "one", "several"  # classes of actions, of eval/probes/counterfactual.py
+AT_ONCE = {"factors read": "readout/{}/frames", "true outcome": "readout/{}/eyes/h10", "predicted outcome": "readout/{}/exact/h10",
+           "of every action": "readout/{}/what_if/h10", **{f"of those that change {name}": f"readout/{{}}/what_if/{name}/h10" for name in CHANGED},
+           "order of weights": ORDER, "pushes told": ASKS, "own R2": "identifiability/own", "smallest gap": "test/smallest_gap"}  # one number of a run; {}: of a read-out
+READ_FLOORS = {"predicted outcome": "floor/copy/exact/h10", "of every action": "floor/copy/what_if/h10"}
 ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}  # where a world has no classes of actions
 FLOORS = {"H@1": "copy floor", "what if": "what if, copy floor"}
 END = "end"
@@ -91,6 +96,14 @@ class Filled:
             every = [entry["scores"].get(split, {}).get("metrics", {}) for split in splits or (FINAL,)]
             found |= {seed: metrics[key] for metrics in reversed(every) if key in metrics}
         return found
+
+    def at_once(self, name: str, *splits: str) -> dict[int, float]:
+        """Seed -> one of AT_ONCE on a split, none named: on `final`; of the linear or the small read-out, by which of them reads more
+        factors on the split that is for choosing."""
+        every = {kind: self.number(AT_ONCE[name].format(kind), *splits) for kind in READ_OUTS}
+        read = {kind: self.number(AT_ONCE["factors read"].format(kind), SELECT, "valid") for kind in READ_OUTS}
+        better = {seed: max(READ_OUTS, key=lambda kind: read[kind].get(seed, -1.0)) for seed in self.entries}
+        return {seed: every[kind][seed] for seed, kind in better.items() if seed in every[kind]}
 
     @cached_property
     def _drawn(self) -> dict[tuple[str, int, tuple[int, ...]], np.ndarray | None]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from eval.runs.answers import LEVEL
 
+FEW = 3  # seeds below which an interval tells of t more than of a row
 T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Student's t, two sides, of 1 to 9 degrees of freedom
 
 
@@ -29,11 +30,20 @@ class Estimate(NamedTuple):
         half = t * stdev(found) / len(found) ** 0.5
         return cls(values, mean(found) - half, mean(found) + half)
 
+    @property
+    def shown(self) -> tuple[float | None, float | None]:
+        """What stands beside the mean: of FEW seeds or more the interval, of two the seeds, of one nothing."""
+        if len(self.values) >= FEW:
+            return self.low, self.high
+        return (min(self.values.values()), max(self.values.values())) if len(self.values) == 2 else (None, None)
+
     def text(self, digits: int = 1) -> str:
-        """The mean and half of the interval."""
-        if self.low is None:
+        """The mean and half of the interval; of two seeds both."""
+        low, high = self.shown
+        if low is None:
             return f"{self.mean:.{digits}f}"
-        return f"{self.mean:.{digits}f} ± {(self.high - self.low) / 2:.{digits}f}"
+        beside = f" ± {(high - low) / 2:.{digits}f}" if len(self.values) >= FEW else f" [{low:.{digits}f}, {high:.{digits}f}]"
+        return f"{self.mean:.{digits}f}{beside}"
 
 
 def students(mine: dict[int, float], theirs: dict[int, float], paired: bool) -> tuple[float | None, float | None]:

@@ -10,7 +10,7 @@ from eval.paper.sweep import Job
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
-ORDER = "order/tau"  # of eval/probes/weight_order.py, which takes seconds to import
+ORDER, ASKS = "order/tau", "order/asks"  # of eval/probes/weight_order.py, which takes seconds to import
 TUNE = "tune"  # a ledger inside the ledger: settings that were only tried
 
 

@@ -6,37 +6,64 @@ from collections.abc import Sequence
 from statistics import mean
 
 from eval.effort import claims
-from eval.effort.filled import AT_ONCE, END, FLOORS, SHOWN, Filled, in_order
+from eval.effort.filled import AT_ONCE, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
 from eval.runs.ledger import FINAL, SELECT
 
-CURVE = "what if"
+CURVE, WEIGHTS = "what if", "order of weights"
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
+TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 MISSING = "-"
+READ = (
+    "a linear and a small network learn the factors of all objects from latents of valid, of each run the one is asked that reads more factors on select; "
+    "true outcome: share of episodes of which every factor is read off the latent of what happened, the bound of reading; predicted outcome: off "
+    "the predicted latent; of every action: off the predictions for all actions of a state, mean over actions that change nothing, one object, "
+    "several, told by start and end; floor: the state that was; pushes told: which of two blocks pushes the other, each asked alone, chance 50; "
+    "own R2: of objects in their own slots, on the other half of valid; smallest gap: of two states that differ in one object, percent of a random "
+    "pair, below 2 a variable is lost"
+)
 Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
 def lines(filled: Sequence[Filled]) -> Table:
     """Scores at the last horizon; rows best first by what if, of a study with cases in the order of its rows."""
     last = filled[0].study.horizons[-1]
-    header = ["", f"H@1 {last} (floor)", f"what if {last} (floor)", f"goals {last}", *AT_ONCE, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
+    bound = [v for one in filled for v in one.number(TRUE_WORLD.format(last), SELECT, "valid").values()]
+    goals = f"goals {last} (true world {mean(bound):.1f})" if bound else f"goals {last}"
+    header = ["", f"H@1 {last} (floor)", f"what if {last} (floor)", goals, WEIGHTS, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
     rows = []
     for one in in_order(filled):
-        numbers = {name: one.number(key) for name, key in AT_ONCE.items()}
-        alone = [Estimate.over_seeds(found).text(2 if name == "order of weights" else 1) if found else MISSING for name, found in numbers.items()]
         seeds = str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
         fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
         updates = f"{mean(one.updates.values()):,.0f}" if one.updates else MISSING
-        floors = [f"{_cell(one, name, last)} ({_mean(one, floor, last)})" for name, floor in FLOORS.items()]
-        rows.append([one.label, *floors, _cell(one, "goals", last), *alone, fell, updates, ", ".join(one.row.told), seeds])
+        floors = [f"{_cell(one, name, last)} ({_mean(one, floor, last)}){_low(one, name, last)}" for name, floor in FLOORS.items()]
+        rows.append([one.label, *floors, _cell(one, "goals", last), _once(one, WEIGHTS), fell, updates, ", ".join(one.row.told), seeds])
     return header, rows
+
+
+def read_lines(filled: Sequence[Filled]) -> Table:
+    """What does not depend on how a latent measures distance, of weights at the end; rows as in `lines`."""
+    floors = {name: mean(found) for name, key in READ_FLOORS.items() if (found := [v for one in filled for v in one.number(key).values()])}
+    header = ["", *(f"{name} (floor {floors[name]:.1f})" if name in floors else name for name in AT_ONCE)]
+    return header, [[one.label, *(_once(one, name) for name in AT_ONCE)] for one in in_order(filled)]
+
+
+def _once(one: Filled, name: str, *splits: str) -> str:
+    """A cell of AT_ONCE."""
+    found = {seed: value * (100 if name == "smallest gap" else 1) for seed, value in one.at_once(name, *splits).items()}
+    return Estimate.over_seeds(found).text(2 if name == WEIGHTS else 1) if found else MISSING
+
+
+def _low(one: Filled, name: str, horizon: int) -> str:
+    """The mark of a score that is not above its floor."""
+    return " *" if one.above_floor(name, horizon) is False else ""
 
 
 def all_steps(filled: Sequence[Filled]) -> Table:
     """Scores of every row that has some, a line for each horizon; rows as in `lines`."""
-    every = [(one, h, [_cell(one, name, h) for name in SHOWN]) for one in in_order(filled) for h in one.study.horizons]
+    every = [(one, h, [(_mean if name in FLOORS.values() else _cell)(one, name, h) for name in SHOWN]) for one in in_order(filled) for h in one.study.horizons]
     return ["", "steps", *SHOWN], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
 
 
@@ -95,23 +122,43 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
             both = usual.keys() & there.keys()
             fell = f" ({mean(there[s] - usual[s] for s in both):+.1f})" if both else ""
             text.append(Estimate.over_seeds(there).text() + fell if there else MISSING)
-        orders = [one.number(AT_ONCE["order of weights"], *splits) for splits in ((), *((split,) for split in study.orders))]
-        rows.append([one.label, *text, *(Estimate.over_seeds(found).text(2) if found else MISSING for found in orders)])
-    order = ["order of weights", *(f"order of weights, {split}" for split in study.orders)]
+        rows.append([one.label, *text, *(_once(one, WEIGHTS, *splits) for splits in ((), *((split,) for split in study.orders)))])
+    order = [WEIGHTS, *(f"{WEIGHTS}, {split}" for split in study.orders)]
     return ["", "as in training", *study.modes, *order], rows
 
 
-def tables(filled: Sequence[Filled]) -> dict[str, Table]:
-    """Title -> what a study shows; of scores, rows that have a run."""
+def tables(filled: Sequence[Filled], cfg: dict) -> dict[str, tuple[Table, str]]:
+    """Title -> what a study shows, and what to know of it; of scores, rows that have a run."""
     study, ran = filled[0].study, [one for one in filled if one.entries] or filled
+    told = caption(study, filled[0].env, cfg)
     if study.modes:
-        return {study.title: mode_lines(ran)}
-    found = {study.title: lines(ran), "at all steps": all_steps(ran)}
+        return {study.title: (mode_lines(ran), told)}
+    found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), "")}
+    if study.main:
+        found["read off latents after 10 steps, and asked by pushes"] = read_lines(ran), READ
     if study.curve:
-        found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran)
+        found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran), _of_curve(filled)
     if study.tuned:
-        found["chosen settings"] = setting_lines(filled)
-    return found | ({"claims": claims.lines(claims.check(filled))} if study.main else {})
+        found["chosen settings"] = setting_lines(filled), _of_settings()
+    return found | ({"claims": (claims.lines(claims.check(filled)), "")} if study.main else {})
+
+
+def _of_curve(filled: Sequence[Filled]) -> str:
+    study = filled[0].study
+    late = [f"{one.label} trains its transition from round {after + 1} of {study.rounds} on" for one in filled
+            if one.entries and (after := one.row.rounds_before_transition(study.rounds))]  # fmt: skip
+    return "; ".join([f"rounds of one training of {study.minutes} minutes, over all of which the learning rate falls", *late])
+
+
+def _of_settings() -> str:
+    told = causes()["tune"]
+    return (f"worth: mean of what if at {_list(causes()['horizons'])} steps in {told['states']} states of {SELECT}, seed {told['seed']}, which no score "
+            f"above has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes; strength: of "
+            f"the number that balances the terms of the objective")  # fmt: skip
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def waiting(filled: Sequence[Filled]) -> str:
@@ -124,29 +171,24 @@ def caption(study: Study, env: str, cfg: dict) -> str:
     """The protocol: a number without it means nothing."""
     tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
     effort = f"{study.minutes} minutes of processor time" if study.minutes is not None else "the paper's settings and epochs"
-    tuned = (
-        f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} "
-        f"again for {causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen; all by the mean of what if at {', '.join(map(str, causes()['horizons']))} steps in {tune['states']} states of {SELECT}; intervals are given the chosen setting, the chance of choosing is not in them"
-    )
+    tuned = (f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} again for "
+             f"{causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen; all by the mean of what if at {_list(causes()['horizons'])} "
+             f"steps in {tune['states']} states of {SELECT}; intervals are given the chosen setting, the chance of choosing is not in them")  # fmt: skip
     if study.modes:
         return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "
                 f"much they differ from boards as in training; order of weights: Kendall's tau by asking pushes, on final and on other shades; zero-shot: other shades, background: grey in place of black, fewer: "
                 f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
                 f"seeds; percent")  # fmt: skip
-    asked = (
-        "; exact: outcomes of every action at ten steps, exact in all factors by a frozen read-out; order of weights: Kendall's tau; own "
-        "R2: of objects in their own slots; read-outs are fitted on valid, and own R2 is measured on its other half"
-    ) if study.main else ""  # fmt: skip
     goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split" if study.goals else ""
     return (
         f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
         f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; floor: the start in "
-        f"place of the prediction, in the row's own latents{goals}{asked}; "
-        f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval: the wider of a bootstrap over seeds and "
-        f"episodes and of Student's t over seeds, of goals and single columns t alone, of one seed over episodes alone; "
+        f"place of the prediction, in the row's own latents; *: not above it{goals}; {WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; "
+        f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
+        f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in place of it, of one neither; "
         f"updates: training steps in that time, mean over seeds; a slow model does fewer, and so did all beside other work on the machine; "
-        f"{tuned if study.tuned else 'settings are those of the paper'}; scored are the {'last weights' if study.minutes is not None else 'weights of the least validation loss'}"
-        f"{_worlds(env)}; percent"
+        f"{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
+        f"{'last weights' if study.minutes is not None else 'weights of the least validation loss'}{_worlds(env)}; percent"
     )
 
 
@@ -166,8 +208,8 @@ def long_csv(filled: Sequence[Filled]) -> str:
         for name in SHOWN:
             for h in one.study.horizons:
                 out.writerows([*where, name, h, END, seed, value] for seed, value in one.scores(name, h).items())
-        for name, key in AT_ONCE.items():
-            out.writerows([*where, name, "", END, seed, value] for seed, value in one.number(key).items())
+        for name in AT_ONCE:
+            out.writerows([*where, name, "", END, seed, value] for seed, value in one.at_once(name).items())
         for mode in one.study.modes:
             out.writerows([*where, f"goals, {mode}", last, END, seed, value] for seed, value in one.reached_elsewhere(mode).items())
         for (name, h), points in one.curve.items():

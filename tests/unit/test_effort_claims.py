@@ -14,7 +14,7 @@ from eval.effort.intervals import Estimate, reliability
 from eval.effort.jobs import table_name
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
-from eval.effort.table import lines, mode_lines
+from eval.effort.table import lines, mode_lines, read_lines
 from eval.runs.answers import Answers
 
 ENV, MAIN = "physics3", studies()["causes"]
@@ -27,7 +27,8 @@ def cfg(tmp_path):
 
 def test_intervals_are_students():
     assert Estimate.over_seeds({0: 5.0}).text() == "5.0"
-    assert Estimate.over_seeds({0: 1.0, 1: 3.0}).text() == "2.0 ± 12.7"
+    two = Estimate.over_seeds({0: 3.0, 1: 1.0})
+    assert two.text() == "2.0 [1.0, 3.0]" and two.shown == (1.0, 3.0) and two.high == pytest.approx(14.71), "12.71 would tell of t alone"
     assert Estimate.over_seeds({0: 0.0, 1: 1.0, 2: 2.0}).text() == "1.0 ± 2.5"
 
 
@@ -92,6 +93,31 @@ def test_goals_on_other_boards_stand_beside_those_of_training(answered):
     study = studies()["causes-factors"]
     header, body = mode_lines([replace(one, study=study) for one in answered])
     assert header[:3] == ["", "as in training", "zero-shot"] and body[0][1:3] == ["51.0 ± 2.5", "41.0 ± 2.5 (-10.0)"] and body[0][3] == "-"
+
+
+def test_a_score_at_its_floor_is_marked_and_goals_have_their_bound(answered):
+    assert lines(answered)[0][3] == "goals 10" and "*" not in lines(answered)[1][0][1]
+    for seed, entry in answered[1].entries.items():
+        entry["scores"]["final"]["metrics"]["floor/copy/hits@1/h10"] = entry["scores"]["final"]["metrics"]["test/hits@1/h10"] + 5 * (1 - seed)
+        entry["scores"]["select"]["metrics"]["plan/true/greedy/h10"] = 97.6
+    header, body = lines(answered)
+    assert header[3] == "goals 10 (true world 97.6)" and body[0][0] == "edge + SIGReg"
+    assert body[0][1].endswith(" *") and not body[0][2].endswith("*") and "*" not in "".join(body[1])
+
+
+def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
+    """The small network read 85 of 100 outcomes where the linear one read all, and its failure was told as the model's."""
+    one = answered[0]
+    for seed, (linear, small) in enumerate([(99.0, 90.0), (80.0, 90.0), (99.0, 98.0)]):
+        scores = one.entries[seed]["scores"]
+        scores["select"]["metrics"] |= {"readout/linear/frames": linear, "readout/mlp/frames": small}
+        scores["final"]["metrics"] |= {"readout/linear/frames": 10.0, "readout/mlp/frames": 20.0, "readout/linear/what_if/h10": 1.0,
+                                       "readout/mlp/what_if/h10": 2.0, "floor/copy/what_if/h10": 33.3, "test/smallest_gap": 0.2, "order/asks": 75.0}
+    assert one.at_once("of every action") == {0: 1.0, 1: 2.0, 2: 1.0} and one.at_once("factors read") == {0: 10.0, 1: 20.0, 2: 10.0}
+    header, body = read_lines(answered)
+    (found,) = [dict(zip(header, row)) for row in body if row[0] == one.label]
+    assert found["of every action (floor 33.3)"] == "1.3 ± 1.4" and found["smallest gap"] == "20.0 ± 0.0" and found["pushes told"] == "75.0 ± 0.0"
+    assert found["own R2"] == "-" and [row[1] for row in body if row[0] != one.label] == ["-"]
 
 
 def said_of(*rows):
