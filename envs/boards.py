@@ -46,13 +46,15 @@ class GridWorld:
     invalid_flag: ClassVar[str | None] = None
     identity: ClassVar[dict] = {}
     spec: EnvSpec = field(init=False, compare=False)
+    factor_names: tuple[str, ...] = field(init=False, compare=False)
     factor_sizes: tuple[int, ...] = field(init=False, compare=False)
 
-    def _set_spec(self, board: int, factor_sizes: tuple[int, ...], choices: int) -> None:
-        """board: cells along a side.  factor_sizes: values of each factor of an object.  choices: actions of one object."""
-        n, side = self.num_objects, board * CELL
+    def _set_spec(self, board: int, factors: dict[str, int], choices: int) -> None:
+        """board: cells along a side.  factors: name -> values that this factor of an object has.  choices: actions of one object."""
+        n, side, factor_sizes = self.num_objects, board * CELL, tuple(factors.values())
         shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, sum(factor_sizes)))}
         object.__setattr__(self, "spec", EnvSpec(shown, Action(n * choices, discrete=True, owners=n), n))
+        object.__setattr__(self, "factor_names", tuple(factors))
         object.__setattr__(self, "factor_sizes", factor_sizes)
 
     @property

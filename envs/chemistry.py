@@ -100,7 +100,7 @@ class ChemistryWorld(GridWorld):
         if self.observation not in OBSERVATIONS:
             raise Problem(f"chemistry has no observation '{self.observation}': {nearest(str(self.observation), OBSERVATIONS)}")
         object.__setattr__(self, "model", self._read_model() if self.scm else self._draw_model())
-        self._set_spec(GRID, (c, *[GRID**2] * (self.movement == "dynamic")), c)
+        self._set_spec(GRID, {"color": c} | ({"place": GRID**2} if self.movement == "dynamic" else {}), c)
 
     def _draw_model(self) -> StructuralCausalModel:
         rng = Stream.TABLES.rng(self.scm_seed)

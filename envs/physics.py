@@ -135,8 +135,8 @@ class PhysicsWorld(GridWorld):
             raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}")
         if not GRID <= self.board <= 9:
             raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.world.board=")
-        ranks = () if self.hidden_weights else (self.num_objects,)
-        self._set_spec(self.board, (self.board**2, *ranks), NUM_DIRECTIONS)
+        ranks = {} if self.hidden_weights else {"weight": self.num_objects}
+        self._set_spec(self.board, {"place": self.board**2} | ranks, NUM_DIRECTIONS)
 
     @property
     def _shape_is_index(self) -> bool:

@@ -120,9 +120,10 @@ class OwnGoals(Goals, Protocol):
 class Factors(Simulator, Protocol):
     """Every object has discrete factors, which together are the state that can be seen.
 
-    factor_sizes: how many values each factor of an object has.
+    factor_names: place, color, or weight, which a shade shows.  factor_sizes: how many values each factor of an object has.
     """
 
+    factor_names: tuple[str, ...]
     factor_sizes: tuple[int, ...]
 
     def factors(self, state: State) -> np.ndarray:

@@ -18,6 +18,7 @@ TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world
 MISSING = "-"
 READ = (
     "a linear and a small network learn the factors of all objects from latents of valid, of each run the one is asked that reads more factors on select; "
+    "place, weight (which the shade shows), color: of true frames, floor: the usual values; "
     "true outcome: share of episodes of which every factor is read off the latent of what happened, the bound of reading; predicted outcome: off "
     "the predicted latent; of every action: off the predictions for all actions of a state, mean over actions that change nothing, one object, "
     "several, told by start and end; floor: the state that was; pushes told: which of two blocks pushes the other, each asked alone, chance 50; "
@@ -46,8 +47,9 @@ def lines(filled: Sequence[Filled]) -> Table:
 def read_lines(filled: Sequence[Filled]) -> Table:
     """What does not depend on how a latent measures distance, of weights at the end; rows as in `lines`."""
     floors = {name: mean(found) for name, key in READ_FLOORS.items() if (found := [v for one in filled for v in one.number(key).values()])}
-    header = ["", *(f"{name} (floor {floors[name]:.1f})" if name in floors else name for name in AT_ONCE)]
-    return header, [[one.label, *(_once(one, name) for name in AT_ONCE)] for one in in_order(filled)]
+    shown = [name for name in AT_ONCE if any(one.at_once(name) for one in filled)]
+    header = ["", *(f"{name} (floor {floors[name]:.1f})" if name in floors else name for name in shown)]
+    return header, [[one.label, *(_once(one, name) for name in shown)] for one in in_order(filled)]
 
 
 def _once(one: Filled, name: str, *splits: str) -> str:

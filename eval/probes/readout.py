@@ -22,6 +22,7 @@ from eval.rollouts import branch, counterfactual_outcomes, encode_frames, values
 FRAMES, STEPS, BATCH, HIDDEN = 8192, 600, 1024, 256
 RATES = 5e-2, 1e-3  # of the linear part, of the rest
 KINDS = ("linear", "mlp")
+FACTORS = ("place", "weight", "color")  # names of factors that worlds have
 
 
 class Linear(nn.Module):
@@ -99,6 +100,8 @@ def _rows() -> tuple[Row, ...]:
         exactly, what_if = f"readout/{kind}/exact/", f"readout/{kind}/what_if/"
         found += [
             Row(f"readout/{kind}/frames", f"factors read off true frames, {kind}", horizons=()),
+            *bounds(f"readout/{kind}/frames", *[("floor/constant/frames", "the usual ones", "floor")] * (kind == "mlp")),
+            *(Row(f"readout/{kind}/frames/{name}", f"{name} read off true frames, {kind}", horizons=()) for name in FACTORS),
             Row(exactly, f"exact states read off predictions, {kind}", horizons=()),
             *bounds(exactly, (f"readout/{kind}/eyes/", "read off true outcomes", "comparison"),
                     *[("floor/copy/exact/", "the state that was", "floor")] * (kind == "mlp")),
@@ -114,18 +117,19 @@ def _rows() -> tuple[Row, ...]:
 def readout(run, data) -> dict[str, float]:
     """Percent, of a linear and a small read-out.
 
-    frames: of factors of unseen frames.  exact: of episodes whose predicted state is exact.  eyes: the same read off the true
-    outcome, what seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean
+    frames: of factors of unseen frames, and of each kind of factor; floor: the most frequent values.  exact: of episodes whose
+    predicted state is exact.  eyes: the same read off the true outcome, what seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean
     over actions that change nothing, one object, and several, so that the frequent ones do not decide.
     """
     latent, true = frames_of(run, "valid", data.data_dir)
-    world, metrics = run.world, {}
+    world = run.world
+    before = values(world, world.unpack(data.state[:, 0]))
+    metrics = _shares("floor/constant/frames", _usual(true), before, world.factor_names)
     asked = None if world.noise(1, Stream.COUNTERFACTUAL.rng()) is not None or not len(data.chosen) else {
         h: _what_if(run, data, h) for h in data.horizons}  # fmt: skip
     for kind in KINDS:
         reads = fit(latent, true, world.factor_sizes, kind)
-        before = values(world, world.unpack(data.state[:, 0]))
-        metrics[f"readout/{kind}/frames"] = 100 * _share(reads(data.start), before)
+        metrics |= _shares(f"readout/{kind}/frames", reads(data.start), before, world.factor_names)
         for h in data.horizons:
             after = values(world, world.unpack(data.state[:, h]))
             right = exact(reads(data.predicted(h)), after)
@@ -140,9 +144,17 @@ def readout(run, data) -> dict[str, float]:
     return metrics
 
 
-def _share(read: np.ndarray, true: np.ndarray) -> float:
-    """Of factors of objects that are there."""
-    return float((read == true)[true >= 0].mean())
+def _shares(key: str, read: np.ndarray, true: np.ndarray, names: tuple[str, ...]) -> dict[str, float]:
+    """Percent of factors that are right, of objects that are there: of all, and of each by its name."""
+    right, there = read == true, true >= 0
+    return {key: 100 * float(right[there].mean())} | {
+        f"{key}/{name}": 100 * float(right[..., g][there[..., g]].mean()) for g, name in enumerate(names)
+    }
+
+
+def _usual(true: np.ndarray) -> np.ndarray:
+    """The most frequent value of every factor of every object (M, N, G) -> (1, N, G): what is read off nothing."""
+    return np.array([[[np.bincount(of[of >= 0], minlength=1).argmax() for of in one] for one in true.transpose(1, 2, 0)]])
 
 
 def _what_if(run, data, horizon: int) -> tuple[Tensor, np.ndarray, np.ndarray]:
