@@ -27,15 +27,21 @@ from eval.runs import folders_of
 from eval.runs.evaluations import Learned, read_learned
 
 
-def _levels(cfg, env: str, runs: set[str]) -> dict[str, dict[str, float]]:
+def _levels(cfg, learned: list[Learned]) -> dict[str, dict[str, float]]:
     """Agent -> protocol -> fractional success in percent, of the folders beside; one that shares its name with a run is called
-    by its folder."""
+    by its folder. Raises Problem where agents acted in another arena than the runs, as far as these say theirs."""
+    env, runs = learned[0].env, {one.run for one in learned}
     names = list(cfg.beside) if isinstance(cfg.beside, ListConfig) else [cfg.beside]
     task, found = env.removeprefix("trifinger_"), {}
     if names and task == env:
         raise Problem(f"beside= names agents of a TriFinger task, and the runs are of {env}; leave it out")
     for name in names:
-        scores = read_played(Path(cfg.out) / name, task).scores
+        settings, scores = read_played(Path(cfg.out) / name, task)
+        for one in learned:
+            for key, value in one.arena.items():
+                if settings.get(key) != value:
+                    raise Problem(f"{name} of beside= was played with {key}={settings.get(key)}, {one.run} learned with {key}={value}; leave it "
+                                  f"out, or play it so with eval/protocols.py")  # fmt: skip
         percent = {protocol: 100 * one["last"][0] for protocol, one in scores.items() if "last" in one}
         agent = name.removeprefix(f"{task}-")
         found[name if agent in runs | found.keys() else agent] = percent
@@ -52,7 +58,7 @@ def run(cfg) -> Path:
         raise Problem(f"{other.run} learned {other.env}, expected {learned[0].env} as {learned[0].run}; draw them apart")
     if twice := next((one.run for one in learned if sum(one.run == each.run for each in learned) > 1), None):
         raise Problem(f"two runs are called {twice}, and a line is called by its run; leave one of them out")
-    levels = _levels(cfg, learned[0].env, {one.run for one in learned})
+    levels = _levels(cfg, learned)
     asked = {protocol for one in learned for protocol in one.curves}
     if alone := next((agent for agent, scores in levels.items() if not asked & scores.keys()), None):
         raise Problem(f"{alone} of beside= has none of the protocols {', '.join(sorted(asked))} of the runs; leave it out, or play "

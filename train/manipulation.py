@@ -27,7 +27,7 @@ from envs.problem import Problem
 
 def prepare(cfg):
     """Arenas in processes of their own, and an agent of two layers."""
-    from eval.manipulation.protocols import protocols_for_agent
+    from eval.manipulation.protocols import arena, protocols_for_agent
     from train.agents.scores import evaluate, measure
     from train.agents.training import Setting
     from train.agents.trifinger_envs import Arenas
@@ -40,7 +40,8 @@ def prepare(cfg):
         given=given(cfg),
         measure=lambda agent, path: {
             "algo": cfg.algo.name, "env": f"trifinger_{cfg.task}", "metrics": measure(cfg, asked, path),
-            "protocol": {"curriculum": cfg.curriculum.name, "episodes": cfg.episodes, "residual": cfg.residual},
+            "protocol": {"curriculum": cfg.curriculum.name, "episodes": cfg.episodes, "residual": cfg.residual,
+                         "arena": arena(cfg)},
         },
         evaluate=lambda agent, path: evaluate(cfg, path),
         header=header,

@@ -56,10 +56,14 @@ ROLES = {  # task -> role -> variables. CausalWorld has no protocols for the las
 }  # fmt: skip
 
 
+def arena(cfg: Mapping) -> dict:
+    """Where an agent acts: agents that differ in one of these did not do the same."""
+    return {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
+
+
 def made_with(cfg: Mapping) -> dict:
     """Options of `envs.trifinger.make` that a config holds, in training as in measuring."""
-    same = {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
-    return {**same, "score": cfg["overlap"]}
+    return {**arena(cfg), "score": cfg["overlap"]}
 
 
 def actor(protocol: str, task: str):

@@ -11,11 +11,12 @@ Curve = list[tuple[int, float, float | None, float | None]]  # steps, percent, i
 
 
 class Learned(NamedTuple):
-    """curves: by what was measured, a protocol or a horizon."""
+    """curves: by what was measured, a protocol or a horizon.  arena: where it acted, as far as it is known."""
 
     run: str
     env: str
     curves: dict[str, Curve]
+    arena: dict
 
 
 def read_learned(path: Path) -> Learned:
@@ -24,7 +25,8 @@ def read_learned(path: Path) -> Learned:
     try:
         results = json.loads(file.read_text())
         run, env, told = results["run"], results["env"], results.get("evaluations", [])
-        if not isinstance(run, str) or not isinstance(env, str):
+        arena = results.get("protocol", {}).get("arena", {})
+        if not isinstance(run, str) or not isinstance(env, str) or not isinstance(arena, dict):
             raise ValueError("run")
         curves: dict[str, Curve] = {}
         for entry in told:
@@ -38,7 +40,7 @@ def read_learned(path: Path) -> Learned:
         raise Problem(f"{file} holds no results of a model-free agent ({type(error).__name__}); name another run=") from error
     if not curves:
         raise Problem(f"{file} holds no evaluations in between; train with evaluate.every=25_000")
-    return Learned(run, env, {name: sorted(curves[name]) for name in sorted(curves, key=lambda name: (len(name), name))})
+    return Learned(run, env, {name: sorted(curves[name]) for name in sorted(curves, key=lambda name: (len(name), name))}, arena)
 
 
 def _point(steps: int, score: list[float]) -> tuple[int, float, float | None, float | None]:

@@ -68,6 +68,19 @@ def test_an_agent_called_like_a_run_has_a_line_of_its_own_in_the_legend(tmp_path
     assert not (tmp_path / "other.svg").exists()
 
 
+def test_agents_of_another_arena_are_no_level_of_a_run(tmp_path):
+    """Seen: curves of skip_frame=3 under the level line of an expert that acts every tenth step."""
+    results(tmp_path / "sac.json", protocol={"steps": 200, "arena": {"skip_frame": 3, "dynamics": "default"}})
+    beside = tmp_path / "reaching-expert"
+    beside.mkdir()
+    (beside / "scores.json").write_text(json.dumps({"P5": {"episodes": 40, "last": [0.97, 0.95, 0.98]}}))
+    (beside / "settings.json").write_text(json.dumps({"task": "reaching", "skip_frame": 3, "dynamics": "default"}))
+    drawn(tmp_path, beside="reaching-expert")
+    (beside / "settings.json").write_text(json.dumps({"task": "reaching", "skip_frame": 10, "dynamics": "default"}))
+    with pytest.raises(Problem, match="reaching-expert of beside= was played with skip_frame=10, sac learned with skip_frame=3; leave it out"):
+        drawn(tmp_path, beside="reaching-expert")
+
+
 @pytest.mark.parametrize("changes, options, said", [
     ({"evaluations": []}, {}, "sac.json holds no evaluations in between; train with evaluate.every=25_000"),
     ({"evaluations": {"P0": 3}}, {}, "sac.json holds no results of a model-free agent"),
@@ -75,6 +88,7 @@ def test_an_agent_called_like_a_run_has_a_line_of_its_own_in_the_legend(tmp_path
     ({"evaluations": [{"steps": 1, "P0": [1, 2]}]}, {}, "holds no results of a model-free agent"),
     ({"evaluations": [{"steps": 1, "P0": [float("nan")]}]}, {}, "holds no results of a model-free agent"),
     ({"evaluations": [{"P0": [1]}]}, {}, "holds no results of a model-free agent"),
+    ({"protocol": {"arena": [3]}}, {}, "holds no results of a model-free agent"),
     ({"run": 5}, {}, "holds no results of a model-free agent"),
     ({}, {"run": "nothing.json"}, "nothing.json does not exist; train/manipulation.py and train/agent.py write it"),
     ({}, {"to": "curves.pdf"}, "a picture is .svg or .png, got curves.pdf"),
