@@ -13,7 +13,7 @@ def _as_double(x) -> torch.Tensor:
 
 
 def ranks(predicted, target, rule: str = "grouped", groups=None) -> np.ndarray:
-    """The rank of every true outcome, 0 = best.  predicted, target (N, D) -> (N,) int64.
+    """The rank of every true outcome, 0 = best.  predicted (N, D), or (1, D) as the answer to all, target (N, D) -> (N,) int64.
 
     grouped: each prediction is the query; the candidates are the distinct true outcomes, where `groups` (N,) names
     identical ones (none given: all distinct); ties count against us, rank = #closer + #equally close others.
@@ -23,7 +23,8 @@ def ranks(predicted, target, rule: str = "grouped", groups=None) -> np.ndarray:
     proportional to N, never (N, N).  Raises ValueError on shapes that do not match, NaN, or an unknown rule.
     """
     predicted, target = _as_double(predicted), _as_double(target)
-    if predicted.shape != target.shape:
+    alone = rule == "grouped" and len(predicted) == 1
+    if predicted.shape[alone:] != target.shape[alone:]:
         raise ValueError(f"predicted {tuple(predicted.shape)} and target {tuple(target.shape)} differ in shape")
     if rule not in RULES:
         raise ValueError(f"no ranking rule '{rule}'; known: {', '.join(RULES)}")
@@ -39,7 +40,20 @@ def ranks(predicted, target, rule: str = "grouped", groups=None) -> np.ndarray:
     else:
         _, first, inverse = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
         candidates, own = target[torch.from_numpy(first)], torch.from_numpy(inverse.reshape(-1))
-    return _count(predicted, candidates, own, ties_win=False)
+    return _count_alone(predicted[0], candidates, own) if alone else _count(predicted, candidates, own, ties_win=False)
+
+
+SLACK = 1e-9  # of squared norms, below which two distances are equal
+
+
+def _count_alone(query, candidates, own) -> np.ndarray:
+    """As `_count` where the query is the same for all, ties against us: its distances are sorted once."""
+    center = candidates.mean(0)
+    query, candidates = query - center, candidates - center
+    norm = candidates.pow(2).sum(1)
+    distance = norm - 2 * candidates @ query
+    slack = SLACK * (query.pow(2).sum() + norm.max())
+    return (torch.searchsorted(distance.sort().values, distance[own] + slack, right=True) - 1).numpy()
 
 
 def _count(query, candidates, own, ties_win: bool) -> np.ndarray:
@@ -55,7 +69,7 @@ def _count(query, candidates, own, ties_win: bool) -> np.ndarray:
         # |q|^2 is the same for all candidates of a query: it takes no part in the comparison.
         distance = torch.addmm(norm[None], q, candidates.T, alpha=-2)
         true = distance.gather(1, own_part[:, None])
-        slack = 1e-9 * (q.pow(2).sum(1, keepdim=True) + norm.max())
+        slack = SLACK * (q.pow(2).sum(1, keepdim=True) + norm.max())
         if ties_win:
             result[part] = (distance < true - slack).sum(1)
         else:

@@ -30,11 +30,18 @@ def rollout(model, latent: torch.Tensor, actions: torch.Tensor, memory=None, bat
 
     memory (N, M): what the model keeps of the time before, where it keeps any.
     """
-    parts = []
+    return rollout_at(model, latent, actions, [actions.shape[1]], memory, batch)[0]
+
+
+@torch.no_grad()
+def rollout_at(model, latent: torch.Tensor, actions: torch.Tensor, steps: list[int], memory=None, batch: int = 4096) -> list[torch.Tensor]:
+    """As `rollout`, the predicted latent (N, K, D) after each of some steps of the same actions, which are computed once."""
+    parts, at = [], torch.tensor(steps) - 1
     for rows in torch.arange(len(latent)).split(batch):
         before = () if memory is None else (memory[rows].to(model.device),)
-        parts.append(model.rollout(latent[rows].to(model.device), actions[rows].to(model.device), *before)[:, -1].cpu())
-    return torch.cat(parts)
+        path = model.rollout(latent[rows].to(model.device), actions[rows].to(model.device), *before)
+        parts.append(path[:, at.to(path.device)].cpu())
+    return list(torch.cat(parts).unbind(1))
 
 
 @torch.no_grad()

@@ -162,8 +162,14 @@ class EpisodeFile:
         if not len(keep):
             raise self._broken(f"no episode of it is {steps} actions long, the longest has {int(self.ep_len.max()) - 1}")
         each = 1 if count is None else -(-count // len(keep))
-        fits = (self.ep_len[keep] - steps).tolist()  # first rows of a window
-        firsts = [start + np.unique(np.linspace(0, n - 1, min(each, n)).astype(int)) for start, n in zip(self.ep_offset[keep], fits)]
-        rows = np.concatenate(firsts)[:count, None] + np.arange(steps + 1)
+        firsts = self.ep_offset[keep]
+        if each > 1:
+            fits = (self.ep_len[keep] - steps).tolist()  # first rows of a window
+            spread = [start + np.unique(np.linspace(0, n - 1, min(each, n)).astype(int)) for start, n in zip(firsts, fits)]
+            firsts = np.concatenate(spread)
+        rows = firsts[:count, None] + np.arange(steps + 1)
         columns = self.read(*names)
+        if (np.diff(rows.ravel()) == 1).all():  # whole episodes: nothing is copied
+            part = slice(rows[0, 0], rows[-1, -1] + 1)
+            return [columns[name][part].reshape(*rows.shape, *columns[name].shape[1:]) for name in names]
         return [columns[name][rows] for name in names]

@@ -13,7 +13,7 @@ from envs.frames import frame_ids
 from envs.problem import Diverged, Problem
 from envs.streams import Stream
 from eval.runs.answers import Answers
-from eval.rollouts import actions_of, encode_frames, rollout
+from eval.rollouts import actions_of, encode_frames, rollout_at
 
 IMPOSSIBLE = "event_invalid"  # how columns begin that flag an action that could not be done: nothing happens there
 T = TypeVar("T")
@@ -100,10 +100,15 @@ class Data:
 
     def predicted(self, horizon: int) -> torch.Tensor:
         """Latents (E, K, D) predicted in open loop from the first observations."""
-        found = self._once("predicted", horizon, make=lambda: rollout(self._run.model, self.start, self.actions[:, :horizon]))
+        found = self._predicted[horizon]
         if not found.isfinite().all():
             raise Diverged(f"predictions at horizon {horizon} hold NaN or infinity; the model diverged, train it again")
         return found
+
+    @cached_property
+    def _predicted(self) -> dict[int, torch.Tensor]:
+        """By the horizons, of one rollout over the longest."""
+        return dict(zip(self.horizons, rollout_at(self._run.model, self.start, self.actions[:, : max(self.horizons)], self.horizons)))
 
     def groups(self, horizon: int) -> np.ndarray:
         """(E,) equal for episodes whose outcomes are the same."""

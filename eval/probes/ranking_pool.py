@@ -10,7 +10,7 @@ H1, MRR = "test/hits@1/", "test/mrr/"
 
 
 def scores(name: str, data, guess: torch.Tensor, horizon: int, by_event: bool = True) -> dict[str, float]:
-    """H@1 and MRR of one predictor (E, K, D), over all episodes and over those with an event."""
+    """H@1 and MRR of one predictor (E, K, D), or (1, K, D) that answers all alike, over all episodes and over those with an event."""
     result = ranks(guess, data.target(horizon), groups=data.groups(horizon))
     data.answers[f"{name}hits@1/h{horizon}"] = Answers.of(result < 1)
     metrics = {f"{name}hits@1/h{horizon}": hits_at_k(result), f"{name}mrr/h{horizon}": mrr(result)}
@@ -34,6 +34,6 @@ def ranking_pool(run, data) -> dict[str, float]:
         target = data.target(h)
         metrics |= scores("test/", data, data.predicted(h), h)
         metrics |= scores("floor/copy/", data, data.start, h)
-        metrics |= scores("floor/constant/", data, target.mean(0, keepdim=True).expand_as(target), h, by_event=False)
+        metrics |= scores("floor/constant/", data, target.mean(0, keepdim=True), h, by_event=False)
         data.say(f"ranking after {h} step{'s' if h > 1 else ''}")
     return metrics

@@ -92,3 +92,15 @@ def test_refusals(change, sentence):
     """Shapes, rules and diverged models are refused, never ranked."""
     with pytest.raises(ValueError, match=sentence):
         ranks(**{"predicted": LINE, "target": LINE, **change})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_answer_for_all_is_that_answer_to_each(seed):
+    """With copies and ties, at the rounding of float32 latents."""
+    rng = np.random.default_rng(seed)
+    target = rng.integers(0, 3, (400, 3)).astype(np.float32) / 3
+    _, groups = np.unique(target, axis=0, return_inverse=True)
+    for answer in (target.mean(0, keepdims=True), target[:1], rng.normal(size=(1, 3))):
+        assert np.array_equal(ranks(answer, target, groups=groups), ranks(np.repeat(answer, 400, 0), target, groups=groups))
+    with pytest.raises(ValueError, match="differ in shape"):
+        ranks(target[:1], target, rule="reference")

@@ -6,7 +6,7 @@ import torch
 
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
-from eval.rollouts import actions_of, branch, counterfactual_outcomes, counterfactual_ranks, encode_frames, rollout
+from eval.rollouts import actions_of, branch, counterfactual_outcomes, counterfactual_ranks, encode_frames, rollout, rollout_at
 
 WORLD = PhysicsWorld(3, object_order="shuffled")
 
@@ -192,3 +192,14 @@ def test_actions_are_one_hot():
     """Object actions become one-hot vectors of the env's width."""
     assert actions_of(np.array([[0, 14]]), WORLD.spec).argmax(-1).tolist() == [[0, 14]]
     assert actions_of(np.array([[0, 14]]), WORLD.spec).shape == (1, 2, 15)
+
+
+def test_one_rollout_gives_what_each_length_alone_would():
+    model, (state, frames) = Perfect(), (lambda boards: (WORLD.pack(boards), WORLD.render(boards)))(WORLD.reset(5, np.random.default_rng(0), "train"))
+    model.learn(state, frames)
+    latent = encode_frames(model, frames)
+    actions = actions_of(np.random.default_rng(1).integers(0, 15, (5, 6)), WORLD.spec)
+    found = rollout_at(model, latent, actions, [6, 1, 4], batch=2)
+    for steps, ends in zip((6, 1, 4), found):
+        assert torch.equal(ends, rollout(model, latent, actions[:, :steps]))
+    assert not torch.equal(found[0], found[1])

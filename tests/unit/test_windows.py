@@ -126,3 +126,12 @@ def test_kept_codes_are_those_of_the_rows(file):
     batch = part.gather(part.starts[:4])
     assert batch.obs is None and batch.latent.shape == (4, WINDOW + 1, 1, 2)
     assert torch.equal(batch.latent[:, :, 0, 0], 2.0 * (part.starts[:4, None] + torch.arange(WINDOW + 1)))
+
+
+def test_whole_episodes_are_not_copied(file):
+    """Ten thousand of them are most of a gigabyte; shorter windows are the same rows."""
+    (whole,), (short,) = file.windows("pixels", steps=LENGTH), file.windows("pixels", steps=LENGTH - 2, count=EPISODES)
+    assert whole.shape[:2] == (EPISODES, LENGTH + 1) and np.shares_memory(whole, whole.reshape(-1, *whole.shape[2:])) and not whole.flags.owndata
+    assert np.array_equal(whole.reshape(-1, *whole.shape[2:]), file.read("pixels")["pixels"]) and np.array_equal(whole[:, : LENGTH - 1], short)
+    (more,) = file.windows("pixels", steps=LENGTH - 2, count=3 * EPISODES)
+    assert len(more) == 3 * EPISODES and np.array_equal(more[::3], short)
