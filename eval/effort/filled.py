@@ -22,11 +22,24 @@ SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what 
 READ_OUTS = "linear", "mlp"  # of eval/probes/readout.py
 FACTORS = "place", "weight", "color"  # of the worlds
 CHANGED = "nothing", "one", "several"  # classes of actions, of eval/probes/counterfactual.py
-AT_ONCE = {"factors read": "readout/{}/frames", **{name: f"readout/{{}}/frames/{name}" for name in FACTORS}, "true outcome": "readout/{}/eyes/h10", "predicted outcome": "readout/{}/exact/h10",
-           "of every action": "readout/{}/what_if/h10", **{f"of those that change {name}": f"readout/{{}}/what_if/{name}/h10" for name in CHANGED},
-           "order of weights": ORDER, "pushes told": ASKS, "own R2": "identifiability/own", "smallest gap": "test/smallest_gap"}  # one number of a run; {}: of a read-out
-READ_FLOORS = {"factors read": "floor/constant/frames", **{name: f"floor/constant/frames/{name}" for name in FACTORS},
-               "predicted outcome": "floor/copy/exact/h10", "of every action": "floor/copy/what_if/h10"}
+AT_ONCE = {  # one number of a run; {}: of a read-out
+    "factors read": "readout/{}/frames",
+    **{name: f"readout/{{}}/frames/{name}" for name in FACTORS},
+    "true outcome": "readout/{}/eyes/h10",
+    "predicted outcome": "readout/{}/exact/h10",
+    "of every action": "readout/{}/what_if/h10",
+    **{f"of those that change {name}": f"readout/{{}}/what_if/{name}/h10" for name in CHANGED},
+    "order of weights": ORDER,
+    "pushes told": ASKS,
+    "own R2": "identifiability/own",
+    "smallest gap": "test/smallest_gap",
+}
+READ_FLOORS = {
+    "factors read": "floor/constant/frames",
+    **{name: f"floor/constant/frames/{name}" for name in FACTORS},
+    "predicted outcome": "floor/copy/exact/h10",
+    "of every action": "floor/copy/what_if/h10",
+}
 ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}  # where a world has no classes of actions
 FLOORS = {"H@1": "copy floor", "what if": "what if, copy floor"}
 END = "end"

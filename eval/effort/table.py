@@ -65,7 +65,8 @@ def _low(one: Filled, name: str, horizon: int) -> str:
 
 def all_steps(filled: Sequence[Filled]) -> Table:
     """Scores of every row that has some, a line for each horizon; rows as in `lines`."""
-    every = [(one, h, [(_mean if name in FLOORS.values() else _cell)(one, name, h) for name in SHOWN]) for one in in_order(filled) for h in one.study.horizons]
+    cells = {name: _mean if name in FLOORS.values() else _cell for name in SHOWN}
+    every = [(one, h, [cell(one, name, h) for name, cell in cells.items()]) for one in in_order(filled) for h in one.study.horizons]
     return ["", "steps", *SHOWN], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
 
 
@@ -146,10 +147,15 @@ def tables(filled: Sequence[Filled], cfg: dict) -> dict[str, tuple[Table, str]]:
 
 
 def _of_curve(filled: Sequence[Filled]) -> str:
-    study = filled[0].study
-    late = [f"{one.label} trains its transition from round {after + 1} of {study.rounds} on" for one in filled
-            if one.entries and (after := one.row.rounds_before_transition(study.rounds))]  # fmt: skip
-    return "; ".join([f"rounds of one training of {study.minutes} minutes, over all of which the learning rate falls", *late])
+    told = f"rounds of one training of {filled[0].study.minutes} minutes, over all of which the learning rate falls"
+    return "; ".join([told, *late(filled)])
+
+
+def late(filled: Sequence[Filled]) -> list[str]:
+    """Rows that train their transition after something else, whose curves begin with an untrained one."""
+    rounds = filled[0].study.rounds
+    return [f"{one.label} trains its transition from round {after + 1} of {rounds} on" for one in filled
+            if one.entries and (after := one.row.rounds_before_transition(rounds))]  # fmt: skip
 
 
 def _of_settings() -> str:

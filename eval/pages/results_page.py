@@ -20,7 +20,7 @@ from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled, difference, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.studies import studies
-from eval.effort.table import READ, all_steps, caption, curve_lines, lines, long_csv, mode_lines, read_lines, setting_lines
+from eval.effort.table import READ, all_steps, caption, curve_lines, late, lines, long_csv, mode_lines, read_lines, setting_lines
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
@@ -152,9 +152,8 @@ def _curves(filled: list[Filled]) -> str:
     drawing = scaling_figure(filled)
     if drawing is None:
         return ""
-    late = [f"{one.label} trains its transition from round {after + 1} of {one.study.rounds} on" for one in filled
-            if one.study.curve and one.entries and (after := one.row.rounds_before_transition(one.study.rounds))]  # fmt: skip
-    note = f"<p class=soft>{escape('; '.join(late))}.</p>" if late else ""
+    told = late(filled) if filled[0].study.curve else []
+    note = f"<p class=soft>{escape('; '.join(told))}.</p>" if told else ""
     return f'<div class="scroll chart">{inline_svg(drawing, filled[0].study.name)}</div>{note}'
 
 
