@@ -40,7 +40,7 @@ def radar_plot(found: dict[str, dict], task: str, metric: str = "last"):
 
     protocols = list(dict.fromkeys(p for scores in found.values() for p in scores))
     angles = np.linspace(0, 2 * np.pi, len(protocols), endpoint=False)
-    figure = Figure(figsize=(4.2, 4.2), layout="constrained")
+    figure = Figure(figsize=(4.2, 4.5), layout="constrained")
     axes = figure.add_subplot(projection="polar")
     for k, (agent, scores) in enumerate(found.items()):
         values = [scores.get(p, {}).get(metric, [np.nan])[0] for p in protocols]
@@ -51,7 +51,7 @@ def radar_plot(found: dict[str, dict], task: str, metric: str = "last"):
     axes.set(ylim=(0, 1), yticks=[0.2, 0.4, 0.6, 0.8], title=f"{task}: fractional success")
     axes.set_xticks(angles, protocols)
     axes.set_theta_zero_location("N")
-    axes.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.15, -0.1))
+    figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=3)  # beside the circle, where no protocol stands
     return figure
 
 
