@@ -125,12 +125,13 @@ def square_clips(tmp_path, monkeypatch):
     import shutil
 
     import envs
-    from configs import command
+    from configs import command, overrides
     from eval import runs
 
     shutil.copytree(ROOT / "configs", tmp_path / "configs", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "tests/toy/square_clips.yaml", tmp_path / "configs/env/square_clips.yaml")
-    monkeypatch.setattr(command, "HERE", tmp_path / "configs")
+    for module in (command, overrides):
+        monkeypatch.setattr(module, "HERE", tmp_path / "configs")
     monkeypatch.setattr(runs, "CONFIGS", tmp_path / "configs")
     monkeypatch.setattr(envs, "__path__", [*envs.__path__, str(ROOT / "tests/toy")])
     yield tmp_path

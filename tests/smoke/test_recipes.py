@@ -12,7 +12,7 @@ import envs
 import eval.probes
 import losses
 import models.transitions
-from configs import command
+from configs import command, overrides
 from envs.problem import Problem
 
 
@@ -20,7 +20,8 @@ from envs.problem import Problem
 def here(root, tmp_path, monkeypatch):
     """A folder whose configs, models, losses and worlds are found beside ours."""
     shutil.copytree(root / "configs", tmp_path / "configs", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(command, "HERE", tmp_path / "configs")
+    for module in (command, overrides):
+        monkeypatch.setattr(module, "HERE", tmp_path / "configs")
     for package in (models.transitions, losses, envs, eval.probes):
         folder = tmp_path / package.__name__.replace(".", "/")
         folder.mkdir(parents=True)

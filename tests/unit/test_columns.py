@@ -241,9 +241,11 @@ class Knowing:
         boards = WORLD.reset(len(latent), np.random.default_rng(0))
         boards.positions[:] = np.stack(np.divmod(latent[..., :25].argmax(-1).numpy(), 5), -1)
         boards.weights[:] = latent[..., 25:].argmax(-1).numpy()
+        path = []
         for action in actions.argmax(-1).T.numpy():
             boards, _ = WORLD.step(boards, action)
-        return torch.from_numpy(WORLD.observe(boards, "objects")).float()[:, None]
+            path.append(torch.from_numpy(WORLD.observe(boards, "objects")).float())
+        return torch.stack(path, 1)
 
 
 def test_unequal_episodes_are_scored(uneven):
