@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from envs.problem import Problem
-from eval.effort.intervals import Estimate, students, wider
+from eval.effort.intervals import FEW, Estimate, students, wider
 from eval.effort.jobs import ASKS, ORDER, table_name
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
@@ -165,6 +165,13 @@ class Filled:
         copied = self.scores(FLOORS[name], horizon)
         apart = Estimate.over_seeds({seed: value - copied[seed] for seed, value in self.scores(name, horizon).items() if seed in copied})
         return wider(ends(ours - floor), (apart.low, apart.high))[0] > 0
+
+    def at_floor(self, name: str, horizon: int) -> bool:
+        """Whether a score is told to be at the row's own floor: not above it, of fewer seeds than have an interval by episodes alone."""
+        if len(self.scores(name, horizon)) >= FEW:
+            return self.above_floor(name, horizon) is False
+        ours, floor = self.draws(name, horizon), self.draws(FLOORS[name], horizon)
+        return ours is not None and floor is not None and ends(ours - floor)[0] <= 0
 
     def reached_elsewhere(self, mode: str) -> dict[int, float]:
         """Seed -> success at the last horizon on boards of a mode."""
