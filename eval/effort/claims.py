@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from eval.effort.filled import Filled, difference
-from eval.effort.intervals import reliability
+from eval.effort.intervals import FEW, reliability
 from eval.figures.charts import Point, rank_correlation
 from eval.runs.answers import LEVEL, REPLICATES
 
 HOLDS, FAILS, OPEN, UNTESTED, MISSING = "holds", "does not hold", "undecided", "not testable at this budget", "runs are missing"
-SEEDS = 3  # of a row, at least
+SEEDS = FEW  # of a row, at least
 FEWEST = 5  # rows that have a rank correlation, or a share, worth telling
 PARTLY = 0.8  # a rank correlation below it is "partly"
 RELIABLE = 0.9  # a rank correlation is told where chance takes less than a tenth of it

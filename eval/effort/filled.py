@@ -158,20 +158,14 @@ class Filled:
         return over_seeds if draws is None else Estimate(values, *wider(ends(draws), (over_seeds.low, over_seeds.high)))
 
     def above_floor(self, name: str, horizon: int) -> bool | None:
-        """Whether a score is above the row's own floor of copying in that score, with its interval; None without both."""
+        """Whether a score is above the row's own floor of copying in that score, with its interval, of fewer than FEW seeds by episodes
+        alone; None without both."""
         ours, floor = self.draws(name, horizon), self.draws(FLOORS[name], horizon)
         if ours is None or floor is None:
             return None
-        copied = self.scores(FLOORS[name], horizon)
+        copied, drawn = self.scores(FLOORS[name], horizon), ends(ours - floor)
         apart = Estimate.over_seeds({seed: value - copied[seed] for seed, value in self.scores(name, horizon).items() if seed in copied})
-        return wider(ends(ours - floor), (apart.low, apart.high))[0] > 0
-
-    def at_floor(self, name: str, horizon: int) -> bool:
-        """Whether a score is told to be at the row's own floor: not above it, of fewer seeds than have an interval by episodes alone."""
-        if len(self.scores(name, horizon)) >= FEW:
-            return self.above_floor(name, horizon) is False
-        ours, floor = self.draws(name, horizon), self.draws(FLOORS[name], horizon)
-        return ours is not None and floor is not None and ends(ours - floor)[0] <= 0
+        return (drawn if len(apart.values) < FEW else wider(drawn, (apart.low, apart.high)))[0] > 0
 
     def reached_elsewhere(self, mode: str) -> dict[int, float]:
         """Seed -> success at the last horizon on boards of a mode."""

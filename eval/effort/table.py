@@ -60,7 +60,7 @@ def _once(one: Filled, name: str, *splits: str) -> str:
 
 def _low(one: Filled, name: str, horizon: int) -> str:
     """The mark of a score that is not above its floor."""
-    return " *" if one.at_floor(name, horizon) else ""
+    return " *" if one.above_floor(name, horizon) is False else ""
 
 
 def all_steps(filled: Sequence[Filled]) -> Table:

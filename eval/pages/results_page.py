@@ -187,7 +187,7 @@ def _films(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
     if not known:
         return ""
     chosen = {max(known, key=lambda label: known[label][1]): "knows most"}
-    beyond = {label: x - y for label, (x, y, one) in known.items() if y < claims.KNOWS and not one.at_floor("H@1", h)}
+    beyond = {label: x - y for label, (x, y, one) in known.items() if y < claims.KNOWS and one.above_floor("H@1", h) is not False}
     if beyond and max(beyond.values()) > BEYOND:
         chosen |= {max(beyond, key=beyond.get): "ranks, and does not know"}
     parts = []
