@@ -116,11 +116,14 @@ class OwnGoals(Goals, Protocol):
         """How much of its goal each state has reached, (B,) from 0 to 1."""
 
 
+FACTORS = "place", "weight", "color"  # names that factors have
+
+
 @runtime_checkable
 class Factors(Simulator, Protocol):
     """Every object has discrete factors, which together are the state that can be seen.
 
-    factor_names: place, color, or weight, which a shade shows.  factor_sizes: how many values each factor of an object has.
+    factor_names: of FACTORS; a weight is what a shade shows.  factor_sizes: how many values each factor of an object has.
     """
 
     factor_names: tuple[str, ...]

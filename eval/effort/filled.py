@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from envs.problem import Problem
+from envs.protocols import FACTORS
 from eval.effort.intervals import FEW, Estimate, students, wider
 from eval.effort.jobs import ASKS, ORDER, table_name
 from eval.effort.settings import Row, causes, choice
@@ -20,7 +21,6 @@ from eval.runs.ledger import FINAL, SELECT, entry_of
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
          "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
 READ_OUTS = "linear", "mlp"  # of eval/probes/readout.py
-FACTORS = "place", "weight", "color"  # of the worlds
 CHANGED = "nothing", "one", "several"  # classes of actions, of eval/probes/counterfactual.py
 AT_ONCE = {  # one number of a run; {}: of a read-out
     "factors read": "readout/{}/frames",

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from envs.episodes.on_disk import OnDisk
-from envs.protocols import Factors
+from envs.protocols import FACTORS, Factors
 from envs.streams import Stream
 from eval.probes.counterfactual import CHANGED
 from eval.probes.probe import Row, bounds, no_forecast, probe
@@ -22,7 +22,6 @@ from eval.rollouts import branch, counterfactual_outcomes, encode_frames, values
 FRAMES, STEPS, BATCH, HIDDEN = 8192, 600, 1024, 256
 RATES = 5e-2, 1e-3  # of the linear part, of the rest
 KINDS = ("linear", "mlp")
-FACTORS = ("place", "weight", "color")  # names of factors that worlds have
 
 
 class Linear(nn.Module):

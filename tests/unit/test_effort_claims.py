@@ -123,6 +123,18 @@ def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
     assert "own R2" not in header and [row[1] for row in body if row[0] != one.label] == ["-"]
 
 
+def test_names_of_probes_are_theirs():
+    """Written again where a table is read, since probes take seconds to import."""
+    from eval.effort import filled, jobs
+    from eval.probes import counterfactual, readout, weight_order
+
+    assert filled.READ_OUTS == readout.KINDS and filled.CHANGED == counterfactual.CHANGED and jobs.ORDER == weight_order.TAU
+    shown = {row.key.rstrip("/") for one in (readout.readout, weight_order.weight_order) for row in one.rows}
+    asked = {key.format("mlp").removesuffix("/h10") for key in (*filled.AT_ONCE.values(), *filled.READ_FLOORS.values())}
+    known = {key for key in asked if key.startswith(("readout/", "order/"))}
+    assert known <= shown, f"no probe has {sorted(known - shown)}"
+
+
 def said_of(*rows):
     """First words of a sentence -> its verdict."""
     return {verdict.claim.split(",")[0]: verdict for verdict in check([replace(row) for row in rows])}
