@@ -6,7 +6,8 @@ from itertools import product
 
 from omegaconf import OmegaConf
 
-from configs import sizes as sizes  # registers its resolvers
+from configs import precision as precision  # registers its resolver
+from configs import sizes as sizes  # and these
 from envs.graphs import numbered, parse, preset
 from envs.problem import Problem
 

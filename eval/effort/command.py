@@ -7,13 +7,13 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort.figures import chart, rows_figure
 from eval.effort.filled import Filled, whole_of
-from eval.effort.jobs import entered_row, finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
+from eval.effort.jobs import check_precision, entered_row, finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
 from eval.effort.table import long_csv, tables, waiting
 from eval.figures.charts import write_chart
-from eval.paper.sweep import Job
+from eval.paper.sweep import Job, missing
 from eval.paper.table_text import markdown
 from eval.runs.ledger import SELECT, check_overrides, entry_of
 from eval.terminal import print_table
@@ -76,14 +76,17 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
                               f"tune=true envs=[{source}]")  # fmt: skip
             for case in study.cases:
                 check_overrides(ledger, env, entered_row(study, case, row), setting)
-            ready.append((row, env))
+            jobs = {case: [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"])] for case in study.cases}
+            for case in [case for case, of_case in jobs.items() if missing(of_case)]:
+                check_precision(study, case, row, env, ledger)
+            ready.append(jobs)
         except Problem as problem:
             wrong[row.name, env] = problem
     if wrong and not ready:
         raise next(iter(wrong.values()))
     for (name, env), problem in wrong.items():
         print(f"{env}, {name}: not trained; {problem}")
-    return [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"]) for row, env in ready for case in study.cases]
+    return [of_case[seed] for seed in range(cfg["seeds"]) for jobs in ready for of_case in jobs.values()]
 
 
 def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:

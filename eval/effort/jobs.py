@@ -4,10 +4,12 @@ not run again."""
 import hashlib
 from pathlib import Path
 
+from configs.precision import MIXED, fast_precision
+from envs.problem import Problem
 from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study
 from eval.paper.sweep import Job
-from eval.runs.ledger import FINAL, SELECT, entry_of
+from eval.runs.ledger import FINAL, SELECT, entry_of, frozen_value
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
 ORDER, ASKS = "order/tau", "order/asks"  # of eval/probes/weight_order.py, which takes seconds to import
@@ -107,6 +109,20 @@ def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> l
             f"score.horizons=[{','.join(map(str, study.horizons))}]", f"goals={str(study.goals).lower()}"]  # fmt: skip
 
 
+def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> str | None:
+    """Of runs by minutes: that of the row's first run that `final` saw, none yet: the fastest one here. None: as the study says."""
+    if study.minutes is None:
+        return None
+    return frozen_value(ledger, env, entered_row(study, case, row), "trainer.precision") or fast_precision("cpu")
+
+
+def check_precision(study: Study, case: str, row: Row, env: str, ledger: Path) -> None:
+    """Raise Problem where a row has bfloat16 and this processor has none: the same minutes would hold a few updates."""
+    if precision_of(study, case, row, env, ledger) == MIXED != fast_precision("cpu"):
+        raise Problem(f"its other runs were trained in {MIXED}, and this processor has no bfloat16, so that its minutes would hold a hundredth "
+                      f"of the updates; train it on a processor that has, or in a ledger of your own: ledger=")  # fmt: skip
+
+
 def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], seed: int) -> str:
     """Of a run of a table.  setting: overrides of train/fit.py."""
     return f"{row.slug}-{env}-{study.runs}-{_mark(_usual(study, case, row, env, setting))}-s{seed}"
@@ -120,7 +136,9 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     setting = study.settings(ledger, env, row)
     name, world = table_name(study, case, row, env, setting, seed), _world(env, "table", seed)
     folder, first = Path(cfg["runs_dir"]) / name, "valid" if world else SELECT
-    overrides = [*_usual(study, case, row, env, setting), *world, f"seed={seed}", f"score.split={first}"]
+    precision = precision_of(study, case, row, env, ledger)
+    usual = [*_usual(study, case, row, env, setting), *([f"trainer.precision={precision}"] if precision else [])]
+    overrides = [*usual, *world, f"seed={seed}", f"score.split={first}"]
     ask = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
 
     def lacking(entered: dict) -> list[tuple[str, ...]]:

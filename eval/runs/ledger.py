@@ -51,6 +51,10 @@ def setting_of(config: DictConfig) -> dict:
     return kept | {"env": env | {"splits": splits, "world": world}}
 
 
+def _frozen_file(ledger: str | Path, env: str, row: str) -> Path:
+    return Path(ledger) / "frozen" / env / f"{named(row)}.json"
+
+
 def open_final(run: Run, ledger: str | Path | None) -> None:
     """Let a run be scored on `final`, and freeze its setting for its row.
 
@@ -63,7 +67,7 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     if world is not None and world not in KEPT_WORLDS:
         raise Problem(f"split 'final' is asked of the drawn worlds {KEPT_WORLDS[0]} to {KEPT_WORLDS[-1]}, which nobody chose on, got "
                       f"env.world.scm_seed={world}; train the frozen setting there")  # fmt: skip
-    path = Path(ledger) / "frozen" / config.env.name / f"{named(row)}.json"
+    path = _frozen_file(ledger, config.env.name, row)
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         frozen = _read(path)
@@ -77,12 +81,17 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     run.final_is_open = True
 
 
+def frozen_value(ledger: str | Path, env: str, row: str, key: str):
+    """What a frozen setting says of a key, None where it does not, and where no setting of the row is frozen."""
+    frozen = (_read(_frozen_file(ledger, env, row)) or {}).get("setting") or {}
+    return OmegaConf.select(OmegaConf.create(frozen), key)
+
+
 def check_overrides(ledger: str | Path, env: str, row: str, overrides: list[str]) -> None:
     """Raise Problem where a row was frozen under another value of a key than overrides give: it would be trained for nothing."""
-    path = Path(ledger) / "frozen" / env / f"{named(row)}.json"
-    frozen = OmegaConf.create((_read(path) or {}).get("setting") or {})
+    path = _frozen_file(ledger, env, row)
     for key, value in (override.split("=", 1) for override in overrides):
-        there = OmegaConf.select(frozen, key)
+        there = frozen_value(ledger, env, row, key)
         if there is not None and there != (asked := yaml.safe_load(value)):
             raise Problem(f"row '{row}' was scored on '{FINAL}' of {env} under another setting ({path}): {key} {there}, got {asked}; give what "
                           f"was chosen now a row of its own, or take that setting from the history again")  # fmt: skip
