@@ -6,8 +6,7 @@ from itertools import product
 
 from omegaconf import OmegaConf
 
-from configs import precision as precision  # registers its resolver
-from configs import sizes as sizes  # and these
+from configs import sizes as sizes  # registers its resolvers
 from envs.graphs import numbered, parse, preset
 from envs.problem import Problem
 
@@ -59,8 +58,15 @@ def _learning_parts(frozen: bool) -> list[str]:
     return ["heads"] if frozen else ["encoder", "heads"]
 
 
+def _fast_precision(accelerator: str) -> str:
+    """`${fast_precision:accelerator}`: of a trainer, bf16-mixed where that is computed natively, else 32-true."""
+    from models.native_precision import fast_precision  # imports torch, which help pages need not wait for
+
+    return fast_precision(accelerator)
+
+
 for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts), ("drawn", _drawn),
-                       ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry)):
+                       ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry), ("fast_precision", _fast_precision)):
     OmegaConf.register_new_resolver(name, resolver, replace=True)
 OmegaConf.register_new_resolver("parents", _parents, replace=True)
 OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from configs.precision import MIXED, SINGLE
 from envs.problem import Problem, nearest
 
 
@@ -42,7 +41,7 @@ def _folders(v) -> bool:
 
 
 PARTS = ("encoder", "transition", "decoder", "heads")
-PRECISIONS = (SINGLE, MIXED, "16-mixed")
+PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 SIZES = ("patch", "small", "medium", "large", "whole", "tiles")
 HORIZONS = ("a list of whole numbers >= 1, for example [1,5,10]", list_of(whole(1)))
 POOL = ("a whole number >= 2", whole(2))

@@ -54,11 +54,17 @@ def _check_plan(cfg) -> None:
     import torch
 
     from eval.runs.run import FINAL
-    from train.distributed import processes_of
+    from models.native_precision import MIXED, SINGLE, fast_precision
+    from train.distributed import on_gpu, processes_of
 
     if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise Problem(
             f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
+        )
+    if cfg.trainer.precision == MIXED != fast_precision("gpu" if on_gpu(cfg) else "cpu"):
+        raise Problem(
+            f"trainer.precision={MIXED} needs bfloat16, which this machine has no instructions for; set trainer.precision={SINGLE}, or "
+            f"train and resume where it has"
         )
     processes = processes_of(cfg)
     if processes > 1 and cfg.trainer.get("cpu_minutes"):

@@ -4,12 +4,12 @@ not run again."""
 import hashlib
 from pathlib import Path
 
-from configs.precision import MIXED, fast_precision
 from envs.problem import Problem
 from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study
 from eval.paper.sweep import Job
 from eval.runs.ledger import FINAL, SELECT, entry_of, frozen_value
+from models.native_precision import MIXED, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
 ORDER, ASKS = "order/tau", "order/asks"  # of eval/probes/weight_order.py, which takes seconds to import

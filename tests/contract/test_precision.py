@@ -7,6 +7,7 @@ from test_model_promises import HOME, LOSSES, MODELS, batch_of, pair
 from torch import nn
 
 from models.layers.stacked import StackedLinear
+from models.native_precision import MIXED, fast_precision
 
 LARGE = 30.0  # root mean square of the latents; the hinge loss lets them grow to 5
 
@@ -25,6 +26,8 @@ def bf16():
 def test_latents_are_written_and_moved_in_single_precision(compose, model):
     """Encoder and transition under bfloat16 gave latents rounded to 3 digits, whatever their type said later: large latents
     hid what a step changes in them."""
+    if model == "pairwise_lstm" and fast_precision("cpu") != MIXED:
+        pytest.skip("torch's LSTM needs a processor with bfloat16")
     cfg, world_model = built(compose, model)
     world_model.eval()
     batch = batch_of(16, cfg.spec.action.size)

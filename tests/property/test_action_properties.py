@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from models.native_precision import MIXED, fast_precision
 from models.transitions.causal import CausalTransition
 from models.transitions.edge import EdgeTransition
 from models.transitions.gnn import GNNTransition
@@ -19,6 +20,7 @@ from models.transitions.scoff import SCOFF
 from models.world_model import WorldModel
 
 SEEDS = st.integers(0, 2**32 - 1)
+NATIVE = fast_precision("cpu") == MIXED  # torch's LSTM does not run in an emulated bfloat16
 WIDTH, T = 4, 3
 CORES = {
     "lstm": lambda: LSTM(12, 10),
@@ -56,7 +58,7 @@ def test_every_transition_reads_every_kind_of_action(name, seed, k, batch, kind,
     if name == "causal_codes":
         latent[..., :3] = latent[..., :3].softmax(-1)
     action, model = torch.randn(batch, T, size), WorldModel(nn.Identity(), transition)
-    with torch.autocast("cpu", torch.bfloat16, enabled=rough):
+    with torch.autocast("cpu", torch.bfloat16, enabled=rough and (name != "pairwise_lstm" or NATIVE)):
         if hasattr(transition, "track"):
             transition.track(latent, action)
             assert transition.edges().isfinite().all()

@@ -9,6 +9,7 @@ from omegaconf import OmegaConf
 
 import eval.paper.sweep
 from envs.problem import Problem
+from eval.effort import jobs
 from eval.effort.command import run_study
 from eval.effort.filled import Filled
 from eval.effort.jobs import finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
@@ -233,6 +234,27 @@ def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
     first, *scores = table_job(MAIN, "", row, ENV, 0, elsewhere).left()
     assert first[0] == "train/fit.py" and len(scores) == 2, "all is asked again of the new weights"
     assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
+
+
+def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
+    """Ten minutes of an emulated bfloat16 hold a hundredth of the updates, and the ledger would have called them a second seed."""
+    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
+    (row,), ledger = rows_of(cfg["rows"]), Path(cfg["ledger"])
+    precise = lambda: next(word for word in table_job(MAIN, "", row, ENV, 1, cfg).left()[0] if word.startswith("trainer.precision="))  # noqa: E731
+    run_study("causes", cfg | {"tune": True}, run_missing)
+    for here in ("bf16-mixed", "32-true"):
+        monkeypatch.setattr(jobs, "fast_precision", lambda accelerator, here=here: here)
+        assert precise() == f"trainer.precision={here}", "of a row of which nothing is frozen, the fastest"
+    run_study("causes", cfg, run_missing)
+    frozen = ledger / "frozen" / ENV / "edge_InfoNCE.json"
+    frozen.parent.mkdir(parents=True)
+    frozen.write_text(json.dumps({"row": row.name, "setting": {"trainer": {"precision": "bf16-mixed"}}}))
+    assert precise() == "trainer.precision=bf16-mixed"
+    run_study("causes", cfg, run_missing)  # all is there: nothing to refuse
+    with pytest.raises(Problem, match="its other runs were trained in bf16-mixed, and this processor has no bfloat16"):
+        run_study("causes", cfg | {"seeds": 2}, run_missing)
+    monkeypatch.setattr(jobs, "fast_precision", lambda accelerator: "bf16-mixed")
+    assert not run_study("causes", cfg | {"seeds": 2}, run_missing)
 
 
 @pytest.mark.parametrize("asked, said", [
