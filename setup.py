@@ -50,7 +50,7 @@ DEV = [
     *TRIFINGER,
     *VOE,
     "minari[hdf5]>=0.5",  # envs/trifinger/env/record.py, if asked
-    "pytest>=8",
+    "pytest>=8.4",
     "pytest-xdist>=3.7",
     "hypothesis>=6.100",
     "scikit-image>=0.22",

@@ -22,7 +22,7 @@ import pytest
 import torch
 
 torch.set_num_threads(1)
-hypothesis.settings.register_profile("tests", deadline=None, max_examples=60, derandomize=True)
+hypothesis.settings.register_profile("tests", deadline=None, max_examples=40, derandomize=True)
 hypothesis.settings.load_profile("tests")
 
 ROOT = Path(__file__).resolve().parents[1]

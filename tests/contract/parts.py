@@ -1,5 +1,6 @@
 """Config groups and which model goes with which loss, as the parts say by themselves."""
 
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -31,14 +32,16 @@ def _merged(base, more):
     return {**base, **{key: over(key, value) for key, value in more.items()}}
 
 
+@cache
 def plain(group, name):
-    """An entry with what it begins with."""
+    """An entry with what it begins with; to be read, not changed."""
     own = yaml.safe_load((CONFIGS / group / f"{name}.yaml").read_text())
     for base in own.pop("defaults", []):
         own = own if base == "_self_" else _merged(plain(group, base), own)
     return own
 
 
+@cache
 def pair(model, loss):
     """Whether no objective of a loss refuses the model's kind of latent."""
     encoder = object.__new__(find_class(plain("model", model)["module"]["encoder"]["_target_"]))

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from hydra.utils import instantiate
+from omegaconf import OmegaConf
 from parts import OF_CLIPS, entries, models, pair, plain
 from torch.nn import functional as F
 
@@ -66,17 +67,27 @@ def test_open_loop_reaches_every_objective_that_predicts(compose, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("trainer", TRAINERS)
-def test_every_budget_composes(compose, loss, trainer):
+def test_every_budget_composes(compose, root, loss):
     """Epochs follow the trainer's budget, for the first model that the loss goes with."""
     from eval.runs import freeze
 
     model = next(m for m in ["modular", *MODELS, *OF_CLIPS] if pair(m, loss))
     env = HOME.get(model, "physics5")
-    cfg = freeze(compose("fit", f"env={env}", f"loss={loss}", f"trainer={trainer}", f"model={model}"))
-    budgets = [cfg.loss[name][cfg.trainer.budget] for name in cfg.loss if name.endswith("epochs")]
-    assert {stage.epochs for stage in cfg.loss.stages} == set(budgets)
-    assert cfg.name == f"{model}-{loss}-{env}-{trainer}-s0"
+    cfg = compose("fit", f"env={env}", f"loss={loss}", f"model={model}")
+    freeze(cfg.copy())  # no interpolation is left open
+    for trainer in TRAINERS:
+        cfg.trainer = OmegaConf.load(root / "configs" / "trainer" / f"{trainer}.yaml")
+        budgets = [cfg.loss[name][cfg.trainer.budget] for name in cfg.loss if name.endswith("epochs")]
+        assert {stage.epochs for stage in cfg.loss.stages} == set(budgets)
+        assert cfg.name == f"{model}-{loss}-{env}-{trainer}-s0"
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_every_trainer_composes(compose, trainer):
+    """Its file's name is its own."""
+    from eval.runs import freeze
+
+    assert freeze(compose("fit", f"trainer={trainer}")).trainer.name == trainer
 
 
 @pytest.mark.parametrize("env", ENVS)

@@ -36,7 +36,7 @@ def test_two_processes_leave_one_run(command_here, small, tmp_path, capfd):
 
 def test_what_a_process_says_comes_back(compose, small, tmp_path):
     """What is one sentence in a training process is the same sentence here, not a traceback of processes."""
-    cfg = freeze(compose("fit", *small[1:], *FEW, "trainer.devices=2", f"data_dir={tmp_path}"))
+    cfg = freeze(compose("fit", *small[1:], *FEW, "trainer.devices=1", f"data_dir={tmp_path}"))
     cfg.loss.stages[0].window = 500  # fit.py refuses this before it starts any process
     with pytest.raises(Problem, match="window=500 is longer than the episodes of .* .100 actions."):
         train_together(cfg, tmp_path)
