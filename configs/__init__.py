@@ -4,6 +4,7 @@ import hashlib
 import random
 from itertools import product
 
+from hydra.utils import get_method
 from omegaconf import OmegaConf
 
 from configs import sizes as sizes  # registers its resolvers
@@ -60,9 +61,7 @@ def _learning_parts(frozen: bool) -> list[str]:
 
 def _fast_precision(accelerator: str) -> str:
     """`${fast_precision:accelerator}`: of a trainer, bf16-mixed where that is computed natively, else 32-true."""
-    from models.native_precision import fast_precision  # imports torch, which help pages need not wait for
-
-    return fast_precision(accelerator)
+    return get_method("models.native_precision.fast_precision")(accelerator)  # by its name: help pages need not wait for torch
 
 
 for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts), ("drawn", _drawn),

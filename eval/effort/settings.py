@@ -25,6 +25,11 @@ def causes() -> dict:
     return yaml.safe_load(Path(__file__).with_name("causes.yaml").read_text())
 
 
+@lru_cache
+def _stages(loss: str) -> list[dict]:
+    return yaml.safe_load((CONFIGS / "loss" / f"{loss}.yaml").read_text())["stages"]
+
+
 @dataclass(frozen=True)
 class Row:
     """name: in tables and in the ledger.  fit: overrides of train/fit.py.  told: what it knows beforehand.  without: keys of a drawn
@@ -77,7 +82,7 @@ class Row:
     @property
     def stages(self) -> list[dict]:
         """Of its loss, as the config says them."""
-        return yaml.safe_load((CONFIGS / "loss" / f"{self.loss}.yaml").read_text())["stages"]
+        return _stages(self.loss)
 
 
 def rows_of(only: list[str] | str | None) -> list[Row]:

@@ -102,16 +102,21 @@ def losses() -> dict[str, float]:
     return found
 
 
-def training() -> dict[str, float]:
-    """What `fit` at smoke budget prints: seed 0, physics3, 20 episodes, one thread."""
+def _process(*arguments: str, cwd: str) -> subprocess.CompletedProcess:
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1", "WANDB_MODE": "offline"}
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, env=one_thread, capture_output=True, text=True)
+
+
+def training(start=_process) -> dict[str, float]:
+    """What `fit` at smoke budget prints: seed 0, physics3, 20 episodes, one thread.  start: the command in another process, or in this."""
     command = [
-        sys.executable, str(ROOT / "train/fit.py"), "env=physics3", "trainer=smoke", "logger=csv", "name=golden",
+        str(ROOT / "train/fit.py"), "env=physics3", "trainer=smoke", "logger=csv", "name=golden",
         "env.splits.train.episodes=20", "env.splits.valid.episodes=10", "env.splits.test.episodes=200",
         "score.counterfactuals=20", "loss.epochs.smoke=3",
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        one_thread = {**os.environ, "OMP_NUM_THREADS": "1", "WANDB_MODE": "offline"}
-        subprocess.run(command, cwd=folder, env=one_thread, check=True, capture_output=True)
+        done = start(*command, cwd=folder)
+        assert done.returncode == 0, done.stderr[-2000:]
         metrics = json.loads((Path(folder) / "runs/golden/results.json").read_text())["metrics"]
     names = [f"{part}/h{h}" for part in ("test/mrr", "test/cf_mrr", "floor/copy/mrr") for h in (1, 10)]
     return {f"training/{name}": metrics[name] for name in names}

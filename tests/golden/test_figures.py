@@ -18,6 +18,6 @@ def test_losses_are_what_they_were():
     assert PARTS["losses"]() == pytest.approx(RECORDED["losses"], rel=2e-3, abs=1e-5)
 
 
-def test_training_is_what_it_was():
+def test_training_is_what_it_was(command_here):
     """Three epochs: rounding may differ by machine and grows, so percentages may differ by one point."""
-    assert PARTS["training"]() == pytest.approx(RECORDED["training"], abs=1.0)
+    assert PARTS["training"](command_here) == pytest.approx(RECORDED["training"], abs=1.0)

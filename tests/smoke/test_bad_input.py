@@ -8,7 +8,7 @@ import h5py
 import pytest
 from omegaconf import OmegaConf
 
-from configs.command import check
+from configs.overrides import _check_experiment, check
 from envs.collect import collect
 from envs.episodes import EpisodeWriter
 from envs.physics import PhysicsWorld
@@ -110,8 +110,8 @@ def test_an_experiment_of_another_command_is_refused(root):
     with pytest.raises(Problem, match="'hidden_weights' sets env, loss, model, which manipulation has not; it is one of fit"):
         check("manipulation", ["experiment=hidden_weights"])
     names = [path.stem for path in (root / "configs" / "experiment").glob("*.yaml")]
-    for name in names:  # each is some command's
+    for name in names:  # each is some command's; that it composes there, tests/contract/test_model_promises.py asks
         with contextlib.suppress(Problem):
-            check("fit", [f"experiment={name}"])
+            _check_experiment("fit", name)
             continue
-        check("manipulation", [f"experiment={name}"])
+        _check_experiment("manipulation", name)
