@@ -9,7 +9,6 @@ from eval.effort import claims
 from eval.effort.filled import AT_ONCE, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
 from eval.effort.settings import MAIN, causes
-from eval.effort.studies import Study
 from eval.runs.ledger import FINAL, SELECT
 
 CURVE, WEIGHTS = "what if", "order of weights"
@@ -133,7 +132,7 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
 def tables(filled: Sequence[Filled], cfg: dict) -> dict[str, tuple[Table, str]]:
     """Title -> what a study shows, and what to know of it; of scores, rows that have a run."""
     study, ran = filled[0].study, [one for one in filled if one.entries] or filled
-    told = caption(study, filled[0].env, cfg)
+    told = caption(filled, cfg)
     if study.modes:
         return {study.title: (mode_lines(ran), told)}
     found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), "")}
@@ -175,8 +174,9 @@ def waiting(filled: Sequence[Filled]) -> str:
     return f"no run yet: {'; '.join(names)}" if names else ""
 
 
-def caption(study: Study, env: str, cfg: dict) -> str:
+def caption(filled: Sequence[Filled], cfg: dict) -> str:
     """The protocol: a number without it means nothing."""
+    study, env = filled[0].study, filled[0].env
     tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
     effort = f"{study.minutes} minutes of processor time" if study.minutes is not None else "the paper's settings and epochs"
     tuned = (f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} again for "
@@ -195,9 +195,19 @@ def caption(study: Study, env: str, cfg: dict) -> str:
         f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
         f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in place of it, of one neither; "
         f"updates: training steps in that time, mean over seeds; a slow model does fewer, and so did all beside other work on the machine; "
-        f"{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
+        f"{_of_precision(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
         f"{'last weights' if study.minutes is not None else 'weights of the least validation loss'}{_worlds(env)}; percent"
     )
+
+
+def _of_precision(filled: Sequence[Filled]) -> str:
+    """In what was multiplied, which decides how many updates a minute holds; where rows differ, which had what."""
+    rows: dict[str, list[str]] = {}
+    for one in filled:
+        for precision in sorted({entry["setting"]["trainer"]["precision"] for entry in one.entries.values() if "setting" in entry}):
+            rows.setdefault(precision, []).append(one.label)
+    named = [precision if len(rows) == 1 else f"{precision} of {', '.join(labels)}" for precision, labels in rows.items()]
+    return f"trainer.precision={'; '.join(named)}; " if named else ""
 
 
 def _worlds(env: str) -> str:

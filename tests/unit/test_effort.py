@@ -15,7 +15,7 @@ from eval.effort.filled import Filled
 from eval.effort.jobs import finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
 from eval.effort.settings import causes, choice, choose, chosen_file, drawn, envs_of, finalists, rows_of
 from eval.effort.studies import studies
-from eval.effort.table import curve_lines, lines, setting_lines
+from eval.effort.table import caption, curve_lines, lines, setting_lines
 from eval.paper.sweep import missing, run_jobs
 
 ENV, MAIN = "physics3", studies()["causes"]
@@ -234,6 +234,18 @@ def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
     first, *scores = table_job(MAIN, "", row, ENV, 0, elsewhere).left()
     assert first[0] == "train/fit.py" and len(scores) == 2, "all is asked again of the new weights"
     assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
+
+
+def test_precisions_are_told(tmp_path, cfg):
+    """A minute of single precision holds fewer updates; one caption for all, and by their names where rows differ."""
+    def filled(name, precision):
+        entry = {"scores": {}, "rounds": [], "plans": {}, "setting": {"trainer": {"precision": precision}}}
+        return Filled(MAIN, "", rows_of(name)[0], ENV, None, {0: entry})
+
+    edge, sigreg = "edge + InfoNCE", "edge + SIGReg"
+    assert "trainer.precision=32-true; every row" in caption([filled(edge, "32-true"), filled(sigreg, "32-true")], cfg)
+    told = caption([filled(edge, "32-true"), filled(sigreg, "bf16-mixed")], cfg)
+    assert "trainer.precision=32-true of edge + InfoNCE; bf16-mixed of edge + SIGReg; every row" in told
 
 
 def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
