@@ -13,7 +13,7 @@ from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
 from eval.effort.table import long_csv, tables, waiting
 from eval.figures.charts import write_chart
-from eval.paper.sweep import Job, missing
+from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
 from eval.runs.ledger import SELECT, check_overrides, entry_of
 from eval.terminal import print_table
@@ -77,8 +77,8 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
             for case in study.cases:
                 check_overrides(ledger, env, entered_row(study, case, row), setting)
             jobs = {case: [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"])] for case in study.cases}
-            for case in [case for case, of_case in jobs.items() if missing(of_case)]:
-                check_precision(study, case, row, env, ledger)
+            for case, of_case in jobs.items():
+                check_precision(study, case, row, env, ledger, of_case)
             ready.append(jobs)
         except Problem as problem:
             wrong[row.name, env] = problem

@@ -4,11 +4,13 @@ not run again."""
 import hashlib
 from pathlib import Path
 
+from omegaconf import OmegaConf
+
 from envs.problem import Problem
 from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study
-from eval.paper.sweep import Job
-from eval.runs.ledger import FINAL, SELECT, entry_of, frozen_value
+from eval.paper.sweep import Job, missing
+from eval.runs.ledger import FINAL, SELECT, entry_of, frozen_setting
 from models.native_precision import MIXED, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
@@ -113,12 +115,13 @@ def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> s
     """Of runs by minutes: that of the row's first run that `final` saw, none yet: the fastest one here. None: as the study says."""
     if study.minutes is None:
         return None
-    return frozen_value(ledger, env, entered_row(study, case, row), "trainer.precision") or fast_precision("cpu")
+    frozen = frozen_setting(ledger, env, entered_row(study, case, row))
+    return OmegaConf.select(frozen, "trainer.precision") or fast_precision("cpu")
 
 
-def check_precision(study: Study, case: str, row: Row, env: str, ledger: Path) -> None:
-    """Raise Problem where a row has bfloat16 and this processor has none: the same minutes would hold a few updates."""
-    if precision_of(study, case, row, env, ledger) == MIXED != fast_precision("cpu"):
+def check_precision(study: Study, case: str, row: Row, env: str, ledger: Path, jobs: list[Job]) -> None:
+    """Raise Problem where jobs are left of a row that has bfloat16, and this processor has none: its minutes would hold a few updates."""
+    if precision_of(study, case, row, env, ledger) == MIXED != fast_precision("cpu") and missing(jobs):
         raise Problem(f"its other runs were trained in {MIXED}, and this processor has no bfloat16, so that its minutes would hold a hundredth "
                       f"of the updates; train it on a processor that has, or in a ledger of your own: ledger=")  # fmt: skip
 

@@ -81,17 +81,16 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     run.final_is_open = True
 
 
-def frozen_value(ledger: str | Path, env: str, row: str, key: str):
-    """What a frozen setting says of a key, None where it does not, and where no setting of the row is frozen."""
-    frozen = (_read(_frozen_file(ledger, env, row)) or {}).get("setting") or {}
-    return OmegaConf.select(OmegaConf.create(frozen), key)
+def frozen_setting(ledger: str | Path, env: str, row: str) -> DictConfig:
+    """The setting of a row that is frozen, empty where none is."""
+    return OmegaConf.create((_read(_frozen_file(ledger, env, row)) or {}).get("setting") or {})
 
 
 def check_overrides(ledger: str | Path, env: str, row: str, overrides: list[str]) -> None:
     """Raise Problem where a row was frozen under another value of a key than overrides give: it would be trained for nothing."""
-    path = _frozen_file(ledger, env, row)
+    path, frozen = _frozen_file(ledger, env, row), frozen_setting(ledger, env, row)
     for key, value in (override.split("=", 1) for override in overrides):
-        there = frozen_value(ledger, env, row, key)
+        there = OmegaConf.select(frozen, key)
         if there is not None and there != (asked := yaml.safe_load(value)):
             raise Problem(f"row '{row}' was scored on '{FINAL}' of {env} under another setting ({path}): {key} {there}, got {asked}; give what "
                           f"was chosen now a row of its own, or take that setting from the history again")  # fmt: skip
