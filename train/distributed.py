@@ -33,15 +33,14 @@ PATIENCE = timedelta(hours=2)  # the first machine may have data to collect whil
 FORWARDED = (Problem, FloatingPointError, OSError)  # errors forwarded to the parent process, which tells them in a sentence
 
 
-def on_gpu(cfg: DictConfig) -> bool:
-    """Whether a config trains on a GPU here."""
+def _on_gpu(cfg: DictConfig) -> bool:
     return cfg.trainer.accelerator != "cpu" and torch.cuda.is_available()
 
 
 def devices_of(cfg: DictConfig) -> int:
     """Processes on each machine; raises Problem on too many GPUs. auto: every GPU, or every core of a machine without any."""
-    asked, present = cfg.trainer.get("devices"), torch.cuda.device_count() if on_gpu(cfg) else os.cpu_count() or 1
-    if asked is not None and asked != "auto" and asked > present and on_gpu(cfg):
+    asked, present = cfg.trainer.get("devices"), torch.cuda.device_count() if _on_gpu(cfg) else os.cpu_count() or 1
+    if asked is not None and asked != "auto" and asked > present and _on_gpu(cfg):
         raise Problem(
             f"trainer.devices={asked} asks for {asked} GPUs on each machine and {present} {'is' if present == 1 else 'are'} "
             f"visible; set trainer.devices={present} or trainer.accelerator=cpu"
@@ -104,7 +103,7 @@ def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int,
     """The whole life of one process."""
     os.environ.update(LOCAL_RANK=str(local), NODE_RANK=str(node))  # where Lightning looks
     keep_freed_memory()
-    gpu = on_gpu(cfg)
+    gpu = _on_gpu(cfg)
     if gpu:
         torch.cuda.set_device(local)
     else:

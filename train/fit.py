@@ -55,13 +55,13 @@ def _check_plan(cfg) -> None:
 
     from eval.runs.run import FINAL
     from models.native_precision import MIXED, SINGLE, fast_precision
-    from train.distributed import on_gpu, processes_of
+    from train.distributed import processes_of
 
     if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise Problem(
             f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
         )
-    if cfg.trainer.precision == MIXED != fast_precision("gpu" if on_gpu(cfg) else "cpu"):
+    if cfg.trainer.precision == MIXED != fast_precision(cfg.trainer.accelerator):
         raise Problem(
             f"trainer.precision={MIXED} needs bfloat16, which this machine has no instructions for; set trainer.precision={SINGLE}, or "
             f"train and resume where it has"
