@@ -10,7 +10,7 @@ from pathlib import Path
 from configs.overrides import SWEEP, check, groups
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("envs", "models", "losses", "eval", "train", "configs", "benchmarks")
+OURS = [path.name for path in ROOT.iterdir() if any(path.glob("*.py"))]
 
 
 def readme_commands():

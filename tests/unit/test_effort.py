@@ -236,7 +236,7 @@ def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
     assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
 
 
-def test_precisions_are_told(tmp_path, cfg):
+def test_precisions_are_told(cfg):
     """A minute of single precision holds fewer updates; one caption for all, and by their names where rows differ."""
     def filled(name, precision):
         entry = {"scores": {}, "rounds": [], "plans": {}, "setting": {"trainer": {"precision": precision}}}
