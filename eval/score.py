@@ -77,14 +77,14 @@ def _file_name(asked: dict, own, round: int | None = None) -> str:
 
 
 def _before(path: Path) -> dict:
-    """What stays of an earlier results file: what training took, and what eval/plan.py added, where each is whole."""
+    """What stays of an earlier results file: what training took, on which machine, and what eval/plan.py added, where each is whole."""
     try:
         found = json.loads(path.read_text())
     except (FileNotFoundError, ValueError, RecursionError):  # a damaged one is about to be replaced
         return {}
     kept = {}
     if isinstance(found, dict) and numbers(found.get("timing")):
-        kept["timing"] = found["timing"]
+        kept |= {key: found[key] for key in ("timing", "machine") if key in found}
     if isinstance(found, dict) and holds_plan(found):
         kept |= {"plan": found["plan"], "metrics": found["metrics"]}
     return kept
@@ -119,11 +119,12 @@ def measure(run: Run, data: Data, probes: list[Probe], progress: Steps) -> dict[
 
 def score_run(
     folder, split=None, data_dir=None, horizons=None, episodes=None, counterfactuals=None, timing=None, probes=None,
-    ledger=None,
+    ledger=None, machine=None,
 ) -> dict:
     """Score a run, open or by its folder, and write its results; None takes what the run's config says.
 
-    ledger: where settings are frozen (eval/runs/ledger.py), asked of split `final` alone. Raises Problem there on a setting that
+    timing, machine: of the training, where it has just ended; else those that stand in the file. ledger: where settings are frozen
+    (eval/runs/ledger.py), asked of split `final` alone. Raises Problem there on a setting that
     is not the frozen one.
     """
     run = Run.open(folder)
@@ -151,7 +152,7 @@ def score_run(
         metrics = measure(run, data, wanted, progress)
     path = run.folder / _file_name(asked, own, run.round)
     if timing is None:
-        timing = _before(path).get("timing", {})
+        timing, machine = _before(path).get("timing", {}), _before(path).get("machine")
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in run.model.named_children()}
     results = {
         "run": cfg.name,
@@ -164,6 +165,7 @@ def score_run(
         **data.arrays,
         "answers": {name: found.packed() for name, found in data.answers.items()},
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
+        **({"machine": machine} if machine else {}),
         "parameters": count,
         "weights": digest(run.model.state_dict())[:12],
         "config_hash": config_hash(cfg),

@@ -185,7 +185,7 @@ def _train_and_score(
     from eval.probes.score_table import print_scores
     from eval.report import write_report
     from eval.runs import Run
-    from eval.runs.ledger import enter, entered_if_diverged
+    from eval.runs.ledger import enter, entered_if_diverged, machine
     from eval.score import score_run
     from train.callbacks import seconds_of
     from train.distributed import processes_of, train_together
@@ -210,7 +210,7 @@ def _train_and_score(
 
     run = Run.open(folder, world, files)  # scores the weights on the disk
     with entered_if_diverged(folder, ledger):
-        results, refused = score_run(run, timing=timing), None
+        results, refused = score_run(run, timing=timing, machine=machine(cfg.trainer.accelerator)), None
     if goals_asked(goals, cfg) and has_goals(world):
         try:
             results = plan_run(run, **usual_protocol())

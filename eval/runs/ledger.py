@@ -138,7 +138,7 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         "rounds": _rounds(config, folder, of_rounds), "plans": _plans(folder),
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
         "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
-        "machine": machine(),
+        "machine": results.get("machine") or machine(str(config.trainer.get("accelerator"))),  # runs of before do not say
         **({"diverged": diverged} if diverged else {}),
     }  # fmt: skip
     path = Path(ledger) / config.env.name / f"{named(config.name)}-{config_hash(config)}.json"
@@ -215,13 +215,19 @@ def results_in(entry: dict, file: str = "results.json") -> dict | None:
     return None if scores is None else facts | {"metrics": scores["metrics"], "protocol": scores["protocol"]}
 
 
-def machine() -> dict:
-    """What the command runs on: processor, cores that it may use."""
+def machine(accelerator: str) -> dict:
+    """What a training runs on: processor, cores that it may use, and the GPU where it takes one.
+
+    accelerator: that of the trainer: auto, cpu or gpu.
+    """
+    import torch
+
     try:
         told = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     except OSError:
         told = None
-    return {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": len(os.sched_getaffinity(0))}
+    found = {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": len(os.sched_getaffinity(0))}
+    return found | ({"gpu": torch.cuda.get_device_name()} if accelerator in ("auto", "gpu") and torch.cuda.is_available() else {})
 
 
 def _read(path: Path) -> dict | None:
