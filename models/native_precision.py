@@ -2,8 +2,6 @@
 
 from functools import lru_cache
 
-import torch
-
 SINGLE, MIXED = "32-true", "bf16-mixed"
 
 
@@ -14,6 +12,8 @@ def fast_precision(accelerator: str) -> str:
     A processor without AVX-512, or bfloat16 of its own, multiplies in bfloat16 thirty times slower than in single precision, and torch's
     LSTM does not run there at all. Where no GPU is seen, the answer for `gpu` is that of a present one.
     """
+    import torch  # tables that train nothing need not wait for it
+
     seen = torch.cuda.is_available()
     if accelerator == "gpu" or accelerator == "auto" and seen:
         native = not seen or torch.cuda.is_bf16_supported(including_emulation=False)

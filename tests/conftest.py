@@ -28,8 +28,8 @@ hypothesis.settings.load_profile("tests")
 ROOT = Path(__file__).resolve().parents[1]
 LONG = ("smoke", "golden")  # folders whose tests train
 SMALL = [
-    "trainer=smoke", "logger=csv", "env.splits.train.episodes=20", "env.splits.valid.episodes=10",
-    "env.splits.test.episodes=200", "score.counterfactuals=20",
+    "trainer=smoke", "logger=csv", "env.splits.train.episodes=6", "env.splits.valid.episodes=3",
+    "env.splits.test.episodes=100", "score.counterfactuals=20",
 ]  # fmt: skip
 
 

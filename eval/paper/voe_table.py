@@ -7,7 +7,6 @@ from statistics import mean
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import ttest_ind_from_stats
 
 from envs.problem import Problem
 from envs.voe.clip import SUBTYPES as NAMED
@@ -57,6 +56,8 @@ def difference(one: Cell, other: Cell) -> Difference:
     """How much larger `one` is."""
     if np.isnan([one.sd, other.sd]).any() or 0 in (one.sd, other.sd):  # few seeds that agree know nothing of their spread
         return Difference(one.mean - other.mean, float("nan"), float("nan"))
+    from scipy.stats import ttest_ind_from_stats  # takes a second
+
     found = ttest_ind_from_stats(*one, *other, equal_var=False)
     return Difference(one.mean - other.mean, float(found.statistic), float(found.pvalue))
 

@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections import defaultdict
+from functools import cache
 
 import pytest
 import yaml
@@ -127,9 +129,19 @@ def leaves(node, path=()):
         yield path
 
 
+@cache
+def lines_by_word(text):
+    """Word -> the lines of a text that it stands in, once each, as keys."""
+    found = defaultdict(dict)
+    for line in text.splitlines():
+        for word in re.findall(r"\w+", line):
+            found[word][line] = None
+    return found
+
+
 def unread(text, group, everything):
     """Key paths of a yaml text that nothing reads: not cfg.<group>.<key>, not ${<group>.<key>}, not stage.<key>."""
-    found = []
+    found, lines = [], lines_by_word(everything)
     for path in leaves(yaml.safe_load(text) or {}):
         full, last = re.escape(".".join((group, *path) if group else path)), re.escape(path[-1])
         ways = [rf"(cfg|config)\.{full}\b", rf"\$\{{(oc\.select:)?{full}[,}}]", rf"for key in \([^)]*\"{last}\""]
@@ -144,7 +156,8 @@ def unread(text, group, everything):
             ways = [rf"\$\{{loss\.{path[0]}\.\$\{{trainer\.budget\}}\}}"]
         handed_on = path[0] in ("defaults", "hydra", "world")  # a preset's world: arguments of the _target_ it inherits
         arguments = handed_on or path[:2] == ("algo", "learner")  # likewise, of the learner that algo= names
-        if not arguments and not any(re.search(way, everything) for way in ways):
+        near = "\n".join({**lines.get(path[0], {}), **lines.get(path[-1], {})})  # a hundredth of the time
+        if not arguments and not any(re.search(way, near) for way in ways):
             found.append(path)
     return found
 

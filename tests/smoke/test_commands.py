@@ -53,7 +53,7 @@ def test_results_have_the_promised_names(fitted):
             assert 0 <= results["metrics"][f"test/{name}/h{h}"] <= 100
     assert 0 < results["metrics"]["test/weakest_slot"] <= 100
     assert {"pool", "ties", "direction", "episodes", "seeds"} <= results["protocol"].keys()
-    assert results["protocol"]["pool"] == 200 and results["protocol"]["counterfactual_states"] == 20
+    assert results["protocol"]["pool"] == 100 and results["protocol"]["counterfactual_states"] == 20
     assert {"data_s", "fit_s", "score_s", "samples_per_s"} <= results["timing"].keys()
     assert 0.1 < results["timing"]["peak_gb"] < 100  # torch alone is more than the first
     assert re.fullmatch("[0-9a-f]{12}", results["config_hash"]) and "torch" in results["versions"]

@@ -28,7 +28,7 @@ if told["seed"] == "1" and told["name"].startswith("ae"):
 def copy(root, tmp_path):
     """The packages with a stand-in for train/fit.py: a launcher's processes start from files, no patch reaches them."""
     for package in ("configs", "envs", "eval", "models"):
-        shutil.copytree(root / package, tmp_path / "code" / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(root / package, tmp_path / "code" / package)
     (tmp_path / "code" / "train").mkdir()
     (tmp_path / "code" / "train" / "fit.py").write_text(FIT)
     return tmp_path / "code"

@@ -48,7 +48,7 @@ def test_the_recipes_of_the_page_work_as_they_stand(root, here, command_here, sm
     found["configs/model/mine.yaml"] = modular.replace(transition, found["configs/model/mine.yaml"])
     for path, text in found.items():
         (here / path).write_text(text)
-    done = command_here("train/fit.py", *small, "model=mine", "env=mine", "loss=mine", cwd=here)
+    done = command_here("train/fit.py", *small, "env.splits.test.episodes=20", "model=mine", "env=mine", "loss=mine", cwd=here)
     assert done.returncode == 0, done.stderr[-2000:]
     folder = here / "runs/mine-mine-mine-smoke-s0"
     config = OmegaConf.load(folder / "config.yaml")
