@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from effort_scripts import write_scripts
 from omegaconf import OmegaConf
 
 import eval.paper.sweep
@@ -19,7 +20,7 @@ from eval.effort.table import caption, curve_lines, lines, setting_lines
 from eval.paper.sweep import missing, run_jobs
 
 ENV, MAIN = "physics3", studies()["causes"]
-BEST = sorted(range(8), key=lambda n: (-drawn(n)["learning_rate"], n))  # draws, by the scores of the scripts below
+BEST = sorted(range(8), key=lambda n: (-drawn(n)["learning_rate"], n))  # draws, by the scores of tests/toy/effort_scripts.py
 
 
 @pytest.fixture
@@ -31,35 +32,8 @@ def cfg(tmp_path, compose):
 
 @pytest.fixture
 def scripts(tmp_path, monkeypatch):
-    """train/fit.py and eval/score.py that only write what the real ones enter into the ledger; scores grow with the rate."""
-    (tmp_path / "train").mkdir()
-    (tmp_path / "eval").mkdir()
-    common = (
-        "import sys, json, pathlib\n"
-        "told = dict(a.split('=', 1) for a in sys.argv[1:])\n"
-        "place = pathlib.Path(told['ledger']) / 'physics3'; place.mkdir(parents=True, exist_ok=True)\n"
-        "keys = ['hits@1', 'cf_hits@1/mean', 'cf_hits@1/several']\n"
-        "def metrics(v): return {f'test/{k}/h{h}': v for k in keys for h in (1, 5, 10)} | {f'plan/success/h{h}': v for h in (1, 5, 10)}\n"
-    )
-    (tmp_path / "train/fit.py").write_text(common + (
-        "name = told['name']; split = told['score.split']\n"
-        "(pathlib.Path(told['runs_dir']) / name).mkdir(parents=True)\n"
-        "(pathlib.Path(told['runs_dir']) / name / 'checkpoints').mkdir()\n"
-        "(pathlib.Path(told['runs_dir']) / name / 'checkpoints/model.ckpt').write_text('')\n"
-        "value = 1e4 * float(told['loss.learning_rate']) + int(told['seed']) % 90\n"
-        "rounds = [{'round': n, 'stage': 'joint', 'cpu_s': 60.0 * n, 'updates': n, 'scores': {}} for n in range(1, 11)]\n"
-        "entry = {'run': name, 'row': told['row'].strip('\"'), 'env': 'physics3', 'seed': int(told['seed']), 'rounds': rounds,\n"
-        "         'scores': {split: {'metrics': metrics(value)}}}\n"
-        "(place / f'{name}-abc.json').write_text(json.dumps(entry))\n"
-    ))  # fmt: skip
-    (tmp_path / "eval/score.py").write_text(common + (
-        "path = place / (pathlib.Path(told['run']).name + '-abc.json'); entry = json.loads(path.read_text())\n"
-        "value = entry['scores']['select']['metrics']['test/hits@1/h1']\n"
-        "if 'round' in told:\n"
-        "    for n in json.loads(told['round']): entry['rounds'][n - 1]['scores']['final'] = {'metrics': metrics(value - 10 + n)}\n"
-        "else: entry['scores']['final'] = {'metrics': metrics(value - 1)}\n"
-        "path.write_text(json.dumps(entry))\n"
-    ))  # fmt: skip
+    """Commands that enter scores in a moment."""
+    write_scripts(tmp_path)
     monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
 
 
