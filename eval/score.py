@@ -152,7 +152,8 @@ def score_run(
         metrics = measure(run, data, wanted, progress)
     path = run.folder / _file_name(asked, own, run.round)
     if timing is None:
-        timing, machine = _before(path).get("timing", {}), _before(path).get("machine")
+        before = _before(path)
+        timing, machine = before.get("timing", {}), before.get("machine")
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in run.model.named_children()}
     results = {
         "run": cfg.name,
