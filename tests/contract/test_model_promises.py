@@ -1,5 +1,6 @@
 """Every model, loss, env, trainer and experiment composes; every model is built and speaks the four verbs."""
 
+import hydra
 import pytest
 import torch
 from hydra.utils import instantiate
@@ -80,6 +81,14 @@ def test_every_budget_composes(compose, root, loss):
         budgets = [cfg.loss[name][cfg.trainer.budget] for name in cfg.loss if name.endswith("epochs")]
         assert {stage.epochs for stage in cfg.loss.stages} == set(budgets)
         assert cfg.name == f"{model}-{loss}-{env}-{trainer}-s0"
+
+
+def test_values_set_on_a_copy_are_those_that_hydra_composes(compose, root):
+    """The fixture's shortcut: what groups give is composed once, values, added and deleted keys come after."""
+    asked = ["model=edge", "seed=3", "env=physics3", "loss.stages.0.window=2", "+loss.stages.0.gradient_clip=1.0", "~score.split"]
+    with hydra.initialize_config_dir(str(root / "configs"), version_base="1.3"):
+        whole = hydra.compose("fit", asked)
+    assert compose("fit", *asked) == whole != compose("fit", *asked[:1]) and "split" not in whole.score
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)

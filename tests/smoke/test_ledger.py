@@ -12,6 +12,7 @@ from eval.ledger import NOT_SCORED, collected, lines, run_lines
 from eval.ledger import run as ledger_command
 from eval.runs import Run
 from eval.runs.ledger import DIVERGED, enter, entries, entry_of, machine, open_final, setting_of
+from eval.score import score_run
 from train.checkpoint_files import forget_scores
 
 FEW = ["env.splits.select.episodes=20", "env.splits.final.episodes=20", "score.episodes=20"]
@@ -54,13 +55,19 @@ def test_a_finished_run_is_entered(run):
 
 
 def test_the_machine_is_that_of_the_training(run, monkeypatch):
-    """A run that is scored and entered elsewhere keeps the machine, and the GPU, that it was trained on."""
+    """A run that is entered elsewhere keeps the machine, and the GPU, that it was trained on."""
     here = json.loads((run / "results.json").read_text())["machine"]
     assert here == machine("cpu") and set(here) == {"processor", "cores"}
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
     assert machine("auto") == machine("gpu") == here | {"gpu": "a GPU"} and machine("cpu") == here
     assert json.loads(enter(run, run.parents[1] / "elsewhere").read_text())["machine"] == here
+
+
+def test_scoring_again_keeps_the_machine(copied):
+    path = copied / "results.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"machine": {"processor": "another", "cores": 3}}))
+    assert score_run(copied)["machine"] == {"processor": "another", "cores": 3} == json.loads(path.read_text())["machine"]
 
 
 def test_final_is_scored_under_one_setting(copied, command_here):
