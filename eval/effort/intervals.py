@@ -37,6 +37,12 @@ class Estimate(NamedTuple):
             return self.low, self.high
         return (min(self.values.values()), max(self.values.values())) if len(self.values) == 2 else (None, None)
 
+    @property
+    def within(self) -> tuple[float | None, float | None]:
+        """What is shown, as it is drawn: Student's t knows of no bounds, a percentage has some."""
+        low, high = self.shown
+        return (None, None) if low is None else (max(low, 0.0), min(high, 100.0))
+
     def text(self, digits: int = 1) -> str:
         """The mean and half of the interval; of two seeds both."""
         low, high = self.shown

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from statistics import mean
 
@@ -31,15 +32,16 @@ def lines(filled: Sequence[Filled]) -> Table:
     """Scores at the last horizon; rows best first by what if, of a study with cases in the order of its rows."""
     last = filled[0].study.horizons[-1]
     bound = [v for one in filled for v in one.number(TRUE_WORLD.format(last), SELECT, "valid").values()]
-    goals = f"goals {last} (true world {mean(bound):.1f})" if bound else f"goals {last}"
-    header = ["", f"H@1 {last} (floor)", f"what if {last} (floor)", goals, WEIGHTS, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
+    goals = [f"goals {last} (true world {mean(bound):.1f})" if bound else f"goals {last}"] if filled[0].study.goals else []
+    header = ["", f"H@1 {last} (floor)", f"what if {last} (floor)", *goals, WEIGHTS, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
     rows = []
     for one in in_order(filled):
         seeds = str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
         fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
         updates = f"{mean(one.updates.values()):,.0f}" if one.updates else MISSING
         floors = [f"{_cell(one, name, last)} ({_mean(one, floor, last)}){_low(one, name, last)}" for name, floor in FLOORS.items()]
-        rows.append([one.label, *floors, _cell(one, "goals", last), _once(one, WEIGHTS), fell, updates, ", ".join(one.row.told), seeds])
+        reached = [_cell(one, "goals", last)] if goals else []
+        rows.append([one.label, *floors, *reached, _once(one, WEIGHTS), fell, updates, ", ".join(one.row.told), seeds])
     return header, rows
 
 
@@ -64,9 +66,9 @@ def _low(one: Filled, name: str, horizon: int) -> str:
 
 def all_steps(filled: Sequence[Filled]) -> Table:
     """Scores of every row that has some, a line for each horizon; rows as in `lines`."""
-    cells = {name: _mean if name in FLOORS.values() else _cell for name in SHOWN}
+    cells = {name: _mean if name in FLOORS.values() else _cell for name in SHOWN if name != "goals" or filled[0].study.goals}
     every = [(one, h, [cell(one, name, h) for name, cell in cells.items()]) for one in in_order(filled) for h in one.study.horizons]
-    return ["", "steps", *SHOWN], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
+    return ["", "steps", *cells], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
 
 
 def _cell(one: Filled, name: str, horizon: int) -> str:
@@ -195,7 +197,7 @@ def caption(filled: Sequence[Filled], cfg: dict) -> str:
         f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
         f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in place of it, of one neither; "
         f"updates: training steps in that time, mean over seeds; a slow model does fewer, and so did all beside other work on the machine; "
-        f"{_of_precision(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
+        f"{_of_precision(filled)}{_of_machines(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
         f"{'last weights' if study.minutes is not None else 'weights of the least validation loss'}{_worlds(env)}; percent"
     )
 
@@ -208,6 +210,13 @@ def _of_precision(filled: Sequence[Filled]) -> str:
             rows.setdefault(precision, []).append(one.label)
     named = [precision if len(rows) == 1 else f"{precision} of {', '.join(labels)}" for precision, labels in rows.items()]
     return f"trainer.precision={'; '.join(named)}; " if named else ""
+
+
+def _of_machines(filled: Sequence[Filled]) -> str:
+    """What the trainings ran on, and where that was not one kind of machine, how many on which."""
+    every = [entry["machine"] for one in filled for entry in one.entries.values() if "machine" in entry]
+    count = Counter(machine.get("gpu") or machine["processor"] for machine in every)
+    return f"trained on {', '.join(name if len(count) == 1 else f'{name} ({n})' for name, n in count.most_common())}; " if count else ""
 
 
 def _worlds(env: str) -> str:

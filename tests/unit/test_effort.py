@@ -222,6 +222,17 @@ def test_precisions_are_told(cfg):
     assert "trainer.precision=32-true of edge + InfoNCE; bf16-mixed of edge + SIGReg; every row" in told
 
 
+def test_machines_are_told(cfg):
+    def filled(name, *machines):
+        entries = {seed: {"scores": {}, "rounds": [], "plans": {}} | ({"machine": one} if one else {}) for seed, one in enumerate(machines)}
+        return Filled(MAIN, "", rows_of(name)[0], ENV, None, entries)
+
+    one, other, gpu = ({"processor": "one", "cores": 2}, {"processor": "other", "cores": 4}, {"processor": "other", "cores": 4, "gpu": "a GPU"})
+    assert "; trained on one; every row" in caption([filled("edge + InfoNCE", one, one), filled("edge + SIGReg", one)], cfg)
+    assert "; trained on one (2), other (1), a GPU (1); every row" in caption([filled("edge + InfoNCE", one, other), filled("edge + SIGReg", gpu, one)], cfg)
+    assert "trained on" not in caption([filled("edge + InfoNCE", None)], cfg)
+
+
 def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
     """Ten minutes of an emulated bfloat16 hold a hundredth of the updates, and the ledger would have called them a second seed."""
     cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}

@@ -14,7 +14,7 @@ from eval.effort.intervals import Estimate, reliability
 from eval.effort.jobs import table_name
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
-from eval.effort.table import lines, mode_lines, read_lines
+from eval.effort.table import all_steps, lines, mode_lines, read_lines
 from eval.runs.answers import Answers
 
 ENV, MAIN = "physics3", studies()["causes"]
@@ -106,6 +106,12 @@ def test_a_score_at_its_floor_is_marked_and_goals_have_their_bound(answered):
     two = replace(answered[0], entries={seed: answered[0].entries[seed] for seed in (0, 1)})
     two.entries[0]["scores"]["final"]["metrics"]["floor/copy/hits@1/h10"] = 50.0
     assert "*" not in lines([two])[1][0][1], "t of two seeds holds almost everything"
+
+
+def test_goals_have_no_column_where_none_are_asked(answered):
+    rows = [replace(one, study=studies()["causes-horizon"]) for one in answered]
+    assert not any("goals" in name for table in (lines, all_steps) for name in table(rows)[0])
+    assert all(len(header) == len(row) for header, body in (lines(rows), all_steps(rows)) for row in body)
 
 
 def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):

@@ -34,6 +34,12 @@ def test_rows_are_marked_best_first(rows):
     assert known.low < known.value == 25 < known.high and "goals" not in marks["edge + hinge"]
 
 
+def test_intervals_are_drawn_within_a_percentage():
+    """Student's t of 100, 100, 90 ends at 111."""
+    high, low = (marks_of([filled(HINGE, dict(enumerate(known)))])["edge + hinge"]["what if"] for known in ([100.0, 100.0, 90.0], [0.0, 0.0, 10.0]))
+    assert high.high == 100 and 80 < high.low < 90 and low.low == 0 and 10 < low.high < 20
+
+
 def test_rows_are_named_on_their_lines(rows):
     (axes,) = rows_figure(rows, "title").axes
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["edge + InfoNCE", "edge + hinge"]
