@@ -2,16 +2,16 @@
 
 Only rows that are above their own floor of copying the start, in the very score that is compared, are compared: below it, a model has
 learned nothing that another could have learned better. Every row needs SEEDS seeds whose trainings ended. Sentences are tested as they
-are meant, one pair of rows after the other.
+are meant, one pair of rows after the other; which of them still stand when all are tested at once is told by Holm's correction.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from eval.effort.filled import Filled, difference
-from eval.effort.intervals import FEW, reliability
+from eval.effort.intervals import FEW, holm, reliability
 from eval.figures.charts import Point, rank_correlation
 from eval.runs.answers import LEVEL, REPLICATES
 
@@ -20,6 +20,7 @@ SEEDS = FEW  # of a row, at least
 FEWEST = 5  # rows that have a rank correlation, or a share, worth telling
 PARTLY = 0.8  # a rank correlation below it is "partly"
 RELIABLE = 0.9  # a rank correlation is told where chance takes less than a tenth of it
+ALONE, ERROR = ", alone", 0.05  # after the word where the interval tells, and Holm's correction does not
 RANKS, KNOWS = 97.0, 90.0  # percent at ten steps: ranks well, knows what another action would have done
 PAIRS = (  # sentence, section of the paper, metric, the rows that are said to be better, the one that they beat
     ("models with structure beat the monolithic one under the hinge loss", "4.1", "H@1",
@@ -36,19 +37,34 @@ PAIRS = (  # sentence, section of the paper, metric, the rows that are said to b
 
 @dataclass(frozen=True)
 class Verdict:
-    """word: one of the five above.  figures: what it is judged by."""
+    """word: one of the five above.  figures: what it is judged by.  p: Student's, of a sentence on pairs of rows; of several pairs the
+    largest, as all must hold."""
 
     claim: str
     word: str
     figures: str
+    p: float | None = None
 
 
 def check(filled: Sequence[Filled]) -> list[Verdict]:
     """All sentences on one env, after the last horizon."""
     horizon = filled[0].study.horizons[-1]
     rows = {one.label: one for one in filled if one.scores("H@1", horizon)}
-    found = [_pairs(rows, horizon, *claim) for claim in PAIRS]
+    found = _all_at_once([_pairs(rows, horizon, *claim) for claim in PAIRS])
     return [*found, *(_correlated(list(rows.values()), name, horizon) for name in ("H@1", "what if")), _ranks_and_knows(list(rows.values()), horizon)]
+
+
+def _all_at_once(verdicts: list[Verdict]) -> list[Verdict]:
+    """The same, corrected for how many were tested."""
+    tested = [one for one in verdicts if one.p is not None]
+    corrected = dict(zip((one.claim for one in tested), holm([one.p for one in tested])))
+
+    def judged(one: Verdict) -> Verdict:
+        p = corrected[one.claim]
+        word = one.word + ALONE if one.word in (HOLDS, FAILS) and p >= ERROR else one.word
+        return replace(one, word=word, figures=f"{one.figures}; p {one.p:.3f}, of {len(tested)} sentences {p:.3f}")
+
+    return [one if one.p is None else judged(one) for one in verdicts]
 
 
 def _unfit(one: Filled, name: str, horizon: int) -> tuple[str, str] | None:
@@ -73,9 +89,9 @@ def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name
     if few := [row for row in better if len(_common(rows[row], rows[worse], name, horizon)) < SEEDS]:
         return Verdict(text, MISSING, f"{few[0]} and {worse} have fewer than {SEEDS} drawn worlds in common")
     apart = {row: difference(rows[row], rows[worse], name, horizon) for row in better}
-    figures = "; ".join(f"{row} {one[0]:+.1f} [{one[1]:.1f}, {one[2]:.1f}]" for row, one in apart.items()) + f" against {worse}"
-    low, high = (min(one[side] for one in apart.values()) for side in (1, 2))
-    return Verdict(text, HOLDS if low > 0 else FAILS if high < 0 else OPEN, figures)
+    figures = "; ".join(f"{row} {one.mean:+.1f} [{one.low:.1f}, {one.high:.1f}]" for row, one in apart.items()) + f" against {worse}"
+    low, high = min(one.low for one in apart.values()), min(one.high for one in apart.values())
+    return Verdict(text, HOLDS if low > 0 else FAILS if high < 0 else OPEN, figures, max(one.p for one in apart.values()))
 
 
 def _common(one: Filled, other: Filled, name: str, horizon: int) -> set[int]:
@@ -103,14 +119,16 @@ def _correlated(rows: list[Filled], name: str, horizon: int) -> Verdict:
 
 
 def _ranks_and_knows(rows: list[Filled], horizon: int) -> Verdict:
-    """Ours: most that rank well do not know what another action would have done. The share is bootstrapped over seeds and episodes."""
+    """Ours: most that rank well do not know what another action would have done. The share is bootstrapped over rows, seeds and episodes."""
     text = f"most models that rank above {RANKS:g} know less than {KNOWS:g} of what another action does, {horizon} steps (ours)"
     fit = [one for one in rows if _unfit(one, "H@1", horizon) is None and one.draws("what if", horizon) is not None]
     ranked, known = (np.stack([one.draws(name, horizon) for one in fit]) if fit else np.zeros((0, REPLICATES)) for name in ("H@1", "what if"))
     well = ranked > RANKS  # (rows, R)
     if not fit or np.median(well.sum(0)) < FEWEST:
         return Verdict(text, UNTESTED, f"{int(np.median(well.sum(0))) if fit else 0} rows rank above {RANKS:g} with {SEEDS} seeds, {FEWEST} are needed")
-    share = 100 * (well & (known < KNOWS)).sum(0) / well.sum(0).clip(1)
+    among = np.random.default_rng(0).multinomial(len(fit), np.full(len(fit), 1 / len(fit)), REPLICATES).T  # (rows, R): how often each is drawn
+    ranking, ignorant = ((among * of).sum(0) for of in (well, well & (known < KNOWS)))
+    share = 100 * ignorant[ranking > 0] / ranking[ranking > 0]
     low, high = np.percentile(share, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
     word = HOLDS if low > 50 else FAILS if high < 50 else OPEN
     return Verdict(text, word, f"{np.median(share):.0f} % [{low:.0f}, {high:.0f}] of {int(np.median(well.sum(0)))} rows")

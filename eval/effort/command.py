@@ -6,7 +6,7 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort.figures import chart, rows_figure
-from eval.effort.filled import Filled, whole_of
+from eval.effort.filled import Filled, seeds_of, whole_of
 from eval.effort.jobs import check_precision, entered_row, finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
@@ -110,7 +110,7 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
 
 
 def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
-    """The rows asked for on the terminal; all that the ledger has as files and figure, so that no row is lost by asking for another.
+    """The rows and seeds asked for on the terminal; all that the ledger has as files and figure, so that none is lost by asking for others.
 
     What is wrong with one is told, and does not stand in the way of the others. Raises Problem where no row asked for is left.
     """
@@ -120,10 +120,12 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
     for title, ((header, body), told) in tables(filled, cfg).items():
         print_table(header, body, told, title=f"{study.name}, {env}: {title}", width=160)
     print(waiting(filled))
-    others, wrong_too = whole_of(study, [row for row in study.rows_of(None) if row not in asked], env, cfg)
+    whole = cfg | {"seeds": max(cfg["seeds"], seeds_of(study, env, Path(cfg["ledger"])))}
+    every, wrong_too = whole_of(study, study.rows_of(None), env, whole)
     for name, problem in (wrong | wrong_too).items():
         print(f"{env}, {name}: left out; {problem}")
-    _write([*filled, *others], cfg)
+    if every:
+        _write(every, whole)
 
 
 def _write(filled: list[Filled], cfg: dict) -> None:

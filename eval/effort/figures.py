@@ -17,7 +17,7 @@ def marks_of(filled: Sequence[Filled]) -> dict[str, dict[str, Mark]]:
         for name in MARKED:
             if estimate := one.estimate(name, h):
                 floor = one.estimate(FLOORS[name], h) if name in FLOORS else None
-                marks[name] = Mark(estimate.mean, *estimate.within, floor and floor.mean)
+                marks[name] = Mark(estimate.mean, *estimate.drawn, floor and floor.mean, estimate.two)
         if marks:
             found[one.label] = marks
     return found

@@ -158,8 +158,8 @@ class Filled:
         return over_seeds if draws is None else Estimate(values, *wider(ends(draws), (over_seeds.low, over_seeds.high)))
 
     def above_floor(self, name: str, horizon: int) -> bool | None:
-        """Whether a score is above the row's own floor of copying in that score, with its interval, of fewer than FEW seeds by episodes
-        alone; None without both."""
+        """Whether a score is above the row's own floor of copying in that score, with its interval, of fewer than FEW seeds by that of
+        the bootstrap; None without both."""
         ours, floor = self.draws(name, horizon), self.draws(FLOORS[name], horizon)
         if ours is None or floor is None:
             return None
@@ -226,6 +226,12 @@ def _runs_of(study: Study, row: Row, env: str, cfg: dict) -> list[str]:
     return sorted(run for run in runs if int(run.rpartition("-s")[2]) < cfg["seeds"])
 
 
+def seeds_of(study: Study, env: str, ledger: Path) -> int:
+    """How many seeds, from 0, the ledger has of a study, of the row that has most."""
+    every = (ledger / env).glob(f"*-{env}-{study.runs}-??????-s*-*.json")
+    return max((1 + int(path.stem.rpartition("-")[0].rpartition("-s")[2]) for path in every), default=0)
+
+
 def in_order(filled: Sequence[Filled]) -> list[Filled]:
     """Best first by what if at the last horizon; of a study with cases as they are."""
     study = filled[0].study
@@ -237,10 +243,19 @@ def in_order(filled: Sequence[Filled]) -> list[Filled]:
     return sorted(filled, key=known, reverse=True) if len(study.cases) == 1 else list(filled)
 
 
-def difference(one: Filled, other: Filled, name: str, horizon: int) -> tuple[float, float, float] | None:
-    """Mean and 95 % interval of how much larger a score of `one` is: the wider of a bootstrap over seeds and episodes, paired over what
-    both were asked, and of Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers, or has
-    a single seed: what another seed would have said is not in its episodes.
+class Difference(NamedTuple):
+    """How much larger a score is: mean, the ends of its 95 % interval, and Student's chance of as much (one test made alone)."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+def difference(one: Filled, other: Filled, name: str, horizon: int) -> Difference | None:
+    """Of a score of `one`: the interval is the wider of a bootstrap over seeds and episodes, paired over what both were asked, and of
+    Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers, or has a single seed: what
+    another seed would have said is not in its episodes.
     """
     mine, theirs = (found.scores(name, horizon) for found in (one, other))
     if one.own_worlds:  # in other worlds it is another question
@@ -251,4 +266,6 @@ def difference(one: Filled, other: Filled, name: str, horizon: int) -> tuple[flo
     draws = [found.draws(name, horizon, tuple(sorted(values))) for found, values in ((one, mine), (other, theirs))]
     if any(draw is None for draw in draws):
         return None
-    return mean(mine.values()) - mean(theirs.values()), *wider(ends(draws[0] - draws[1]), students(mine, theirs, one.own_worlds))
+    over_seeds = students(mine, theirs, one.own_worlds)
+    interval = wider(ends(draws[0] - draws[1]), (over_seeds.low, over_seeds.high))
+    return Difference(mean(mine.values()) - mean(theirs.values()), *interval, over_seeds.p)

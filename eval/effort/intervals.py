@@ -1,4 +1,4 @@
-"""Intervals of means over seeds, and what chance leaves of a comparison of rows."""
+"""Intervals of means over seeds, tests of two of them, and what chance leaves of a comparison of rows."""
 
 from collections.abc import Sequence
 from statistics import mean, stdev
@@ -7,6 +7,7 @@ from typing import NamedTuple
 from eval.runs.answers import LEVEL
 
 FEW = 3  # seeds below which an interval tells of t more than of a row
+ROUNDING = 1e-9  # percent, below which scores are equal
 T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Student's t, two sides, of 1 to 9 degrees of freedom
 
 
@@ -31,41 +32,50 @@ class Estimate(NamedTuple):
         return cls(values, mean(found) - half, mean(found) + half)
 
     @property
-    def shown(self) -> tuple[float | None, float | None]:
-        """What stands beside the mean: of FEW seeds or more the interval, of two the seeds, of one nothing."""
-        if len(self.values) >= FEW:
-            return self.low, self.high
-        return (min(self.values.values()), max(self.values.values())) if len(self.values) == 2 else (None, None)
+    def drawn(self) -> tuple[float | None, float | None]:
+        """The interval of a percentage in a figure, of FEW seeds or more: Student's t knows of no bounds, a percentage has some."""
+        return (max(self.low, 0.0), min(self.high, 100.0)) if len(self.values) >= FEW else (None, None)
 
     @property
-    def within(self) -> tuple[float | None, float | None]:
-        """What is shown, as it is drawn: Student's t knows of no bounds, a percentage has some."""
-        low, high = self.shown
-        return (None, None) if low is None else (max(low, 0.0), min(high, 100.0))
+    def two(self) -> tuple[float, ...]:
+        """Both seeds where there are two, which stand in place of an interval."""
+        return tuple(sorted(self.values.values())) if len(self.values) == 2 else ()
 
     def text(self, digits: int = 1) -> str:
-        """The mean and half of the interval; of two seeds both."""
-        low, high = self.shown
-        if low is None:
-            return f"{self.mean:.{digits}f}"
-        beside = f" ± {(high - low) / 2:.{digits}f}" if len(self.values) >= FEW else f" [{low:.{digits}f}, {high:.{digits}f}]"
+        """The mean and half of the interval; of two seeds both, in braces."""
+        both = ", ".join(f"{value:.{digits}f}" for value in self.two)
+        beside = f" ± {(self.high - self.low) / 2:.{digits}f}" if len(self.values) >= FEW else f" {{{both}}}" if both else ""
         return f"{self.mean:.{digits}f}{beside}"
 
 
-def students(mine: dict[int, float], theirs: dict[int, float], paired: bool) -> tuple[float | None, float | None]:
-    """The interval of a difference of means over seeds; none of single seeds."""
-    if paired:
-        apart = Estimate.over_seeds({seed: mine[seed] - theirs[seed] for seed in mine})
-        return apart.low, apart.high
-    if min(len(mine), len(theirs)) < 2:
-        return None, None
-    from scipy.stats import ttest_ind  # takes a second
+class Student(NamedTuple):
+    """Student's t of a difference of means over seeds: the ends of its 95 % interval, none where no seed differs, and how likely so
+    large a difference is by chance."""
 
-    a, b = list(mine.values()), list(theirs.values())
-    if not stdev(a) and not stdev(b):
-        return None, None
-    found = ttest_ind(a, b, equal_var=False).confidence_interval(LEVEL / 100)
-    return float(found.low), float(found.high)
+    low: float | None
+    high: float | None
+    p: float
+
+
+def students(mine: dict[int, float], theirs: dict[int, float], paired: bool) -> Student:
+    """paired: seed by seed.  Two seeds of each at least."""
+    from scipy.stats import ttest_ind, ttest_rel  # takes a second
+
+    a, b = ([side[seed] for seed in (mine if paired else side)] for side in (mine, theirs))
+    spread = [stdev(x - y for x, y in zip(a, b))] if paired else [stdev(a), stdev(b)]
+    if max(spread) < ROUNDING:
+        return Student(None, None, float(abs(mean(a) - mean(b)) < ROUNDING))
+    found = ttest_rel(a, b) if paired else ttest_ind(a, b, equal_var=False)
+    interval = found.confidence_interval(LEVEL / 100)
+    return Student(float(interval.low), float(interval.high), float(found.pvalue))
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """Chances of several tests, each as large as it is once all are made (Holm 1979)."""
+    found, largest = [0.0] * len(chances), 0.0
+    for done, i in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
+        found[i] = largest = max(largest, min(1.0, (len(chances) - done) * chances[i]))
+    return found
 
 
 def wider(one: tuple[float, float], other: tuple[float | None, float | None]) -> tuple[float, float]:
@@ -74,7 +84,7 @@ def wider(one: tuple[float, float], other: tuple[float | None, float | None]) ->
 
 
 def reliability(estimates: Sequence[Estimate]) -> float:
-    """The share of the spread of means that is not chance, 0 to 1, by their intervals."""
-    chance = mean(((one.high - one.low) / 2 / 1.96) ** 2 if one.low is not None else 0.0 for one in estimates)
+    """The share of the spread of means that is not chance of seeds, 0 to 1; each of two seeds or more."""
+    chance = mean(stdev(one.values.values()) ** 2 / len(one.values) for one in estimates)
     spread = stdev(one.mean for one in estimates) ** 2
     return max(0.0, 1 - chance / spread) if spread else 0.0

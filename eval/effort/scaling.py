@@ -34,7 +34,7 @@ def scaling_figure(filled: Sequence[Filled], title: str = ""):
 
 
 def _point(x: float, found: Estimate) -> LinePoint:
-    return LinePoint(x, found.mean, *found.within)
+    return LinePoint(x, found.mean, *found.drawn)
 
 
 def _over_cases(filled: Sequence[Filled]) -> tuple[str, Lines]:

@@ -133,11 +133,11 @@ def probes(env: str, more: bool = False) -> list[str]:
     return [*told["always"], *(told[_kind(env)] if more else [])]
 
 
-def worth(metrics: dict) -> float:
-    """The criterion, percent; raises KeyError where a horizon was not scored."""
+def worth(metrics: dict, of: str = "test/") -> float:
+    """The criterion, percent.  of: whose, a model's or that of a floor.  Raises KeyError where a horizon was not scored."""
     told, horizons = causes(), causes()["horizons"]
     key = told["criterion"] if told["criterion"].format(horizons[0]) in metrics else told["fallback"]
-    return mean(metrics[key.format(h)] for h in horizons)
+    return mean(metrics[key.replace("test/", of).format(h)] for h in horizons)
 
 
 def _mark(row: Row) -> str:
@@ -155,7 +155,8 @@ def chosen_file(ledger: Path, env: str, row: Row) -> Path:
 
 
 def _tried(row: Row, env: str, scored: dict[int, dict]) -> list[dict]:
-    """Every draw with its worth, null where its training diverged.  scored: draw -> metrics on `select`, none of one that diverged.
+    """Every draw with its worth and that of copying in its latents, null where its training diverged.  scored: draw -> metrics on
+    `select`, none of one that diverged.
 
     Raises Problem where a draw is missing or was not asked what the criterion needs.
     """
@@ -163,12 +164,13 @@ def _tried(row: Row, env: str, scored: dict[int, dict]) -> list[dict]:
     if missing := [n for n in range(draws) if n not in scored]:
         raise Problem(f"row '{row.name}' has {len(scored)} of {draws} drawn settings on {env}, draw {missing[0]} is missing; run: "
                       f"python eval/tables.py table={MAIN} tune=true")  # fmt: skip
-    return [{"draw": n, "setting": drawn(n), "worth": _worth(row, env, scored[n])} for n in range(draws)]
+    worths = {name: [_worth(row, env, scored[n], of) for n in range(draws)] for name, of in (("worth", "test/"), ("copying", "floor/copy/"))}
+    return [{"draw": n, "setting": drawn(n)} | {name: of[n] for name, of in worths.items()} for n in range(draws)]
 
 
-def _worth(row: Row, env: str, metrics: dict) -> float | None:
+def _worth(row: Row, env: str, metrics: dict, of: str = "test/") -> float | None:
     try:
-        return round(worth(metrics), 4) if metrics else None
+        return round(worth(metrics, of), 4) if metrics else None
     except KeyError as error:
         raise Problem(f"a drawn setting of row '{row.name}' on {env} was not asked {error}; remove its entry, and run: python "
                       f"eval/tables.py table={MAIN} tune=true") from error  # fmt: skip

@@ -16,6 +16,7 @@ CURVE, WEIGHTS = "what if", "order of weights"
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 MISSING = "-"
+ABOVE = 1.0  # percent by which a draw must be above copying, to have learned anything
 READ = (
     "a linear and a small network learn the factors of all objects from latents of valid, of each run the one is asked that reads more factors on select; "
     "place, weight (which the shade shows), color: of true frames, floor: the usual values; "
@@ -24,6 +25,10 @@ READ = (
     "several, told by start and end; floor: the state that was; pushes told: which of two blocks pushes the other, each asked alone, chance 50; "
     "own R2: of objects in their own slots, on the other half of valid; smallest gap: of two states that differ in one object, percent of a random "
     "pair, below 2 a variable is lost"
+)
+CLAIMS = (
+    "in brackets 95 % intervals of each sentence taken alone; p: Student's, of a sentence on several pairs the largest, then by Holm's correction for all "
+    "sentences on pairs that were tested; 'alone': its interval tells, and the correction does not; rows were chosen by what if and not by H@1"
 )
 Table = tuple[list[str], list[list[str]]]  # header and rows
 
@@ -38,11 +43,17 @@ def lines(filled: Sequence[Filled]) -> Table:
     for one in in_order(filled):
         seeds = str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
         fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
-        updates = f"{mean(one.updates.values()):,.0f}" if one.updates else MISSING
         floors = [f"{_cell(one, name, last)} ({_mean(one, floor, last)}){_low(one, name, last)}" for name, floor in FLOORS.items()]
         reached = [_cell(one, "goals", last)] if goals else []
-        rows.append([one.label, *floors, *reached, _once(one, WEIGHTS), fell, updates, ", ".join(one.row.told), seeds])
+        rows.append([one.label, *floors, *reached, _once(one, WEIGHTS), fell, _updates(one), ", ".join(one.row.told), seeds])
     return header, rows
+
+
+def _updates(one: Filled) -> str:
+    """Mean, and from the least to the most of any seed where they differ."""
+    done = one.updates.values()
+    least_most = f" ({min(done):,} to {max(done):,})" if len(set(done)) > 1 else ""
+    return f"{mean(done):,.0f}{least_most}" if done else MISSING
 
 
 def read_lines(filled: Sequence[Filled]) -> Table:
@@ -98,14 +109,15 @@ def setting_lines(filled: Sequence[Filled]) -> Table:
     for one in {one.row.name: one for one in filled if one.chosen}.values():
         tried, draw = one.chosen["tried"], one.chosen["chosen"]
         worths = [each["worth"] for each in tried if each["worth"] is not None]
+        copying = sum(each["worth"] is not None and each["worth"] <= each["copying"] + ABOVE for each in tried)
         told = [_strength(one) if key == "strength" else f"{one.chosen['setting'][key]:g}" for key in keys]
         others = [each["worth_at_end"] for each in tried if each["draw"] != draw and "worth_at_end" in each]
         rows.append([one.row.name, *told, str(draw), f"{tried[draw]['worth_at_end']:.1f}",
                      " ".join("diverged" if other is None else f"{other:.1f}" for other in others) or MISSING,
-                     f"{tried[draw]['worth']:.1f}", f"{max(worths):.1f}", f"{min(worths):.1f}", str(len(tried) - len(worths))])  # fmt: skip
+                     f"{tried[draw]['worth']:.1f}", f"{max(worths):.1f}", f"{min(worths):.1f}", str(copying), str(len(tried) - len(worths))])  # fmt: skip
     minutes = causes()["tune"]["minutes"]
     return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", "other finalist",
-            *(f"{what}, {minutes} min" for what in ("worth", "best draw", "worst draw")), "diverged"], rows  # fmt: skip
+            *(f"{what}, {minutes} min" for what in ("worth", "best draw", "worst draw", "copying")), "diverged"], rows  # fmt: skip
 
 
 def _strength(one: Filled) -> str:
@@ -136,7 +148,8 @@ def tables(filled: Sequence[Filled], cfg: dict) -> dict[str, tuple[Table, str]]:
     study, ran = filled[0].study, [one for one in filled if one.entries] or filled
     told = caption(filled, cfg)
     if study.modes:
-        return {study.title: (mode_lines(ran), told)}
+        there = [one for one in filled if any(one.reached_elsewhere(mode) for mode in study.modes)] or filled
+        return {study.title: (mode_lines(there), told)}
     found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), "")}
     if study.main:
         found["read off latents after 10 steps, and asked by pushes"] = read_lines(ran), READ
@@ -144,7 +157,7 @@ def tables(filled: Sequence[Filled], cfg: dict) -> dict[str, tuple[Table, str]]:
         found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran), _of_curve(filled)
     if study.tuned:
         found["chosen settings"] = setting_lines(filled), _of_settings()
-    return found | ({"claims": (claims.lines(claims.check(filled)), "")} if study.main else {})
+    return found | ({"claims": (claims.lines(claims.check(filled)), CLAIMS)} if study.main else {})
 
 
 def _of_curve(filled: Sequence[Filled]) -> str:
@@ -162,7 +175,8 @@ def late(filled: Sequence[Filled]) -> list[str]:
 def _of_settings() -> str:
     told = causes()["tune"]
     return (f"worth: mean of what if at {_list(causes()['horizons'])} steps in {told['states']} states of {SELECT}, seed {told['seed']}, which no score "
-            f"above has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes; strength: of "
+            f"above has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes; copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start "
+            f"in their own latents, among which chance chose; strength: of "
             f"the number that balances the terms of the objective")  # fmt: skip
 
 
@@ -195,11 +209,18 @@ def caption(filled: Sequence[Filled], cfg: dict) -> str:
         f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; floor: the start in "
         f"place of the prediction, in the row's own latents; *: not above it{goals}; {WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; "
         f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
-        f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in place of it, of one neither; "
-        f"updates: training steps in that time, mean over seeds; a slow model does fewer, and so did all beside other work on the machine; "
+        f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in braces, of one neither; "
+        f"updates: training steps in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine, so that intervals over seeds hold "
+        f"this as well; {_privileges(filled)}; "
         f"{_of_precision(filled)}{_of_machines(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
         f"{'last weights' if study.minutes is not None else 'weights of the least validation loss'}{_worlds(env)}; percent"
     )
+
+
+def _privileges(filled: Sequence[Filled]) -> str:
+    """What the words of column `told` mean, of those that stand there."""
+    present = {word for one in filled for word in one.row.told}
+    return f"told: what a row knows beforehand, {', '.join(f'{word}: {what}' for word, what in causes()['privileges'].items() if word in present)}"
 
 
 def _of_precision(filled: Sequence[Filled]) -> str:

@@ -10,12 +10,14 @@ HEIGHT = 0.27  # inches of a row
 
 
 class Mark(NamedTuple):
-    """Percent.  low, high: the ends of its interval; floor: what nothing learned would score; None where there is none."""
+    """Percent.  low, high: the ends of its interval; floor: what nothing learned would score; None where there is none.  seeds: those
+    that stand in place of an interval."""
 
     value: float
     low: float | None = None
     high: float | None = None
     floor: float | None = None
+    seeds: tuple[float, ...] = ()
 
 
 def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: str, title: str = ""):
@@ -38,6 +40,7 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
         for y, mark in own:
             if mark.low is not None:
                 axes.plot([mark.low, mark.high], [y, y], color=color, lw=2.4, alpha=0.45, solid_capstyle="butt", zorder=2)
+            axes.plot(mark.seeds, [y] * len(mark.seeds), ".", color=color, ms=4.5, alpha=0.7, zorder=2)
             if mark.floor is not None:
                 axes.plot([mark.floor] * 2, [y - 0.3, y + 0.3], color=color, lw=1.3, alpha=0.8, zorder=2)
         x, y = [mark.value for _, mark in own], [y for y, _ in own]
@@ -52,7 +55,10 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
     axes.grid(axis="x", color=LINE, lw=0.6, alpha=0.6)
     axes.set_xlabel(x_label, color=SOFT)
     axes.plot([], [], "|", color=SOFT, ms=9, mew=1.3, label=floor_label)
-    axes.legend(frameon=False, labelcolor=INK, fontsize=9, ncols=4, loc="lower left", bbox_to_anchor=(-0.01, 1.0), borderaxespad=0.1)
+    axes.plot([], [], color=SOFT, lw=2.4, alpha=0.45, label="95 % interval")
+    if any(mark.seeds for marks in rows.values() for mark in marks.values()):
+        axes.plot([], [], ".", color=SOFT, ms=4.5, label="each of two seeds")
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9, ncols=6, loc="lower left", bbox_to_anchor=(-0.01, 1.0), borderaxespad=0.1)
     if title:
         figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
     return figure

@@ -20,7 +20,7 @@ from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled, difference, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.studies import studies
-from eval.effort.table import READ, all_steps, caption, curve_lines, late, lines, long_csv, mode_lines, read_lines, setting_lines
+from eval.effort.table import CLAIMS, READ, all_steps, caption, curve_lines, late, lines, long_csv, mode_lines, read_lines, setting_lines
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
@@ -72,8 +72,7 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     cfg, sections = {"ledger": str(ledger), "seeds": seeds}, {}
     for env in envs:
         whole, wrong = whole_of(main, rows, env, cfg)
-        for name, problem in wrong.items():
-            print(f"{env}, {name}: left out; {problem}")
+        _tell(env, wrong)
         filled = [one for one in whole if one.entries]
         if filled:
             sections[env] = _section(filled, cfg, _films(filled, ledger, runs_dir))
@@ -84,6 +83,12 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
 
 
+def _tell(env: str, wrong: dict[str, Problem]) -> None:
+    """On the terminal, what the page leaves out."""
+    for name, problem in wrong.items():
+        print(f"{env}, {name}: left out; {problem}")
+
+
 def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     """Of one world."""
     env, last = filled[0].env, filled[0].study.horizons[-1]
@@ -91,15 +96,19 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
              f'<p class="soft">{escape(caption(filled, cfg))}</p>', _download(filled),
              "<h3>Read off latents, and asked by pushes</h3>", _table(*read_lines(filled)), f"<p class=soft>{escape(READ)}</p>",
              "<h3>Two rows side by side</h3>", _compare(filled), films,
-             "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>"]  # fmt: skip
+             "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
+             f"<p class=soft>{escape(CLAIMS)}</p>"]  # fmt: skip
     if any(one.curve for one in filled):
         parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled), _folded("As numbers", *curve_lines(filled))]
     parts.append(_folded("Chosen settings", *setting_lines(filled)))
     for other in studies().values():
-        varied, title = whole_of(other, other.rows_of(None), env, cfg)[0], other.title.capitalize()
+        if other.main:
+            continue
+        (varied, wrong), title = whole_of(other, other.rows_of(None), env, cfg), other.title.capitalize()
+        _tell(env, wrong)
         if elsewhere := [one for one in varied if any(one.reached_elsewhere(mode) for mode in other.modes)]:
             parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}<p class=soft>{escape(caption(elsewhere, cfg))}</p>")
-        elif not other.main and (found := [one for one in varied if one.entries]):
+        elif found := [one for one in varied if one.entries]:
             parts.append(f"<h3>{escape(title)}</h3>{_curves(found)}{_folded('As numbers', *lines(found))}"
                          f"{_folded('At all steps', *all_steps(found))}<p class=soft>{escape(caption(found, cfg))}</p>")  # fmt: skip
     return "\n".join(parts)
@@ -112,10 +121,10 @@ def _short(filled: list[Filled]) -> str:
     both = [(x.mean, y.mean, one) for x, y, one in both if x and y]
     if not both:
         return "<p>No row has been scored yet.</p>"
-    well = [(x, y, one) for x, y, one in both if x > claims.RANKS]
+    well = [(x, y, one) for x, y, one in both if x > claims.RANKS and one.above_floor("H@1", h) is not False]
     x, y, best = max(both, key=lambda found: found[1])
     seeds = len(best.scores("what if", h))
-    return (f"<p>After {h} steps <b>{len(well)} of {len(both)}</b> rows rank above {claims.RANKS:g} %, and <b>"
+    return (f"<p>After {h} steps <b>{len(well)} of {len(both)}</b> rows rank above {claims.RANKS:g} % and above copying, and <b>"
             f"{sum(y > claims.KNOWS for _, y, _ in well)}</b> of these know more than {claims.KNOWS:g} % of what another action would have "
             f"done. The best is <b>{escape(best.label)}</b>: H@1 {x:.1f}, what if {y:.1f}, of {seeds} seed{'s' * (seeds > 1)}.</p>")  # fmt: skip
 
@@ -167,7 +176,7 @@ def _compare(filled: list[Filled]) -> str:
             if name != "goals":
                 pairs = {f"{a} {b}": difference(filled[a], filled[b], name, h) for a, b in combinations(range(len(filled)), 2)
                          if found[a] and found[b]}  # fmt: skip
-                apart[title] = {key: [round(value, 2) for value in pair] for key, pair in pairs.items() if pair}
+                apart[title] = {key: [round(value, 2) for value in pair[:3]] for key, pair in pairs.items() if pair}
     told = json.dumps({"scores": scores, "apart": apart}).replace("<", "\\u003c")
     menu = "".join(f'<option value="{i}"{{}}>{escape(one.label)}</option>' for i, one in enumerate(filled))
     second = menu.replace("{}", "", 1).replace("{}", " selected", 1).replace("{}", "")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def write_scripts(folder: Path) -> None:
-    """Both below a folder; scores grow with the learning rate, and a little with the seed."""
+    """Both below a folder; scores grow with the learning rate, and a little with the seed; floors do not."""
     (folder / "train").mkdir()
     (folder / "eval").mkdir()
     common = (
@@ -12,7 +12,8 @@ def write_scripts(folder: Path) -> None:
         "told = dict(a.split('=', 1) for a in sys.argv[1:])\n"
         "place = pathlib.Path(told['ledger']) / 'physics3'; place.mkdir(parents=True, exist_ok=True)\n"
         "keys = ['hits@1', 'cf_hits@1/mean', 'cf_hits@1/several']\n"
-        "def metrics(v): return {f'test/{k}/h{h}': v for k in keys for h in (1, 5, 10)} | {f'plan/success/h{h}': v for h in (1, 5, 10)}\n"
+        "def scores(kind, v): return {f'{kind}/{k}/h{h}': v for k in keys for h in (1, 5, 10)}\n"
+        "def metrics(v): return scores('test', v) | scores('floor/copy', 15.0) | {f'plan/success/h{h}': v for h in (1, 5, 10)}\n"
     )
     (folder / "train/fit.py").write_text(common + (
         "name = told['name']; split = told['score.split']\n"

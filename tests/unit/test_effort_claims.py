@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from eval.effort.claims import check
-from eval.effort.filled import Filled, difference
-from eval.effort.intervals import Estimate, reliability
+from eval.effort.filled import Difference, Filled, difference
+from eval.effort.intervals import Estimate, holm, reliability, students
 from eval.effort.jobs import table_name
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
@@ -28,7 +28,7 @@ def cfg(tmp_path):
 def test_intervals_are_students():
     assert Estimate.over_seeds({0: 5.0}).text() == "5.0"
     two = Estimate.over_seeds({0: 3.0, 1: 1.0})
-    assert two.text() == "2.0 [1.0, 3.0]" and two.shown == (1.0, 3.0) and two.high == pytest.approx(14.71), "12.71 would tell of t alone"
+    assert two.text() == "2.0 {1.0, 3.0}" and two.high == pytest.approx(14.71) and two.drawn == (None, None), "12.71 would tell of t alone"
     assert Estimate.over_seeds({0: 0.0, 1: 1.0, 2: 2.0}).text() == "1.0 ± 2.5"
 
 
@@ -191,7 +191,7 @@ def test_claims_on_drawn_worlds_rest_on_those_of_both(hinges):
 
 
 def test_most_models_that_rank_well(answered):
-    """Six rows that rank above 97 and know 60: it holds; of four rows nothing is told."""
+    """Six rows that rank above 97 and know 60: it holds; of four rows nothing is told, and one of five may be chance of rows."""
     entries = {seed: json.loads(json.dumps(entry)) for seed, entry in answered[0].entries.items()}
     for entry in entries.values():
         entry["scores"]["final"]["metrics"]["test/hits@1/h10"] = 99.5
@@ -200,8 +200,33 @@ def test_most_models_that_rank_well(answered):
     name = "most models that rank above 97 know less than 90 of what another action does"
     assert said_of(*rows)[name].word == "holds" and "of 6 rows" in said_of(*rows)[name].figures
     assert said_of(*rows[:4])[name].word == "not testable at this budget"
+    knowing = json.loads(json.dumps(entries))
+    for entry in knowing.values():
+        entry["scores"]["final"]["answers"]["test/cf_hits@1/mean/h10"] = entry["scores"]["final"]["answers"]["test/hits@1/h10"]
+    five = [*rows[:3], *(replace(row, entries={int(seed): entry for seed, entry in knowing.items()}) for row in rows[3:5])]
+    assert said_of(*five)[name].word == "undecided"
 
 
 def test_reliability_is_the_share_that_is_not_chance():
-    sure = [Estimate({0: value}, value - 0.2, value + 0.2) for value in (10.0, 50.0, 90.0)]
-    assert reliability(sure) > 0.999 and reliability([one._replace(low=one.low - 60, high=one.high + 60) for one in sure]) < 0.5
+    """Intervals of t over three seeds, taken for those of a normal distribution, made its variance five times what it is."""
+    sure, doubtful = ([Estimate.over_seeds({0: value - by, 1: value, 2: value + by}) for value in (10.0, 50.0, 90.0)] for by in (0.1, 90.0))
+    assert reliability(sure) > 0.999 and reliability(doubtful) == 0
+    assert reliability([Estimate.over_seeds({0: value - 20, 1: value, 2: value + 20}) for value in (10.0, 50.0, 90.0)]) == pytest.approx(1 - 400 / 3 / 1600)
+
+
+def test_many_sentences_are_corrected_for(hinges, monkeypatch):
+    """What is found by one of many tests may be chance: it is told of that sentence alone."""
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06]) and holm([0.5, 0.9]) == [1.0, 1.0] and holm([]) == []
+    verdict = said_of(*hinges)[HELPS]
+    assert verdict.word == "holds" and verdict.figures.endswith(f"; p {verdict.p:.3f}, of 2 sentences {2 * verdict.p:.3f}"), "its H@1, and its what if"
+    for p, word in ((0.024, "holds"), (0.03, "holds, alone")):
+        monkeypatch.setattr("eval.effort.claims.difference", lambda *_, p=p: Difference(5.0, 1.0, 9.0, p))
+        assert said_of(*hinges)[HELPS].word == word
+    monkeypatch.setattr("eval.effort.claims.difference", lambda *_: Difference(-5.0, -9.0, -1.0, 0.03))
+    assert said_of(*hinges)[HELPS].word == "does not hold, alone"
+
+
+def test_chances_of_seeds():
+    assert students({0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0}, False) == (None, None, 1.0) and students({0: 2.0, 1: 3.0}, {0: 1.0, 1: 2.0}, True).p == 0.0
+    apart = students({0: 1.0, 1: 2.0, 2: 3.0}, {5: 2.0, 1: 1.0, 2: 0.0}, False)
+    assert apart.low < 1 < apart.high and 0.05 < apart.p < 0.5

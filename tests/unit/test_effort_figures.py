@@ -31,7 +31,8 @@ def test_rows_are_marked_best_first(rows):
     assert {name: (mark.value, mark.low, mark.floor) for name, mark in marks["edge + InfoNCE"].items()} == {
         "what if": (98.0, None, 5.0), "H@1": (99.0, None, 30.0), "goals": (97.0, None, None)}
     known = marks["edge + hinge"]["what if"]
-    assert known.low < known.value == 25 < known.high and "goals" not in marks["edge + hinge"]
+    assert known.value == 25 and known.seeds == (20.0, 30.0) and known.low is None, "two seeds are no interval"
+    assert "goals" not in marks["edge + hinge"]
 
 
 def test_intervals_are_drawn_within_a_percentage():
@@ -47,6 +48,7 @@ def test_rows_are_named_on_their_lines(rows):
     assert top < 0 < 1 < bottom, "the first is on top"
     drawn = {line.get_label(): list(zip(line.get_xdata(), line.get_ydata())) for line in axes.lines}
     assert drawn["what if"] == [(98.0, 0), (25.0, 1)] and drawn["goals"] == [(97.0, 0)] and "floor: copying the start" in drawn
+    assert [(20.0, 1), (30.0, 1)] in [list(zip(line.get_xdata(), line.get_ydata())) for line in axes.lines] and "each of two seeds" in drawn
     assert sum(list(line.get_xdata()) == [30.0, 30.0] for line in axes.lines) == 2, "floors of H@1"
 
 

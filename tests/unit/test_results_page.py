@@ -25,7 +25,7 @@ def ledger(tmp_path):
     draw, place = np.random.default_rng(0), tmp_path / "ledger"
     (place / ENV).mkdir(parents=True)
     for row, share in zip(rows_of(["edge + InfoNCE", "AE + InfoNCE"]), (0.95, 0.4)):
-        scored = {n: {f"test/cf_hits@1/mean/h{h}": n for h in (1, 5, 10)} for n in range(8)}
+        scored = {n: {f"{kind}/cf_hits@1/mean/h{h}": n for h in (1, 5, 10) for kind in ("test", "floor/copy")} for n in range(8)}
         found = choose(place, ENV, row, scored, scored)
         for seed in range(2):
             answers = {f"{name}/h{h}": Answers.of(draw.random(200) < p) for h in (1, 5, 10) for name, p in
@@ -44,7 +44,7 @@ def ledger(tmp_path):
 
 def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
-    assert "<b>2 of 2</b> rows rank above 97 %" in text and "<b>1</b> of these know more than 90 %" in text
+    assert "<b>2 of 2</b> rows rank above 97 % and above copying" in text and "<b>1</b> of these know more than 90 %" in text
     assert not re.search(r'(src|href)="(?!data:|#)', text), "nothing comes from elsewhere"
     csv = base64.b64decode(re.search(r"data:text/csv;base64,([^\"]+)", text)[1]).decode().splitlines()
     values = [float(line.split(",")[-1]) for line in csv if line.startswith(f"{ENV},edge + InfoNCE,what if,10,end")]
