@@ -131,7 +131,9 @@ def _ranks_and_knows(rows: list[Filled], horizon: int) -> Verdict:
     share = 100 * ignorant[ranking > 0] / ranking[ranking > 0]
     low, high = np.percentile(share, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
     word = HOLDS if low > 50 else FAILS if high < 50 else OPEN
-    return Verdict(text, word, f"{np.median(share):.0f} % [{low:.0f}, {high:.0f}] of {int(np.median(well.sum(0)))} rows")
+    above = [one for one in fit if one.estimate("H@1", horizon).mean > RANKS]
+    lacking = [one for one in above if one.estimate("what if", horizon).mean < KNOWS]
+    return Verdict(text, word, f"{len(lacking)} of {len(above)} rows, [{low:.0f}, {high:.0f}] %")
 
 
 def lines(verdicts: list[Verdict]) -> tuple[list[str], list[list[str]]]:
