@@ -178,7 +178,9 @@ def test_the_admin(app, database):
     code = re.search(r'id="code">(\w+)<', done.get("/done").text)[1]
     said = [admin.post("/admin/claim", {"code": typed}).text for typed in (code, code, "X" * 20)]
     assert "counts as paid" in said[0] and "paid before" in said[1] and "no such code" in said[2]
-    archive = zipfile.ZipFile(io.BytesIO(admin.post("/admin/export", {}).data))
+    sent = admin.post("/admin/export", {})
+    assert sent.headers["Cache-Control"] == "no-store", "a browser keeps no answers"
+    archive = zipfile.ZipFile(io.BytesIO(sent.data))
     assert [len(json.loads(archive.read(name))["responses"]) for name in archive.namelist()] == [14]
     assert admin.post("/admin/invite", {"count": "0", "days": "3"}).status_code == 400
     admin.post("/admin/logout", {})

@@ -68,7 +68,7 @@ def _refuse_plain_http() -> None:
 
 
 def _keep_no_page(response: Response) -> Response:
-    if response.mimetype in ("text/html", "application/json"):
+    if response.mimetype in ("text/html", "application/json", "application/zip"):
         response.headers["Cache-Control"] = "no-store"
     return response
 
