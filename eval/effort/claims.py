@@ -37,8 +37,7 @@ PAIRS = (  # sentence, section of the paper, metric, the rows that are said to b
 
 @dataclass(frozen=True)
 class Verdict:
-    """word: one of the five above.  figures: what it is judged by.  p: Student's, of a sentence on pairs of rows; of several pairs the
-    largest, as all must hold."""
+    """word: one of the five above.  figures: what it is judged by.  p: the chance of as much, of a sentence on pairs of rows."""
 
     claim: str
     word: str
@@ -91,7 +90,9 @@ def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name
     apart = {row: difference(rows[row], rows[worse], name, horizon) for row in better}
     figures = "; ".join(f"{row} {one.mean:+.1f} [{one.low:.1f}, {one.high:.1f}]" for row, one in apart.items()) + f" against {worse}"
     low, high = min(one.low for one in apart.values()), min(one.high for one in apart.values())
-    return Verdict(text, HOLDS if low > 0 else FAILS if high < 0 else OPEN, figures, max(one.p for one in apart.values()))
+    against = [one.p for one in apart.values() if one.high < 0]  # one pair refutes a sentence, all are needed to hold it
+    p = min(1.0, len(apart) * min(against)) if against else max(one.p for one in apart.values())
+    return Verdict(text, HOLDS if low > 0 else FAILS if high < 0 else OPEN, figures, p)
 
 
 def _common(one: Filled, other: Filled, name: str, horizon: int) -> set[int]:
@@ -101,16 +102,16 @@ def _common(one: Filled, other: Filled, name: str, horizon: int) -> set[int]:
 
 
 def _correlated(rows: list[Filled], name: str, horizon: int) -> Verdict:
-    """Rows are drawn with replacement. Chance in the means of rows lowers a correlation: where it does so by much, nothing is told."""
+    """Rows are drawn with replacement. Chance of seeds in the means of rows lowers a correlation: where it does so by much, nothing is told."""
     text = f"{name} and success correlate only partly (Spearman below {PARTLY}), {horizon} steps (4.3)"
-    fit = [one for one in rows if _unfit(one, name, horizon) is None and one.estimate("goals", horizon)]
+    fit = [one for one in rows if _unfit(one, name, horizon) is None and len(one.scores("goals", horizon)) >= SEEDS]
     if len(fit) < FEWEST:
         return Verdict(text, UNTESTED, f"{len(fit)} rows are above their floors of copying with {SEEDS} seeds, {FEWEST} are needed")
     sides = [[one.estimate(side, horizon) for one in fit] for side in (name, "goals")]
     points = [Point(one.label, "", "", x.mean, y.mean) for one, x, y in zip(fit, *sides)]
     rho, kept = rank_correlation(points), np.sqrt(np.prod([reliability(side) for side in sides]))
     if rho is None or kept < RELIABLE:
-        return Verdict(text, UNTESTED, f"{len(fit)} rows lie too near each other: seeds and episodes alone would lower a correlation of 1 to {kept:.2f}")
+        return Verdict(text, UNTESTED, f"{len(fit)} rows lie too near each other: seeds alone would lower a correlation of 1 to {kept:.2f}")
     draw = np.random.default_rng(0).integers(len(points), size=(REPLICATES, len(points)))
     drawn = [value for of in draw if (value := rank_correlation([points[i] for i in of])) is not None]
     low, high = np.percentile(drawn, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])

@@ -1,5 +1,6 @@
 """What the ledger holds of a row of a table: its scores, and what is drawn of its answers."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from eval.effort.intervals import FEW, Estimate, students, wider
 from eval.effort.jobs import ASKS, ORDER, table_name
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
-from eval.runs.answers import Answers, bootstrap, ends
+from eval.runs.answers import Answers, bootstrap, ends, two_sided
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
@@ -221,15 +222,19 @@ def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[F
 
 def _runs_of(study: Study, row: Row, env: str, cfg: dict) -> list[str]:
     """Those in the ledger, under whatever setting, of the seeds that are asked for."""
-    every = (Path(cfg["ledger"]) / env).glob(f"{row.slug}-{env}-{study.runs}-??????-s*-*.json")
-    runs = {path.stem.rpartition("-")[0] for path in every}
-    return sorted(run for run in runs if int(run.rpartition("-s")[2]) < cfg["seeds"])
+    return sorted(run for run, seed in _entered(study, row, env, Path(cfg["ledger"])).items() if seed < cfg["seeds"])
+
+
+def _entered(study: Study, row: Row, env: str, ledger: Path) -> dict[str, int]:
+    """Run -> its seed, of a row in the ledger, under whatever setting."""
+    name = re.compile(rf"(?P<run>{re.escape(f'{row.slug}-{env}-{study.runs}')}-[0-9a-f]{{6}}-s(?P<seed>\d+))-[0-9a-f]+\.json")
+    found = (name.fullmatch(path.name) for path in (ledger / env).glob("*.json"))
+    return {one["run"]: int(one["seed"]) for one in found if one}
 
 
 def seeds_of(study: Study, env: str, ledger: Path) -> int:
     """How many seeds, from 0, the ledger has of a study, of the row that has most."""
-    every = (ledger / env).glob(f"*-{env}-{study.runs}-??????-s*-*.json")
-    return max((1 + int(path.stem.rpartition("-")[0].rpartition("-s")[2]) for path in every), default=0)
+    return max((1 + seed for row in study.rows_of(None) for seed in _entered(study, row, env, ledger).values()), default=0)
 
 
 def in_order(filled: Sequence[Filled]) -> list[Filled]:
@@ -244,7 +249,8 @@ def in_order(filled: Sequence[Filled]) -> list[Filled]:
 
 
 class Difference(NamedTuple):
-    """How much larger a score is: mean, the ends of its 95 % interval, and Student's chance of as much (one test made alone)."""
+    """How much larger a score is: mean, the ends of its 95 % interval, and the chance of as much in one test made alone; as the interval,
+    so is the chance the larger of the bootstrap's and Student's."""
 
     mean: float
     low: float
@@ -267,5 +273,6 @@ def difference(one: Filled, other: Filled, name: str, horizon: int) -> Differenc
     if any(draw is None for draw in draws):
         return None
     over_seeds = students(mine, theirs, one.own_worlds)
-    interval = wider(ends(draws[0] - draws[1]), (over_seeds.low, over_seeds.high))
-    return Difference(mean(mine.values()) - mean(theirs.values()), *interval, over_seeds.p)
+    apart = draws[0] - draws[1]
+    interval, chance = wider(ends(apart), (over_seeds.low, over_seeds.high)), max(over_seeds.p, two_sided(apart))
+    return Difference(mean(mine.values()) - mean(theirs.values()), *interval, chance)

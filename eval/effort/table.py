@@ -27,7 +27,7 @@ READ = (
     "pair, below 2 a variable is lost"
 )
 CLAIMS = (
-    "in brackets 95 % intervals of each sentence taken alone; p: Student's, of a sentence on several pairs the largest, then by Holm's correction for all "
+    "in brackets 95 % intervals of each sentence taken alone; p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), then by Holm's correction for all "
     "sentences on pairs that were tested; 'alone': its interval tells, and the correction does not; rows were chosen by what if and not by H@1"
 )
 Table = tuple[list[str], list[list[str]]]  # header and rows
@@ -109,12 +109,13 @@ def setting_lines(filled: Sequence[Filled]) -> Table:
     for one in {one.row.name: one for one in filled if one.chosen}.values():
         tried, draw = one.chosen["tried"], one.chosen["chosen"]
         worths = [each["worth"] for each in tried if each["worth"] is not None]
-        copying = sum(each["worth"] is not None and each["worth"] <= each["copying"] + ABOVE for each in tried)
+        floors = [each.get("copying") for each in tried if each["worth"] is not None]  # choices of before do not say
+        copying = MISSING if None in floors else str(sum(worth <= floor + ABOVE for worth, floor in zip(worths, floors)))
         told = [_strength(one) if key == "strength" else f"{one.chosen['setting'][key]:g}" for key in keys]
         others = [each["worth_at_end"] for each in tried if each["draw"] != draw and "worth_at_end" in each]
         rows.append([one.row.name, *told, str(draw), f"{tried[draw]['worth_at_end']:.1f}",
                      " ".join("diverged" if other is None else f"{other:.1f}" for other in others) or MISSING,
-                     f"{tried[draw]['worth']:.1f}", f"{max(worths):.1f}", f"{min(worths):.1f}", str(copying), str(len(tried) - len(worths))])  # fmt: skip
+                     f"{tried[draw]['worth']:.1f}", f"{max(worths):.1f}", f"{min(worths):.1f}", copying, str(len(tried) - len(worths))])  # fmt: skip
     minutes = causes()["tune"]["minutes"]
     return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", "other finalist",
             *(f"{what}, {minutes} min" for what in ("worth", "best draw", "worst draw", "copying")), "diverged"], rows  # fmt: skip
@@ -176,7 +177,7 @@ def _of_settings() -> str:
     told = causes()["tune"]
     return (f"worth: mean of what if at {_list(causes()['horizons'])} steps in {told['states']} states of {SELECT}, seed {told['seed']}, which no score "
             f"above has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes; copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start "
-            f"in their own latents, among which chance chose; strength: of "
+            f"in their own latents, which is to have learned nothing; strength: of "
             f"the number that balances the terms of the objective")  # fmt: skip
 
 
@@ -202,7 +203,7 @@ def caption(filled: Sequence[Filled], cfg: dict) -> str:
         return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "
                 f"much they differ from boards as in training; order of weights: Kendall's tau by asking pushes, on final and on other shades; zero-shot: other shades, background: grey in place of black, fewer: "
                 f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
-                f"seeds; percent")  # fmt: skip
+                f"seeds, of two seeds both in braces; percent")  # fmt: skip
     goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split" if study.goals else ""
     return (
         f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
@@ -210,8 +211,8 @@ def caption(filled: Sequence[Filled], cfg: dict) -> str:
         f"place of the prediction, in the row's own latents; *: not above it{goals}; {WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; "
         f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
         f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in braces, of one neither; "
-        f"updates: training steps in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine, so that intervals over seeds hold "
-        f"this as well; {_privileges(filled)}; "
+        f"updates: training steps in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine"
+        f"{', so that intervals over seeds hold this as well' if study.minutes is not None else ''}; {_privileges(filled)}; "
         f"{_of_precision(filled)}{_of_machines(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
         f"{'last weights' if study.minutes is not None else 'weights of the least validation loss'}{_worlds(env)}; percent"
     )

@@ -19,6 +19,7 @@ from eval.effort import claims
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled, difference, whole_of
 from eval.effort.scaling import scaling_figure
+from eval.effort.settings import MAIN
 from eval.effort.studies import studies
 from eval.effort.table import CLAIMS, READ, all_steps, caption, curve_lines, late, lines, long_csv, mode_lines, read_lines, setting_lines
 from eval.figures.charts import scatter_chart
@@ -65,7 +66,7 @@ addEventListener("DOMContentLoaded", () => {
 def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     """<out>/index.html of all that the ledger holds of tables of equal effort. Raises Problem where it holds none."""
     every = list(entries(ledger))
-    envs, main = sorted({one["env"] for one in every}), studies()["causes"]
+    envs, main = sorted({one["env"] for one in every}), studies()[MAIN]
     rows = main.rows_of(None)
     names = [row.name for row in rows]
     seeds = 1 + max((one["seed"] for one in every if one["row"] in names), default=0)
@@ -102,7 +103,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
         parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled), _folded("As numbers", *curve_lines(filled))]
     parts.append(_folded("Chosen settings", *setting_lines(filled)))
     for other in studies().values():
-        if other.main:
+        if other.name == MAIN:
             continue
         (varied, wrong), title = whole_of(other, other.rows_of(None), env, cfg), other.title.capitalize()
         _tell(env, wrong)

@@ -77,3 +77,9 @@ def ends(draws: np.ndarray) -> tuple[float, float]:
     """The LEVEL % interval of draws, by percentiles."""
     low, high = np.percentile(draws, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
     return float(low), float(high)
+
+
+def two_sided(draws: np.ndarray) -> float:
+    """How likely draws of a difference lie on the other side of 0, on both sides counted, one in REPLICATES at least."""
+    beyond = min(float((draws <= 0).mean()), float((draws >= 0).mean()))
+    return min(1.0, 2 * max(beyond, 1 / REPLICATES))

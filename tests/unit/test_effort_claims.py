@@ -69,6 +69,9 @@ def test_intervals_run_over_episodes_and_seeds(answered):
     noisy = replace(one, entries={seed: entry | {"scores": entry["scores"] | {"final": entry["scores"]["final"] | {"metrics":
         {"test/cf_hits@1/mean/h10": 50.0 + 10 * seed}}}} for seed, entry in one.entries.items()})  # fmt: skip
     assert difference(other, noisy, "what if", 10)[1] < 0, "seeds that differ widen it, whatever the episodes say"
+    steady = replace(one, entries={seed: entry | {"scores": entry["scores"] | {"final": entry["scores"]["final"] | {"metrics":
+        {"test/cf_hits@1/mean/h10": 59.9 + 0.1 * seed}}}} for seed, entry in one.entries.items()})  # fmt: skip
+    assert difference(steady, one, "what if", 10).p > 0.05, "seeds that agree do not make episodes certain"
     assert one.above_floor("H@1", 10) is True and one.above_floor("H@1", 1) is None
     assert lines(answered)[1][0][0] == "edge + SIGReg" and re.fullmatch(r"[\d.]+ ± [\d.]+ \((1|2)\d\.\d\)", lines(answered)[1][0][2])
 
@@ -112,6 +115,20 @@ def test_goals_have_no_column_where_none_are_asked(answered):
     rows = [replace(one, study=studies()["causes-horizon"]) for one in answered]
     assert not any("goals" in name for table in (lines, all_steps) for name in table(rows)[0])
     assert all(len(header) == len(row) for header, body in (lines(rows), all_steps(rows)) for row in body)
+
+
+def test_goals_of_too_few_seeds_are_in_no_correlation(answered):
+    """A row whose goals had one seed stopped the table."""
+    rows = [replace(answered[0], row=replace(answered[0].row, name=f"row {n}"), entries=json.loads(json.dumps(answered[0].entries), object_hook=by_seed))
+            for n in range(5)]  # fmt: skip
+    for seed in (1, 2):
+        rows[0].entries[seed]["scores"]["select"]["metrics"].clear()
+    assert said_of(*rows)["H@1 and success correlate only partly (Spearman below 0.8)"].figures.startswith("4 rows are above")
+
+
+def by_seed(found: dict) -> dict:
+    """Keys that are numbers as numbers."""
+    return {int(key) if key.isdigit() else key: value for key, value in found.items()}
 
 
 def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
@@ -227,7 +244,17 @@ def test_many_sentences_are_corrected_for(hinges, monkeypatch):
     assert said_of(*hinges)[HELPS].word == "does not hold, alone"
 
 
+def test_one_pair_refutes_a_sentence_on_several(answered, monkeypatch):
+    """The other pair, which tells nothing, made its chance .71."""
+    names = ("GNN + hinge, small encoder", "modular + hinge, small encoder", "AE + hinge, small encoder")
+    rows = [replace(answered[0], row=replace(answered[0].row, name=name)) for name in names]
+    found = {names[0]: Difference(1.0, -8.0, 10.0, 0.7), names[1]: Difference(-39.0, -48.0, -30.0, 0.001)}
+    monkeypatch.setattr("eval.effort.claims.difference", lambda one, *_: found[one.label])
+    verdict = said_of(*rows)["models with structure beat the monolithic one under the hinge loss"]
+    assert verdict.word == "does not hold" and verdict.p == 0.002
+
+
 def test_chances_of_seeds():
-    assert students({0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0}, False) == (None, None, 1.0) and students({0: 2.0, 1: 3.0}, {0: 1.0, 1: 2.0}, True).p == 0.0
+    assert students({0: 2.0, 1: 2.0}, {0: 1.0, 1: 1.0}, False) == students({0: 2.0, 1: 3.0}, {0: 1.0, 1: 2.0}, True) == (None, None, 0.0)
     apart = students({0: 1.0, 1: 2.0, 2: 3.0}, {5: 2.0, 1: 1.0, 2: 0.0}, False)
     assert apart.low < 1 < apart.high and 0.05 < apart.p < 0.5

@@ -6,6 +6,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from envs.problem import Problem
+from eval.effort.filled import seeds_of
 from eval.effort.jobs import _usual, table_name
 from eval.effort.settings import causes, drawn, probes, rows_of, worth
 from eval.effort.studies import studies
@@ -92,3 +93,18 @@ def test_a_row_of_a_study_has_a_setting_of_its_own(compose):
     called = [compose("fit", *_usual(study, case, row, "physics5_shuffled", row.overrides(drawn(0)) if study.tuned else [])).row
               for study in studies().values() if study.runs == study.name for case in study.cases]  # fmt: skip
     assert len(set(called)) == len(called)
+
+
+def test_seeds_are_those_of_a_study_and_its_rows(tmp_path):
+    names = ["edge_infonce-physics3-causes-abcdef-s3-0a.json", "edge_infonce-physics3-causes-minutes-abcdef-s5-0a.json",
+             "gone-physics3-causes-abcdef-s7-0a.json", "edge_infonce-physics3-causes-abcdef-s8-0a-old.json"]  # fmt: skip
+    (tmp_path / ENV).mkdir()
+    for name in names:
+        (tmp_path / ENV / name).write_text("{}")
+    assert seeds_of(studies()["causes"], ENV, tmp_path) == 4 and seeds_of(studies()["causes-minutes"], ENV, tmp_path) == 6
+    assert seeds_of(studies()["causes"], "physics5", tmp_path) == 0
+
+
+def test_a_study_has_rows_of_its_own():
+    with pytest.raises(Problem, match="table causes-published has no row 'edge . InfoNCE'"):
+        studies()["causes-published"].rows_of("edge + InfoNCE")

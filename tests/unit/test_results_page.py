@@ -42,6 +42,14 @@ def ledger(tmp_path):
     return place
 
 
+def test_goals_on_other_boards_are_there(ledger, tmp_path):
+    """The study that takes the runs of the main one was left out with it."""
+    for path in (ledger / ENV).glob("edge_infonce-*.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"plans": {"background": {"metrics": {"plan/success/h10": 16.0}, "protocol": {}}}}))
+    text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
+    assert "<h3>Goals where a factor is changed</h3>" in text and "16.0 {16.0, 16.0}" in text
+
+
 def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
     assert "<b>2 of 2</b> rows rank above 97 % and above copying" in text and "<b>1</b> of these know more than 90 %" in text
