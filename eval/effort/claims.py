@@ -20,7 +20,7 @@ SEEDS = FEW  # of a row, at least
 FEWEST = 5  # rows that have a rank correlation, or a share, worth telling
 PARTLY = 0.8  # a rank correlation below it is "partly"
 RELIABLE = 0.9  # a rank correlation is told where chance takes less than a tenth of it
-ALONE, ERROR = ", alone", 0.05  # after the word where the interval tells, and Holm's correction does not
+ALONE, ERROR = ", taken alone", 0.05  # after the word where the interval tells, and Holm's correction does not
 RANKS, KNOWS = 97.0, 90.0  # percent at ten steps: ranks well, knows what another action would have done
 PAIRS = (  # sentence, section of the paper, metric, the rows that are said to be better, the one that they beat
     ("models with structure beat the monolithic one under the hinge loss", "4.1", "H@1",

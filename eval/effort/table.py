@@ -28,7 +28,7 @@ READ = (
 )
 CLAIMS = (
     "in brackets 95 % intervals of each sentence taken alone; p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), then by Holm's correction for all "
-    "sentences on pairs that were tested; 'alone': its interval tells, and the correction does not; rows were chosen by what if and not by H@1"
+    "sentences on pairs that were tested; 'taken alone': its interval tells, and the correction does not; rows were chosen by what if and not by H@1"
 )
 Table = tuple[list[str], list[list[str]]]  # header and rows
 

@@ -237,11 +237,11 @@ def test_many_sentences_are_corrected_for(hinges, monkeypatch):
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06]) and holm([0.5, 0.9]) == [1.0, 1.0] and holm([]) == []
     verdict = said_of(*hinges)[HELPS]
     assert verdict.word == "holds" and verdict.figures.endswith(f"; p {verdict.p:.3f}, of 2 sentences {2 * verdict.p:.3f}"), "its H@1, and its what if"
-    for p, word in ((0.024, "holds"), (0.03, "holds, alone")):
+    for p, word in ((0.024, "holds"), (0.03, "holds, taken alone")):
         monkeypatch.setattr("eval.effort.claims.difference", lambda *_, p=p: Difference(5.0, 1.0, 9.0, p))
         assert said_of(*hinges)[HELPS].word == word
     monkeypatch.setattr("eval.effort.claims.difference", lambda *_: Difference(-5.0, -9.0, -1.0, 0.03))
-    assert said_of(*hinges)[HELPS].word == "does not hold, alone"
+    assert said_of(*hinges)[HELPS].word == "does not hold, taken alone"
 
 
 def test_one_pair_refutes_a_sentence_on_several(answered, monkeypatch):
