@@ -1,5 +1,6 @@
 """Intervals of means over seeds, tests of two of them, and what chance leaves of a comparison of rows."""
 
+import warnings
 from collections.abc import Sequence
 from statistics import mean, stdev
 from typing import NamedTuple
@@ -65,7 +66,9 @@ def students(mine: dict[int, float], theirs: dict[int, float], paired: bool) -> 
     spread = [stdev(x - y for x, y in zip(a, b))] if paired else [stdev(a), stdev(b)]
     if max(spread) < ROUNDING:
         return Student(None, None, 0.0)
-    found = ttest_rel(a, b) if paired else ttest_ind(a, b, equal_var=False)
+    with warnings.catch_warnings():  # of one side that hardly varies: the other's spread decides
+        warnings.filterwarnings("ignore", "Precision loss occurred", RuntimeWarning)
+        found = ttest_rel(a, b) if paired else ttest_ind(a, b, equal_var=False)
     interval = found.confidence_interval(LEVEL / 100)
     return Student(float(interval.low), float(interval.high), float(found.pvalue))
 

@@ -55,8 +55,10 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
     axes.grid(axis="x", color=LINE, lw=0.6, alpha=0.6)
     axes.set_xlabel(x_label, color=SOFT)
     axes.plot([], [], "|", color=SOFT, ms=9, mew=1.3, label=floor_label)
-    axes.plot([], [], color=SOFT, lw=2.4, alpha=0.45, label="95 % interval")
-    if any(mark.seeds for marks in rows.values() for mark in marks.values()):
+    every = [mark for marks in rows.values() for mark in marks.values()]
+    if any(mark.low is not None for mark in every):
+        axes.plot([], [], color=SOFT, lw=2.4, alpha=0.45, label="95 % interval")
+    if any(mark.seeds for mark in every):
         axes.plot([], [], ".", color=SOFT, ms=4.5, label="each of two seeds")
     axes.legend(frameon=False, labelcolor=INK, fontsize=9, ncols=3, loc="lower left", bbox_to_anchor=(-0.01, 1.0), borderaxespad=0.1)
     if title:

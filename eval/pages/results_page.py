@@ -109,7 +109,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
         _tell(env, wrong)
         if elsewhere := [one for one in varied if any(one.reached_elsewhere(mode) for mode in other.modes)]:
             parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}<p class=soft>{escape(caption(elsewhere, cfg))}</p>")
-        elif found := [one for one in varied if one.entries]:
+        elif not other.main and (found := [one for one in varied if one.entries]):
             parts.append(f"<h3>{escape(title)}</h3>{_curves(found)}{_folded('As numbers', *lines(found))}"
                          f"{_folded('At all steps', *all_steps(found))}<p class=soft>{escape(caption(found, cfg))}</p>")  # fmt: skip
     return "\n".join(parts)

@@ -49,6 +49,7 @@ def test_rows_are_named_on_their_lines(rows):
     drawn = {line.get_label(): list(zip(line.get_xdata(), line.get_ydata())) for line in axes.lines}
     assert drawn["what if"] == [(98.0, 0), (25.0, 1)] and drawn["goals"] == [(97.0, 0)] and "floor: copying the start" in drawn
     assert [(20.0, 1), (30.0, 1)] in [list(zip(line.get_xdata(), line.get_ydata())) for line in axes.lines] and "each of two seeds" in drawn
+    assert "95 % interval" not in drawn, "none has one"
     assert sum(list(line.get_xdata()) == [30.0, 30.0] for line in axes.lines) == 2, "floors of H@1"
 
 
