@@ -83,6 +83,7 @@ LIMITS = {
     "trainer.devices": ("a whole number >= 1, or auto", lambda v: v == "auto" or whole(1)(v)),
     "trainer.nodes": ("a whole number >= 1", whole(1)),
     "trainer.cpu_minutes": ("a number > 0", number(above=0)),
+    "trainer.updates": ("a whole number >= 1", whole(1)),
     "loss.stages": ("a list of one stage or more", list_of(lambda v: isinstance(v, dict))),
     "loss.stages.*.epochs": ("a whole number >= 1", whole(1)),
     "loss.stages.*.batch_size": ("a whole number >= 1", whole(1)),

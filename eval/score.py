@@ -4,7 +4,7 @@
     python eval/score.py run=runs/<name> split=[test-v3,fewer-1]
     python eval/score.py run=runs/<name> horizons=[1,10] episodes=2000
     python eval/score.py run=runs/<name> probes=[ranking_pool,counterfactual]
-    python eval/score.py run=runs/<name> round=[1,2,5]         weights of these rounds, of a run with trainer=minutes
+    python eval/score.py run=runs/<name> round=[1,2,5]         weights of these rounds, of a run with trainer=minutes or updates
 
 Writes results.json into the run folder; another split, pool, horizon, probes or round than the run's own:
 results-<what differs>.json.

@@ -67,9 +67,12 @@ def _check_plan(cfg) -> None:
             f"train and resume where it has"
         )
     processes = processes_of(cfg)
-    if processes > 1 and cfg.trainer.get("cpu_minutes"):
-        raise Problem(f"trainer.cpu_minutes= is the time of one process, and {processes} are asked for; set trainer.devices=1, or "
-                      f"trainer=ddp")  # fmt: skip
+    in_rounds = {"cpu_minutes": "is the time", "updates": "counts those"}
+    for key, is_of in in_rounds.items() if processes > 1 else ():
+        if cfg.trainer.get(key):
+            raise Problem(f"trainer.{key}= {is_of} of one process, and {processes} are asked for; set trainer.devices=1, or trainer=ddp")
+    if (updates := cfg.trainer.get("updates")) and updates < (rounds := sum(stage.epochs for stage in cfg.loss.stages)):
+        raise Problem(f"trainer.updates={updates} are to be shared by {rounds} rounds; set it to {rounds} or more, or loss.epochs.minutes= to less")
     for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")
@@ -205,7 +208,7 @@ def _train_and_score(
     if seconds := seconds_of(folder / "metrics.csv"):  # of all sessions of the run
         epochs = sum(stage.epochs for stage in cfg.loss.stages)
         timing["fit_s"] = seconds
-        if not cfg.trainer.get("cpu_minutes"):  # there, an epoch has as many as it has time for
+        if not cfg.trainer.get("cpu_minutes") and not cfg.trainer.get("updates"):  # there, an epoch has as many as it has time for
             timing["samples_per_s"] = epochs * int((data.files[0].ep_len - 1).sum()) / seconds
 
     run = Run.open(folder, world, files)  # scores the weights on the disk

@@ -1,9 +1,10 @@
-"""Training by processor time: an epoch is a round, and rounds take equally long, whatever a model costs.
+"""Training in rounds: an epoch is a round, and rounds take equally long, or have equally many updates, whatever a model costs.
 
-So rows of a table get equal effort, and the weights of every round make a curve. The learning rate follows the time, too.
+So rows of a table get equal effort, and the weights of every round make a curve. The learning rate follows the rounds, too.
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,28 +22,32 @@ def round_file(checkpoints: Path, number: int) -> Path:
     return checkpoints / f"round-{number}.ckpt"
 
 
-class Clock(Callback):
-    """The processor time of a stage, of all its sessions, and what is kept at the end of each round.
+class Rounds(Callback, ABC):
+    """What is kept at the end of each round of a stage, and the processor time of all sessions of the stage.
 
-    seconds: of a round.  rounds: of the stage.  before: rounds of the stages before it.  folder: of checkpoints.  spent: seconds
-    that the stages before it took.
-    Time begins when the clock is made, so that what a stage prepares counts; validation counts, too. Logs `cpu_seconds` of all
+    rounds: of the stage.  before: rounds of the stages before it.  folder: of checkpoints.  spent: seconds that the stages before
+    it took.
+    Time begins when this is made, so that what a stage prepares counts; validation counts, too. Logs `cpu_seconds` of all
     stages and `updates` of the stage at the end of a round.
     """
 
-    def __init__(self, seconds: float, rounds: int, before: int, folder: Path, spent: float = 0.0) -> None:
-        self.seconds, self.rounds, self.before, self.folder, self.spent = seconds, rounds, before, folder, spent
+    def __init__(self, rounds: int, before: int, folder: Path, spent: float = 0.0) -> None:
+        self.rounds, self.before, self.folder, self.spent = rounds, before, folder, spent
         self.start, self.earlier = time.process_time(), 0.0
+
+    @property
+    @abstractmethod
+    def progress(self) -> float:
+        """From 0 to 1."""
+
+    @abstractmethod
+    def over(self, number: int, given: int) -> bool:
+        """Whether round `number` of the stage, from 0, ends after so many batches of it."""
 
     @property
     def used(self) -> float:
         """Seconds."""
         return self.earlier + time.process_time() - self.start
-
-    @property
-    def progress(self) -> float:
-        """From 0 to 1."""
-        return min(1.0, self.used / (self.seconds * self.rounds))
 
     def round(self, windows: Windows, number: int) -> "Round":
         """The batches of round `number` of the stage, from 0."""
@@ -61,22 +66,70 @@ class Clock(Callback):
         self.earlier = state_dict["used"]
 
 
+class Clock(Rounds):
+    """Rounds of so many seconds of processor time each."""
+
+    def __init__(self, seconds: float, *where, **more) -> None:
+        super().__init__(*where, **more)
+        self.seconds = seconds
+
+    @property
+    def progress(self) -> float:
+        return min(1.0, self.used / (self.seconds * self.rounds))
+
+    def over(self, number: int, given: int) -> bool:
+        return self.used >= (number + 1) * self.seconds
+
+
+class UpdateCount(Rounds):
+    """Rounds that share the updates of a training as evenly as whole numbers can.
+
+    updates: of all stages.  total: rounds of all stages.
+    """
+
+    def __init__(self, updates: int, total: int, *where, **more) -> None:
+        super().__init__(*where, **more)
+        self.updates, self.total, self.done = updates, total, 0
+
+    def until(self, number: int) -> int:
+        """Updates of all stages at the start of round `number` of this one."""
+        return self.updates * (self.before + number) // self.total
+
+    @property
+    def progress(self) -> float:
+        return self.done / (self.until(self.rounds) - self.until(0))
+
+    def over(self, number: int, given: int) -> bool:
+        return given >= self.until(number + 1) - self.until(number)
+
+    def on_train_batch_end(self, trainer, model, *batch) -> None:
+        self.done += 1
+
+    def state_dict(self) -> dict:
+        return super().state_dict() | {"done": self.done}
+
+    def load_state_dict(self, state_dict: dict) -> None:
+        super().load_state_dict(state_dict)
+        self.done = state_dict["done"]
+
+
 class Round:
     """Pass after pass over the windows until a round is over, one batch at least: a loader without a length.
 
     Where training goes on, Lightning takes the first batch before anybody says which windows are hard: that pass ends there.
     """
 
-    def __init__(self, clock: Clock, windows: Windows, number: int) -> None:
-        self.clock, self.windows, self.number = clock, windows, number
+    def __init__(self, rounds: Rounds, windows: Windows, number: int) -> None:
+        self.rounds, self.windows, self.number = rounds, windows, number
 
     def __iter__(self) -> Iterator[Batch]:
-        over = (self.number + 1) * self.clock.seconds
+        given = 0
         for number in range(self.number * PASSES, (self.number + 1) * PASSES):
             self.windows.epoch, chances = number, self.windows.chances
             for batch in self.windows:
                 yield batch  # it is trained on before the loop goes on
-                if self.clock.used >= over:
+                given += 1
+                if self.rounds.over(self.number, given):
                     return
                 if self.windows.chances is not chances:
                     break

@@ -22,7 +22,7 @@ from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, Pairs, S
 from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
-from train.rounds import Clock
+from train.rounds import Clock, Rounds, UpdateCount
 from train.wandb_run import wandb_run
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
@@ -47,7 +47,7 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
 def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger) -> None:
     """Run or resume every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt.
 
-    Training by minutes keeps the last weights, at the end of the schedule: validation losses of different objectives choose
+    Training in rounds keeps the last weights, at the end of the schedule: validation losses of different objectives choose
     differently, and rows of a table would not be treated alike.
     If several processes share the batches, each of them calls this, and process 0 alone writes.
     """
@@ -70,24 +70,25 @@ def _save(model: WorldModel, path: Path) -> None:
         save_weights(model, path)
 
 
-def _clock(cfg: DictConfig, number: int, checkpoints: Path) -> Clock | None:
-    """The clock of a stage whose epochs are rounds of processor time; none where they are passes over the data."""
-    minutes, rounds = cfg.trainer.get("cpu_minutes"), [stage.epochs for stage in cfg.loss.stages]
-    if not minutes:
+def _rounds(cfg: DictConfig, number: int, checkpoints: Path) -> Rounds | None:
+    """Those of a stage whose epochs are rounds of processor time or of updates; none where they are passes over the data."""
+    minutes, updates, rounds = cfg.trainer.get("cpu_minutes"), cfg.trainer.get("updates"), [stage.epochs for stage in cfg.loss.stages]
+    if not minutes and not updates:
         return None
     told, earlier = by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds"), {stage.name for stage in cfg.loss.stages[:number]}
     spent = max((max(of_epoch.values()) for (stage, _), of_epoch in told.items() if stage in earlier), default=0.0)
-    return Clock(60 * minutes / sum(rounds), rounds[number], sum(rounds[:number]), checkpoints, spent)
+    where = rounds[number], sum(rounds[:number]), checkpoints, spent
+    return Clock(60 * minutes / sum(rounds), *where) if minutes else UpdateCount(updates, sum(rounds), *where)
 
 
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     working = checkpoints / f"{number}-{stage.name}"
     objective = instantiate(stage.objective)
     usual = {key: stage[key] for key in ("schedule", "weight_decay", "optimizer") if key in stage}
-    clock = _clock(cfg, number, checkpoints)
-    model.configure_stage(objective, stage.trains, stage.learning_rate, **usual, progress=clock and partial(getattr, clock, "progress"))
+    rounds = _rounds(cfg, number, checkpoints)
+    model.configure_stage(objective, stage.trains, stage.learning_rate, **usual, progress=rounds and partial(getattr, rounds, "progress"))
     data.cut(stage.window, stage.batch_size)
-    data.loader = clock and clock.round
+    data.loader = rounds and rounds.round
     data.label(getattr(objective, "columns", ()))
     if number == 0:
         model.fit_normalisation(data.train)
@@ -109,7 +110,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         gradient_clip_val=stage.get("gradient_clip") or cfg.trainer.gradient_clip,
         max_epochs=stage.epochs,
         callbacks=[
-            *([clock] if clock else []),
+            *([rounds] if rounds else []),
             MetricsFile(checkpoints.parent / "metrics.csv", stage.name),  # first: its clock covers the others
             HardWindows(data.train, stage.get("hard_share", 0.0)),
             SeedEpochs(cfg.seed, number),
@@ -127,5 +128,5 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     )
     resumed = state_to_resume(working)
     trainer.fit(model, data, ckpt_path=str(resumed) if resumed else None)
-    load_weights(model, working / "last.ckpt" if clock else keep.best)
+    load_weights(model, working / "last.ckpt" if rounds else keep.best)
     model.cpu()

@@ -18,7 +18,6 @@ from eval.paper.table_text import markdown
 from eval.runs.ledger import SELECT, check_overrides, entry_of
 from eval.terminal import print_table
 
-PAPER_MINUTES = 130  # of processor time, about, that a training of the published epochs takes: modular 38, GNN 220
 RunMissing = Callable[[list[Job], float, dict], dict[str, str]]
 
 
@@ -102,7 +101,7 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
     if cfg["tune"]:
         failed = _tune(rows, [causes()["tuned_on"].get(env, env) for env in envs], cfg, run_missing)
     else:
-        failed = run_missing(_left(study, rows, envs, cfg), study.minutes or PAPER_MINUTES, cfg) if cfg["run_missing"] else {}
+        failed = run_missing(_left(study, rows, envs, cfg), study.expected_minutes, cfg) if cfg["run_missing"] else {}
         failed = {name: why for name, why in failed.items() if not _diverged(name, envs, Path(cfg["ledger"]))}
     for env in envs:
         _show(study, rows, env, cfg)

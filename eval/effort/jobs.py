@@ -100,30 +100,30 @@ def finalist_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
 
 def entered_row(study: Study, case: str, row: Row) -> str:
     """The row of the ledger, which has one setting, that a run of a table is entered under."""
-    return ", ".join([row.name, *filter(None, [case or (None if study.main else study.title)])])
+    counted = study.updates and f"{study.updates} updates"
+    return ", ".join([row.name, *filter(None, [case or (None if study.main else study.title), counted])])
 
 
 def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> list[str]:
     """What decides a training of a table and its first scores, but for seed and world."""
-    timed = () if study.minutes is None else ("trainer=minutes", f"trainer.cpu_minutes={study.minutes}", *row.rounds(study.rounds))
-    return [*row.fit, f"env={env}", f'row="{entered_row(study, case, row)}"', *setting, *timed, *study.overrides, *study.cases[case],
+    return [*row.fit, f"env={env}", f'row="{entered_row(study, case, row)}"', *setting, *study.effort(row), *study.overrides, *study.cases[case],
             *_asked([*probes(env, study.main), *row.probes * study.main], study.episodes, study.states),
             f"score.horizons=[{','.join(map(str, study.horizons))}]", f"goals={str(study.goals).lower()}"]  # fmt: skip
 
 
 def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> str | None:
-    """Of runs by minutes: that of the row's first run that `final` saw, none yet: the fastest one here. None: as the study says."""
-    if study.minutes is None:
+    """Of runs in rounds: that of the row's first run that `final` saw, none yet: the fastest one here. None: as the study says."""
+    if not study.in_rounds:
         return None
     frozen = frozen_setting(ledger, env, entered_row(study, case, row))
-    return OmegaConf.select(frozen, "trainer.precision") or fast_precision("cpu")
+    return OmegaConf.select(frozen, "trainer.precision") or fast_precision(study.accelerator)
 
 
 def check_precision(study: Study, case: str, row: Row, env: str, ledger: Path, jobs: list[Job]) -> None:
-    """Raise Problem where jobs are left of a row that has bfloat16, and this processor has none: its minutes would hold a few updates."""
-    if precision_of(study, case, row, env, ledger) == MIXED != fast_precision("cpu") and missing(jobs):
-        raise Problem(f"its other runs were trained in {MIXED}, and this processor has no bfloat16, so that its minutes would hold a hundredth "
-                      f"of the updates; train it on a processor that has, or in a ledger of your own: ledger=")  # fmt: skip
+    """Raise Problem where jobs are left of a row that has bfloat16, and this machine has none: it would be a hundred times slower."""
+    if precision_of(study, case, row, env, ledger) == MIXED != fast_precision(study.accelerator) and missing(jobs):
+        raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, with which it would be a hundred "
+                      f"times slower; train it on one that has, or in a ledger of your own: ledger=")  # fmt: skip
 
 
 def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], seed: int) -> str:

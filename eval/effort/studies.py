@@ -6,10 +6,13 @@ from pathlib import Path
 from envs.problem import Problem, nearest
 from eval.effort.settings import MAIN, Row, causes, choice, rows_of
 
+PAPER_MINUTES = 130  # of processor time, about, that a training of the published epochs takes: modular 38, GNN 220
+UPDATE_S = 0.09  # of processor time, about, that an update takes: AE .11, edge .08, GNN .26
+
 
 @dataclass(frozen=True)
 class Study:
-    """minutes: of processor time, none: by epochs.  curve: rounds that are scored beside the end.  cases: label -> overrides of
+    """minutes: of processor time, or updates: of every row; neither: by epochs.  curve: rounds that are scored beside the end.  cases: label -> overrides of
     train/fit.py; the label of the only one is empty.  tuned: rows take the settings that were chosen for them.  modes: other boards
     on which goals are reached.  orders: splits on which the order of weights is asked.  runs: the study whose runs these are.
     """
@@ -17,6 +20,7 @@ class Study:
     name: str
     title: str
     minutes: float | None
+    updates: int | None
     rounds: int
     curve: list[int]
     episodes: int
@@ -46,6 +50,28 @@ class Study:
             return []
         chosen = choice(ledger, env, row)
         return None if chosen is None else chosen["overrides"]
+
+    def effort(self, row: Row) -> list[str]:
+        """How long a row is trained, as overrides of train/fit.py; by epochs: nothing, the study's own say it."""
+        if not self.in_rounds:
+            return []
+        by = ("updates", f"trainer.updates={self.updates}") if self.updates else ("minutes", f"trainer.cpu_minutes={self.minutes}")
+        return [f"trainer={by[0]}", by[1], *row.rounds(self.rounds)]
+
+    @property
+    def in_rounds(self) -> bool:
+        """Whether effort is counted in minutes or updates, of which rounds are shares."""
+        return bool(self.minutes or self.updates)
+
+    @property
+    def accelerator(self) -> str:
+        """What its runs are trained on: minutes are those of a processor."""
+        return "auto" if self.updates else "cpu"
+
+    @property
+    def expected_minutes(self) -> float:
+        """That a training takes on a processor, about."""
+        return self.minutes or (self.updates * UPDATE_S / 60 if self.updates else PAPER_MINUTES)
 
     @property
     def main(self) -> bool:

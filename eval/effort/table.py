@@ -10,6 +10,7 @@ from eval.effort import claims
 from eval.effort.filled import AT_ONCE, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
 from eval.effort.settings import MAIN, causes
+from eval.effort.studies import Study
 from eval.runs.ledger import FINAL, SELECT
 
 CURVE, WEIGHTS = "what if", "order of weights"
@@ -195,7 +196,7 @@ def caption(filled: Sequence[Filled], cfg: dict) -> str:
     """The protocol: a number without it means nothing."""
     study, env = filled[0].study, filled[0].env
     tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
-    effort = f"{study.minutes} minutes of processor time" if study.minutes is not None else "the paper's settings and epochs"
+    effort = _of_effort(study)
     tuned = (f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} again for "
              f"{causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen; all by the mean of what if at {_list(causes()['horizons'])} "
              f"steps in {tune['states']} states of {SELECT}; intervals are given the chosen setting, the chance of choosing is not in them")  # fmt: skip
@@ -211,11 +212,24 @@ def caption(filled: Sequence[Filled], cfg: dict) -> str:
         f"place of the prediction, in the row's own latents; *: not above it{goals}; {WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; "
         f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
         f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in braces, of one neither; "
-        f"updates: training steps in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine"
-        f"{', so that intervals over seeds hold this as well' if study.minutes is not None else ''}; {_privileges(filled)}; "
+        f"updates: training steps{_of_updates(study)}; {_privileges(filled)}; "
         f"{_of_precision(filled)}{_of_machines(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
-        f"{'last weights' if study.minutes is not None else 'weights of the least validation loss'}{_worlds(env)}; percent"
+        f"{'last weights' if study.in_rounds else 'weights of the least validation loss'}{_worlds(env)}; percent"
     )
+
+
+def _of_effort(study: Study) -> str:
+    if study.updates:
+        return f"{study.updates} updates"
+    return f"{study.minutes} minutes of processor time" if study.minutes else "the paper's settings and epochs"
+
+
+def _of_updates(study: Study) -> str:
+    """What decides how many there are, to follow "training steps"."""
+    if study.minutes is None:
+        return ""
+    return (" in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine, "
+            "so that intervals over seeds hold this as well")  # fmt: skip
 
 
 def _privileges(filled: Sequence[Filled]) -> str:

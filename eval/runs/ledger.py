@@ -172,7 +172,7 @@ def _plans(folder: Path) -> dict[str, dict]:
 
 
 def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict]) -> list[dict]:
-    """The rounds of training by minutes: processor seconds until their end, updates of their stage, scores where there are any."""
+    """The rounds of a training that has some: processor seconds until their end, updates of their stage, scores where there are any."""
     found, before = [], 0
     told = by_epoch(folder / "metrics.csv", "cpu_seconds", "updates")
     for stage in config.loss.stages:

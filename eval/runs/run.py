@@ -36,7 +36,7 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 class Run:
     """A trained model with all that belongs to it, opened once and handed on: from training to scores, goals and report.
 
-    model: in eval mode.  config: complete.  folder: where it lies.  round: of training by minutes that the weights are of, counted
+    model: in eval mode.  config: complete.  folder: where it lies.  round: of training in rounds that the weights are of, counted
     from 1 over all stages; none: the best weights.  world and files are made when they are asked for, unless
     they are handed in: files by their split, as they lie in the run's own data_dir.
     Unpacks as `model, config = run`.
@@ -69,7 +69,7 @@ class Run:
         if round is not None and not path.exists():
             kept = len(list(path.parent.glob("round-*.ckpt")))
             raise Problem(f"{folder} holds no weights of round {round}, "
-                          + (f"it has {kept}; set round= to 1 to {kept}" if kept else "rounds are kept by: train/fit.py trainer=minutes"))
+                          + (f"it has {kept}; set round= to 1 to {kept}" if kept else "rounds are kept by: train/fit.py trainer=minutes, or trainer=updates"))
         model = instantiate(config.model.module)
         load_weights(model, path)
         return cls(model.eval(), config, Path(folder), world, files, round)

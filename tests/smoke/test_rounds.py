@@ -1,4 +1,4 @@
-"""Training by processor time: rounds of equal seconds whatever they hold, weights of each, and a resumed run that goes on."""
+"""Training in rounds: of equal seconds whatever they hold, or of equally many updates, weights of each, and a resumed run that goes on."""
 
 import json
 import time
@@ -10,7 +10,7 @@ from eval.runs.checkpoints import read_checkpoint
 from eval.runs.ledger import entries
 from eval.runs.metrics_csv import by_epoch
 from models.world_model import one_cycle
-from train.rounds import Clock
+from train.rounds import Clock, UpdateCount
 
 FAST = ["trainer=minutes", "env.splits.select.episodes=30", "env.splits.valid.episodes=10", "score.split=select", "score.episodes=30",
         "score.counterfactuals=5", "goals=false", "logger=csv", "env=physics3"]  # fmt: skip
@@ -59,6 +59,45 @@ def test_a_pass_ends_where_hard_windows_are_found(tmp_path):
     assert next(batches) == "a"
     windows.chances = torch.ones(3)
     assert [next(batches) for _ in range(3)] == ["a", "b", "c"] and windows.seen == [100_000, 100_001]
+
+
+def test_rounds_share_the_updates_of_all_stages(tmp_path):
+    """What whole numbers leave over is spread, a pass may end within a round, and no batch is lost where one begins anew."""
+    windows, given = Batches("abc"), []
+    windows.seen = []
+    for before, rounds in ((0, 2), (2, 1)):
+        count = UpdateCount(updates=17, total=3, rounds=rounds, before=before, folder=tmp_path)
+        for number in range(rounds):
+            for _ in range(len(list(count.round(windows, number)))):
+                count.on_train_batch_end(None, None)
+            given.append(count.done)
+        assert count.progress == 1
+    assert given == [5, 11, 6]
+    half = UpdateCount(updates=17, total=3, rounds=2, before=0, folder=tmp_path)
+    half.load_state_dict({"used": 3.0, "done": 5})
+    assert half.progress == 5 / 11 and half.used >= 3
+
+
+def test_so_many_updates_whatever_stages_there_are(tmp_path, fitted_here, command_here):
+    """And the same again on a run that goes on from its first round."""
+    ask = ["trainer=updates", "trainer.updates=37", "trainer.accelerator=cpu", *FAST[1:], "model=ae", "loss=nll", "loss.epochs.minutes=2",
+           "env.splits.train.episodes=20", "ledger=ledger"]  # fmt: skip
+    fitted_here(*ask, "name=counted", cwd=tmp_path)
+    (entry,) = entries(tmp_path / "ledger")
+    assert [one["updates"] for one in entry["rounds"]] == [6, 12, 6, 12, 6, 13] and all(one["cpu_s"] > 0 for one in entry["rounds"])
+    run = tmp_path / "runs/counted"
+    whole = read_checkpoint(run / "checkpoints/model.ckpt")["state_dict"]
+    for name in ("checkpoints/model.ckpt", "checkpoints/2-finetune.ckpt", "results.json"):
+        (run / name).unlink()
+    done = command_here("train/fit.py", "resume=runs/counted", "goals=false", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    again = read_checkpoint(run / "checkpoints/model.ckpt")["state_dict"]
+    assert all(torch.equal(whole[name], weights) for name, weights in again.items())
+
+
+def test_updates_are_at_least_as_many_as_rounds(tmp_path, command_here):
+    done = command_here("train/fit.py", "trainer=updates", "trainer.updates=9", "trainer.accelerator=cpu", *FAST[1:], cwd=tmp_path)
+    assert done.returncode != 0 and "trainer.updates=9 are to be shared by 10 rounds; set it to 10 or more" in done.stderr
 
 
 def test_the_rate_is_that_of_one_cycle():

@@ -211,7 +211,7 @@ def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
 
 
 def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
-    """Ten minutes of an emulated bfloat16 hold a hundredth of the updates, and the ledger would have called them a second seed."""
+    """An emulated bfloat16 is a hundred times slower, ten minutes of it hold as little, and the ledger would have called them a second seed."""
     cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
     (row,), ledger = rows_of(cfg["rows"]), Path(cfg["ledger"])
     precise = lambda: next(word for word in table_job(MAIN, "", row, ENV, 1, cfg).left()[0] if word.startswith("trainer.precision="))  # noqa: E731
@@ -225,7 +225,7 @@ def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
     frozen.write_text(json.dumps({"row": row.name, "setting": {"trainer": {"precision": "bf16-mixed"}}}))
     assert precise() == "trainer.precision=bf16-mixed"
     run_study("causes", cfg, run_missing)  # all is there: nothing to refuse
-    with pytest.raises(Problem, match="its other runs were trained in bf16-mixed, and this processor has no bfloat16"):
+    with pytest.raises(Problem, match="its other runs were trained in bf16-mixed, and this machine has no bfloat16 of its own"):
         run_study("causes", cfg | {"seeds": 2}, run_missing)
     monkeypatch.setattr(jobs, "fast_precision", lambda accelerator: "bf16-mixed")
     assert not run_study("causes", cfg | {"seeds": 2}, run_missing)

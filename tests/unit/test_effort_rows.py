@@ -81,7 +81,8 @@ def test_every_study_composes(compose, study):
             overrides = _usual(study, case, row, study.envs[0], setting)
             config = compose("fit", *overrides)
             assert config.row.startswith(row.name) and list(config.score.horizons) == study.horizons
-            assert config.trainer.get("cpu_minutes") == study.minutes and max(study.horizons) <= config.env.splits.final.length
+            asked = study.minutes, study.updates
+            assert (config.trainer.get("cpu_minutes"), config.trainer.get("updates")) == asked and max(study.horizons) <= config.env.splits.final.length
             names.add(table_name(study, case, row, study.envs[0], setting, 0))
             rows.add(config.row)
     assert len(names) == len(rows) == len(study.rows_of(None)[:2]) * len(study.cases)
