@@ -6,14 +6,18 @@ import time
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
 
 def print_table(header, rows, caption: str, title: str | None = None, width: int = 100, show_lines: bool = False) -> None:
-    """header: texts; rows: lists of texts."""
-    table = Table(*header, title=title, caption=caption, show_lines=show_lines)
+    """header: texts; rows: lists of texts; caption: below, as wide as the terminal also where the table is narrow."""
+    table = Table(*header, title=title, show_lines=show_lines)
     for row in rows:
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else width).print(table)
+    console = Console(width=None if sys.stdout.isatty() else width)
+    console.print(table)
+    if caption:
+        console.print(Text(caption, style="table.caption"))
 
 
 SILENCE_S = 60  # at most, where lines are printed

@@ -6,7 +6,7 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort.figures import chart, rows_figure
-from eval.effort.filled import Filled, seeds_of, whole_of
+from eval.effort.filled import Filled, seeds_of, tell_left_out, whole_of
 from eval.effort.jobs import check_precision, entered_row, finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
@@ -119,12 +119,13 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
     for title, ((header, body), told) in tables(filled, cfg).items():
         print_table(header, body, told, title=f"{study.name}, {env}: {title}", width=160)
     print(waiting(filled))
-    whole = cfg | {"seeds": max(cfg["seeds"], seeds_of(study, env, Path(cfg["ledger"])))}
-    every, wrong_too = whole_of(study, study.rows_of(None), env, whole)
-    for name, problem in (wrong | wrong_too).items():
-        print(f"{env}, {name}: left out; {problem}")
-    if every:
-        _write(every, whole)
+    rows, whole = study.rows_of(None), cfg | {"seeds": max(cfg["seeds"], seeds_of(study, env, Path(cfg["ledger"])))}
+    if asked != rows or whole != cfg:
+        filled, wrong_too = whole_of(study, rows, env, whole)
+        wrong |= wrong_too
+    tell_left_out(env, wrong)
+    if filled:
+        _write(filled, whole)
 
 
 def _write(filled: list[Filled], cfg: dict) -> None:
@@ -137,7 +138,8 @@ def _write(filled: list[Filled], cfg: dict) -> None:
     write_whole(out / f"{env}.md", "\n".join([*parts, waiting(filled)]))
     write_whole(out / f"{env}.csv", long_csv(filled))
     title = f"{env}, {study.title}"
-    drawings = {} if study.modes else {env: chart(filled, title), f"{env}-scaling": scaling_figure(filled, title)}
+    drawings = {} if study.modes else {f"{env}-scaling": scaling_figure(filled, title)}
+    drawings |= {env: chart(filled, title)} if not study.modes and len(study.cases) == 1 else {}  # cases of one row are no rows of their own
     drawings |= {f"{env}-rows": rows_figure(filled, title)} if study.name == MAIN else {}
     for name, drawing in drawings.items():
         if drawing is not None:

@@ -220,6 +220,12 @@ def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[F
     return found, wrong
 
 
+def tell_left_out(env: str, wrong: dict[str, Problem]) -> None:
+    """On the terminal, what tables and pages do not show, and why."""
+    for name, problem in wrong.items():
+        print(f"{env}, {name}: left out; {problem}")
+
+
 def _runs_of(study: Study, row: Row, env: str, cfg: dict) -> list[str]:
     """Those in the ledger, under whatever setting, of the seeds that are asked for."""
     return sorted(run for run, seed in _entered(study, row, env, Path(cfg["ledger"])).items() if seed < cfg["seeds"])

@@ -17,7 +17,7 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
 from eval.effort.figures import plots_of, rows_figure
-from eval.effort.filled import Filled, difference, whole_of
+from eval.effort.filled import Filled, difference, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN
 from eval.effort.studies import studies
@@ -73,7 +73,7 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     cfg, sections = {"ledger": str(ledger), "seeds": seeds}, {}
     for env in envs:
         whole, wrong = whole_of(main, rows, env, cfg)
-        _tell(env, wrong)
+        tell_left_out(env, wrong)
         filled = [one for one in whole if one.entries]
         if filled:
             sections[env] = _section(filled, cfg, _films(filled, ledger, runs_dir))
@@ -82,12 +82,6 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | sections)
     out.mkdir(parents=True, exist_ok=True)
     return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
-
-
-def _tell(env: str, wrong: dict[str, Problem]) -> None:
-    """On the terminal, what the page leaves out."""
-    for name, problem in wrong.items():
-        print(f"{env}, {name}: left out; {problem}")
 
 
 def _section(filled: list[Filled], cfg: dict, films: str) -> str:
@@ -106,7 +100,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
         if other.name == MAIN:
             continue
         (varied, wrong), title = whole_of(other, other.rows_of(None), env, cfg), other.title.capitalize()
-        _tell(env, wrong)
+        tell_left_out(env, wrong)
         if elsewhere := [one for one in varied if any(one.reached_elsewhere(mode) for mode in other.modes)]:
             parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}<p class=soft>{escape(caption(elsewhere, cfg))}</p>")
         elif not other.main and (found := [one for one in varied if one.entries]):

@@ -6,6 +6,7 @@ from eval.effort.filled import Filled
 from eval.effort.settings import causes, rows_of
 from eval.effort.studies import studies
 from eval.effort.table import caption
+from eval.terminal import print_table
 
 ENV, MAIN = "physics3", studies()["causes"]
 
@@ -42,3 +43,21 @@ def test_privileges_are_told(cfg):
     rows = [Filled(MAIN, "", row, ENV, None, {}) for row in rows_of(["slot attention + InfoNCE", "edge + InfoNCE, small encoder"])]
     assert "told: what a row knows beforehand, objects: how many there are, cells: where the cells of the board lie; " in caption(rows, cfg)
     assert all(set(row.told) <= set(causes()["privileges"]) for row in rows_of(None))
+
+
+def test_effort_is_said_as_it_was_counted():
+    """Updates are those asked for whatever the machine did beside them; minutes hold more of them or fewer."""
+    (row,) = rows_of("edge + InfoNCE")
+    told = {name: caption([Filled(study, next(iter(study.cases)), row, "physics5_shuffled", None, {})], {"seeds": 1})
+            for name, study in studies().items()}  # fmt: skip
+    assert "; 10 minutes of processor time for every row" in told["causes"] and "updates: training steps in that time" in told["causes"]
+    for name in ("causes-episodes", "causes-objects"):
+        assert "; 4000 updates for every row" in told[name] and "updates: training steps; told:" in told[name]
+        assert "scored are the last weights" in told[name]
+    assert "weights of the least validation loss" in told["causes-published"]
+
+
+def test_a_caption_is_as_wide_as_the_terminal(capsys):
+    """Below a narrow table it was broken into a narrow column; and brackets in it are no markup."""
+    print_table(["a"], [["1"]], "what stands below, [bold] and all, in one line", width=60)
+    assert "what stands below, [bold] and all, in one line" in capsys.readouterr().out
