@@ -71,8 +71,11 @@ def _check_plan(cfg) -> None:
     for key, is_of in in_rounds.items() if processes > 1 else ():
         if cfg.trainer.get(key):
             raise Problem(f"trainer.{key}= {is_of} of one process, and {processes} are asked for; set trainer.devices=1, or trainer=ddp")
+    if len(asked := [key for key in in_rounds if cfg.trainer.get(key)]) > 1:
+        raise Problem(f"a training has so much time or so many updates, and got both, trainer.{asked[0]}={cfg.trainer[asked[0]]} and "
+                      f"trainer.{asked[1]}={cfg.trainer[asked[1]]}; leave one of them out")  # fmt: skip
     if (updates := cfg.trainer.get("updates")) and updates < (rounds := sum(stage.epochs for stage in cfg.loss.stages)):
-        raise Problem(f"trainer.updates={updates} are to be shared by {rounds} rounds; set it to {rounds} or more, or loss.epochs.minutes= to less")
+        raise Problem(f"trainer.updates={updates} are to be shared by {rounds} rounds; set it to {rounds} or more, or the epochs of its stages to less")
     for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")

@@ -97,13 +97,13 @@ class UpdateCount(Rounds):
 
     @property
     def progress(self) -> float:
-        return self.done / (self.until(self.rounds) - self.until(0))
+        return min(1.0, self.done / (self.until(self.rounds) - self.until(0)))  # a run may go on under fewer
 
     def over(self, number: int, given: int) -> bool:
         return given >= self.until(number + 1) - self.until(number)
 
-    def on_train_batch_end(self, trainer, model, *batch) -> None:
-        self.done += 1
+    def on_before_optimizer_step(self, trainer, model, optimizer) -> None:
+        self.done += 1  # here, as the schedule steps before a batch is told to have ended
 
     def state_dict(self) -> dict:
         return super().state_dict() | {"done": self.done}
@@ -116,7 +116,8 @@ class UpdateCount(Rounds):
 class Round:
     """Pass after pass over the windows until a round is over, one batch at least: a loader without a length.
 
-    Where training goes on, Lightning takes the first batch before anybody says which windows are hard: that pass ends there.
+    Lightning takes a batch ahead of the one that is trained on. So a round by the clock is one longer; and where training goes on, the
+    first batch is drawn before anybody says which windows are hard: that pass ends there.
     """
 
     def __init__(self, rounds: Rounds, windows: Windows, number: int) -> None:
@@ -127,7 +128,7 @@ class Round:
         for number in range(self.number * PASSES, (self.number + 1) * PASSES):
             self.windows.epoch, chances = number, self.windows.chances
             for batch in self.windows:
-                yield batch  # it is trained on before the loop goes on
+                yield batch
                 given += 1
                 if self.rounds.over(self.number, given):
                     return

@@ -12,7 +12,7 @@ UPDATE_S = 0.09  # of processor time, about, that an update takes: AE .11, edge 
 
 @dataclass(frozen=True)
 class Study:
-    """minutes: of processor time, or updates: of every row; neither: by epochs.  curve: rounds that are scored beside the end.  cases: label -> overrides of
+    """minutes: of processor time of every row, or updates, which go before minutes; neither: by epochs.  curve: rounds that are scored beside the end.  cases: label -> overrides of
     train/fit.py; the label of the only one is empty.  tuned: rows take the settings that were chosen for them.  modes: other boards
     on which goals are reached.  orders: splits on which the order of weights is asked.  runs: the study whose runs these are.
     """
@@ -71,7 +71,7 @@ class Study:
     @property
     def expected_minutes(self) -> float:
         """That a training takes on a processor, about."""
-        return self.minutes or (self.updates * UPDATE_S / 60 if self.updates else PAPER_MINUTES)
+        return self.updates * UPDATE_S / 60 if self.updates else self.minutes or PAPER_MINUTES
 
     @property
     def main(self) -> bool:

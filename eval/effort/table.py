@@ -163,7 +163,7 @@ def tables(filled: Sequence[Filled], cfg: dict) -> dict[str, tuple[Table, str]]:
 
 
 def _of_curve(filled: Sequence[Filled]) -> str:
-    told = f"rounds of one training of {filled[0].study.minutes} minutes, over all of which the learning rate falls"
+    told = f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls"
     return "; ".join([told, *late(filled)])
 
 
@@ -226,7 +226,7 @@ def _of_effort(study: Study) -> str:
 
 def _of_updates(study: Study) -> str:
     """What decides how many there are, to follow "training steps"."""
-    if study.minutes is None:
+    if study.updates or study.minutes is None:
         return ""
     return (" in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine, "
             "so that intervals over seeds hold this as well")  # fmt: skip

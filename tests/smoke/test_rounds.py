@@ -5,6 +5,7 @@ import time
 
 import pytest
 import torch
+from pytorch_lightning import Callback, LightningModule, Trainer
 
 from eval.runs.checkpoints import read_checkpoint
 from eval.runs.ledger import entries
@@ -14,6 +15,8 @@ from train.rounds import Clock, UpdateCount
 
 FAST = ["trainer=minutes", "env.splits.select.episodes=30", "env.splits.valid.episodes=10", "score.split=select", "score.episodes=30",
         "score.counterfactuals=5", "goals=false", "logger=csv", "env=physics3"]  # fmt: skip
+
+COUNTED = ["trainer=updates", "trainer.accelerator=cpu", *FAST[1:], "env.splits.train.episodes=20"]
 
 
 class Batches(list):
@@ -69,7 +72,7 @@ def test_rounds_share_the_updates_of_all_stages(tmp_path):
         count = UpdateCount(updates=17, total=3, rounds=rounds, before=before, folder=tmp_path)
         for number in range(rounds):
             for _ in range(len(list(count.round(windows, number)))):
-                count.on_train_batch_end(None, None)
+                count.on_before_optimizer_step(None, None, None)
             given.append(count.done)
         assert count.progress == 1
     assert given == [5, 11, 6]
@@ -78,25 +81,74 @@ def test_rounds_share_the_updates_of_all_stages(tmp_path):
     assert half.progress == 5 / 11 and half.used >= 3
 
 
-def test_so_many_updates_whatever_stages_there_are(tmp_path, fitted_here, command_here):
-    """And the same again on a run that goes on from its first round."""
-    ask = ["trainer=updates", "trainer.updates=37", "trainer.accelerator=cpu", *FAST[1:], "model=ae", "loss=nll", "loss.epochs.minutes=2",
-           "env.splits.train.episodes=20", "ledger=ledger"]  # fmt: skip
-    fitted_here(*ask, "name=counted", cwd=tmp_path)
+def test_so_many_updates_whatever_stages_there_are(tmp_path, fitted_here):
+    fitted_here(*COUNTED, "trainer.updates=37", "model=ae", "loss=nll", "loss.epochs.minutes=2", "ledger=ledger", cwd=tmp_path)
     (entry,) = entries(tmp_path / "ledger")
     assert [one["updates"] for one in entry["rounds"]] == [6, 12, 6, 12, 6, 13] and all(one["cpu_s"] > 0 for one in entry["rounds"])
+
+
+def test_a_run_goes_on_with_its_updates(tmp_path, fitted_here, command_here):
+    """With hard windows, which end a pass; the weights of earlier rounds stay."""
+    fitted_here(*COUNTED, "trainer.updates=24", "model=edge", "loss=infonce", "loss.epochs.minutes=2", "name=counted", cwd=tmp_path)
     run = tmp_path / "runs/counted"
-    whole = read_checkpoint(run / "checkpoints/model.ckpt")["state_dict"]
-    for name in ("checkpoints/model.ckpt", "checkpoints/2-finetune.ckpt", "results.json"):
+    for name in ("checkpoints/model.ckpt", "checkpoints/0-joint.ckpt", "results.json"):
         (run / name).unlink()
-    done = command_here("train/fit.py", "resume=runs/counted", "goals=false", cwd=tmp_path)
+    path = run / "config.yaml"  # of a run whose third round was not reached
+    path.write_text(path.read_text().replace("updates: 24\n", "updates: 37\n").replace("epochs: 2\n", "epochs: 3\n"))
+    before = read_checkpoint(run / "checkpoints/round-2.ckpt")["state_dict"]
+    done = command_here("train/fit.py", "resume=runs/counted", "goals=false", "ledger=ledger", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    again = read_checkpoint(run / "checkpoints/model.ckpt")["state_dict"]
-    assert all(torch.equal(whole[name], weights) for name, weights in again.items())
+    (entry,) = entries(tmp_path / "ledger")
+    assert [one["updates"] for one in entry["rounds"]] == [12, 24, 37]
+    after, end = (read_checkpoint(run / f"checkpoints/{name}.ckpt")["state_dict"] for name in ("round-2", "model"))
+    assert all(torch.equal(before[name], weights) for name, weights in after.items())
+    assert any(not torch.equal(before[name], weights) for name, weights in end.items())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_rate_follows_the_updates(tmp_path):
+    """That of an update is what share of all were made before it: none before the first."""
+    rates = []
+
+    class Told(LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(1))
+
+        def training_step(self, batch):
+            rates.append(self.optimizers().param_groups[0]["lr"])
+            return (self.weight * batch.mean()).sum()
+
+        def configure_optimizers(self):
+            optimizer = torch.optim.SGD(self.parameters(), lr=1.0)
+            schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: count.progress)
+            return [optimizer], [{"scheduler": schedule, "interval": "step"}]
+
+        def train_dataloader(self):
+            return count.round(batches, self.current_epoch)
+
+    batches = Batches(torch.ones(3, 1))
+    batches.seen = []
+    count = UpdateCount(updates=10, total=2, rounds=2, before=0, folder=tmp_path)
+    Trainer(max_epochs=2, callbacks=[Counted(count)], accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
+            reload_dataloaders_every_n_epochs=1, enable_model_summary=False).fit(Told())  # fmt: skip
+    assert rates == pytest.approx([n / 10 for n in range(10)])
+
+
+class Counted(Callback):
+    """The count of updates alone, without what is kept of a world model."""
+
+    def __init__(self, count):
+        self.on_before_optimizer_step = count.on_before_optimizer_step
+
+
+def test_time_and_updates_are_not_both_asked_for(tmp_path, command_here):
+    done = command_here("train/fit.py", *COUNTED, "trainer.updates=37", "+trainer.cpu_minutes=1", cwd=tmp_path)
+    assert done.returncode != 0 and "got both, trainer.cpu_minutes=1 and trainer.updates=37" in done.stderr
 
 
 def test_updates_are_at_least_as_many_as_rounds(tmp_path, command_here):
-    done = command_here("train/fit.py", "trainer=updates", "trainer.updates=9", "trainer.accelerator=cpu", *FAST[1:], cwd=tmp_path)
+    done = command_here("train/fit.py", *COUNTED, "trainer.updates=9", cwd=tmp_path)
     assert done.returncode != 0 and "trainer.updates=9 are to be shared by 10 rounds; set it to 10 or more" in done.stderr
 
 
