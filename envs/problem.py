@@ -13,11 +13,12 @@ class Diverged(Problem, ValueError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """'did you mean X?' where something is near, and the list of what exists."""
+    """'did you mean X?' where something is near, and the list of what exists; names that hold commas are quoted, as a command wants them."""
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f"did you mean '{close[0]}'? " if close else ""
-    return f"{hint}known: {', '.join(known)}"
+    listed = map(repr, known) if any("," in one for one in known) else known
+    return f"{hint}known: {', '.join(listed)}"
 
 
 def lacking(package: str, world: str = "the TriFinger", extra: str = "trifinger") -> Problem:

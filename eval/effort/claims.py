@@ -106,7 +106,7 @@ def _correlated(rows: list[Filled], name: str, horizon: int) -> Verdict:
     text = f"{name} and success correlate only partly (Spearman below {PARTLY}), {horizon} steps (4.3)"
     fit = [one for one in rows if _unfit(one, name, horizon) is None and len(one.scores("goals", horizon)) >= SEEDS]
     if len(fit) < FEWEST:
-        return Verdict(text, UNTESTED, f"{len(fit)} rows are above their floors of copying with {SEEDS} seeds, {FEWEST} are needed")
+        return Verdict(text, UNTESTED, f"rows above their floors of copying with {SEEDS} seeds: {len(fit)}; {FEWEST} are needed")
     sides = [[one.estimate(side, horizon) for one in fit] for side in (name, "goals")]
     points = [Point(one.label, "", "", x.mean, y.mean) for one, x, y in zip(fit, *sides)]
     rho, kept = rank_correlation(points), np.sqrt(np.prod([reliability(side) for side in sides]))
@@ -126,7 +126,7 @@ def _ranks_and_knows(rows: list[Filled], horizon: int) -> Verdict:
     ranked, known = (np.stack([one.draws(name, horizon) for one in fit]) if fit else np.zeros((0, REPLICATES)) for name in ("H@1", "what if"))
     well = ranked > RANKS  # (rows, R)
     if not fit or np.median(well.sum(0)) < FEWEST:
-        return Verdict(text, UNTESTED, f"{int(np.median(well.sum(0))) if fit else 0} rows rank above {RANKS:g} with {SEEDS} seeds, {FEWEST} are needed")
+        return Verdict(text, UNTESTED, f"rows that rank above {RANKS:g} with {SEEDS} seeds: {int(np.median(well.sum(0))) if fit else 0}; {FEWEST} are needed")
     among = np.random.default_rng(0).multinomial(len(fit), np.full(len(fit), 1 / len(fit)), REPLICATES).T  # (rows, R): how often each is drawn
     ranking, ignorant = ((among * of).sum(0) for of in (well, well & (known < KNOWS)))
     share = 100 * ignorant[ranking > 0] / ranking[ranking > 0]

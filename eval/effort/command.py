@@ -11,7 +11,7 @@ from eval.effort.jobs import check_precision, entered_row, finalist_job, finalis
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
-from eval.effort.table import long_csv, tables, waiting
+from eval.effort.table import CLAIMED, long_csv, tables, waiting
 from eval.figures.charts import write_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
@@ -116,20 +116,23 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
     filled, wrong = whole_of(study, asked, env, cfg)
     if wrong and not filled:
         raise next(iter(wrong.values()))
+    rows = study.rows_of(None)
     for title, ((header, body), told) in tables(filled, cfg).items():
+        if title == CLAIMED and asked != rows:  # sentences on rows that were not asked for
+            continue
         print_table(header, body, told, title=f"{study.name}, {env}: {title}", width=160)
     print(waiting(filled))
-    rows, whole = study.rows_of(None), cfg | {"seeds": max(cfg["seeds"], seeds_of(study, env, Path(cfg["ledger"])))}
+    whole = cfg | {"seeds": max(cfg["seeds"], seeds_of(study, env, Path(cfg["ledger"])))}
     if asked != rows or whole != cfg:
         filled, wrong_too = whole_of(study, rows, env, whole)
         wrong |= wrong_too
     tell_left_out(env, wrong)
     if filled:
-        _write(filled, whole)
+        print(f"all rows and seeds of the ledger: {_write(filled, whole)}")
 
 
-def _write(filled: list[Filled], cfg: dict) -> None:
-    """Whole file by whole file, rows in the order of causes.yaml."""
+def _write(filled: list[Filled], cfg: dict) -> Path:
+    """Whole file by whole file, rows in the order of causes.yaml.  -> the table, which others lie beside."""
     study, env, order = filled[0].study, filled[0].env, list(causes()["rows"])
     filled = sorted(filled, key=lambda one: order.index(one.row.name))
     out = Path(cfg["out"]) / study.name
@@ -144,3 +147,4 @@ def _write(filled: list[Filled], cfg: dict) -> None:
     for name, drawing in drawings.items():
         if drawing is not None:
             write_chart(drawing, out / name)
+    return out / f"{env}.md"

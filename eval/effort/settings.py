@@ -91,7 +91,9 @@ def rows_of(only: list[str] | str | None) -> list[Row]:
     only = [only] if isinstance(only, str) else only
     for name in only or ():
         if name not in known:
-            raise Problem(f"there is no row '{name}': {nearest(str(name), known)}")
+            inner = any(str(name) in one.split(", ") for one in known)  # a part of a name, which the shell's quotes do not hold together
+            quote = """; a name with a comma is quoted once more: "rows=['edge + hinge, same episode']" """.rstrip() if inner else ""
+            raise Problem(f"there is no row '{name}': {nearest(str(name), known)}{quote}")
     parts = {name: {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()} for name, row in known.items()}
     return [Row(name, **row) for name, row in parts.items() if only is None or name in only]
 

@@ -14,6 +14,7 @@ from eval.effort.studies import Study
 from eval.runs.ledger import FINAL, SELECT
 
 CURVE, WEIGHTS = "what if", "order of weights"
+CLAIMED = "claims"  # the title of the last table
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 MISSING = "-"
@@ -159,7 +160,7 @@ def tables(filled: Sequence[Filled], cfg: dict) -> dict[str, tuple[Table, str]]:
         found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran), _of_curve(filled)
     if study.tuned:
         found["chosen settings"] = setting_lines(filled), _of_settings()
-    return found | ({"claims": (claims.lines(claims.check(filled)), CLAIMS)} if study.main else {})
+    return found | ({CLAIMED: (claims.lines(claims.check(filled)), CLAIMS)} if study.main else {})
 
 
 def _of_curve(filled: Sequence[Filled]) -> str:

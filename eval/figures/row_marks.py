@@ -6,7 +6,8 @@ from eval.figures.svg import calm
 
 INK, SOFT, LINE = "#23303b", "#6b7a87", "#c9d2d9"
 LOOKS = (("o", "#3d8f83", True), ("o", "#2f6f9f", False), ("D", "#d6903f", True))  # marker, colour, filled; by the order of names
-HEIGHT = 0.27  # inches of a row
+HEIGHT = 0.36  # inches of a row
+APART = 0.2  # of a row, between its marks: each has a lane of its own, so that none hides another
 
 
 class Mark(NamedTuple):
@@ -32,19 +33,19 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
         raise ValueError(f"a row has at most {len(LOOKS)} marks, got {', '.join(names)}")
     figure = Figure(figsize=(9.4, 1.2 + HEIGHT * len(rows)), layout="constrained")
     axes = figure.subplots()
-    for y, marks in enumerate(rows.values()):
-        values = [mark.value for mark in marks.values()]
-        axes.plot([min(values), max(values)], [y, y], color=LINE, lw=1.2, zorder=1)
-    for name, (marker, color, filled) in zip(names, LOOKS):
-        own = [(y, marks[name]) for y, marks in enumerate(rows.values()) if name in marks]
+    for y in range(len(rows)):
+        axes.axhspan(y - 0.46, y + 0.46, color=LINE, alpha=0.16 * (y % 2), lw=0, zorder=0)
+    for lane, (name, (marker, color, filled)) in enumerate(zip(names, LOOKS)):
+        middle = (lane - (len(names) - 1) / 2) * APART
+        own = [(y + middle, marks[name]) for y, marks in enumerate(rows.values()) if name in marks]
         for y, mark in own:
             if mark.low is not None:
                 axes.plot([mark.low, mark.high], [y, y], color=color, lw=2.4, alpha=0.45, solid_capstyle="butt", zorder=2)
             axes.plot(mark.seeds, [y] * len(mark.seeds), ".", color=color, ms=4.5, alpha=0.7, zorder=2)
             if mark.floor is not None:
-                axes.plot([mark.floor] * 2, [y - 0.3, y + 0.3], color=color, lw=1.3, alpha=0.8, zorder=2)
+                axes.plot([mark.floor] * 2, [y - APART / 2, y + APART / 2], color=color, lw=1.6, alpha=0.8, zorder=2)
         x, y = [mark.value for _, mark in own], [y for y, _ in own]
-        look = {"color": color, "markerfacecolor": color if filled else "white", "ms": 6.5, "mew": 1.6, "zorder": 3}
+        look = {"color": color, "markerfacecolor": color if filled else "white", "ms": 5.5, "mew": 1.5, "zorder": 3}
         axes.plot(x, y, marker, ls="none", label=name, **look)
     calm(axes)
     axes.set_yticks(range(len(rows)), list(rows))
@@ -54,7 +55,7 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
     axes.set_xticks(range(0, 101, 25))
     axes.grid(axis="x", color=LINE, lw=0.6, alpha=0.6)
     axes.set_xlabel(x_label, color=SOFT)
-    axes.plot([], [], "|", color=SOFT, ms=9, mew=1.3, label=floor_label)
+    axes.plot([], [], "|", color=SOFT, ms=6, mew=1.6, label=f"{floor_label}, in the colour of its score")
     every = [mark for marks in rows.values() for mark in marks.values()]
     if any(mark.low is not None for mark in every):
         axes.plot([], [], color=SOFT, lw=2.4, alpha=0.45, label="95 % interval")

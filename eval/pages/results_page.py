@@ -32,7 +32,7 @@ from eval.runs.ledger import entries
 
 BEYOND = 20.0  # percent by which H@1 is above what if, of a row that ranks and does not know
 COMPARED = ("H@1", "what if", "what if, several", "goals")
-INTRO = """<p><b>Does a world model know what its actions cause?</b> It is asked in two ways. <i>H@1</i>: after so many actions, is what
+INTRO = """<p><b>Does a world model know what its actions cause?</b> It is asked in three ways. <i>H@1</i>: after so many actions, is what
 really happened nearest to the prediction, among what happened in thousands of other episodes? <i>What if</i>: of one state under
 every possible action, is the true outcome of each nearest to what was predicted for it? <i>Goals</i>: how often greedy planning with
 the model ends exactly where it should. All rows of a table trained equally long, or for as many updates, and had the same drawn settings to choose from.</p>"""
@@ -66,7 +66,8 @@ addEventListener("DOMContentLoaded", () => {
 def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     """<out>/index.html of all that the ledger holds of tables of equal effort. Raises Problem where it holds none."""
     every = list(entries(ledger))
-    envs, main = sorted({one["env"] for one in every}), studies()[MAIN]
+    main = studies()[MAIN]
+    envs = sorted({one["env"] for one in every}, key=lambda env: (env not in main.envs, env))  # that of the table first
     rows = main.rows_of(None)
     names = [row.name for row in rows]
     seeds = 1 + max((one["seed"] for one in every if one["row"] in names), default=0)
@@ -110,18 +111,26 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
 
 
 def _short(filled: list[Filled]) -> str:
-    """One sentence that says what the figure shows."""
+    """What the figure shows: who knows, and what a ranking tells of it."""
     h = filled[0].study.horizons[-1]
     both = [(one.estimate("H@1", h), one.estimate("what if", h), one) for one in filled]
     both = [(x.mean, y.mean, one) for x, y, one in both if x and y]
     if not both:
         return "<p>No row has been scored yet.</p>"
-    well = [(x, y, one) for x, y, one in both if x > claims.RANKS and one.above_floor("H@1", h) is not False]
-    x, y, best = max(both, key=lambda found: found[1])
-    seeds = len(best.scores("what if", h))
-    return (f"<p>After {h} steps <b>{len(well)} of {len(both)}</b> rows rank above {claims.RANKS:g} % and above copying, and <b>"
-            f"{sum(y > claims.KNOWS for _, y, _ in well)}</b> of these know more than {claims.KNOWS:g} % of what another action would have "
-            f"done. The best is <b>{escape(best.label)}</b>: H@1 {x:.1f}, what if {y:.1f}, of {seeds} seed{'s' * (seeds > 1)}.</p>")  # fmt: skip
+    knowing = sorted((one for one in both if one[1] > claims.KNOWS), key=lambda one: -one[1])
+    well = [(x, y, one) for x, y, one in both if x > claims.RANKS]
+    empty = [one for _, _, one in well if one.above_floor("H@1", h) is False]
+    counts = sorted({len(one.scores("what if", h)) for *_, one in both})
+    seeds = f"{counts[0]} to {counts[-1]} seeds" if counts[1:] else f"{counts[0]} seed{'s' * (counts[0] > 1)}"
+    return (f"<p>After {h} steps <b>{len(knowing)} of {len(both)}</b> rows, of {seeds} each, know more than {claims.KNOWS:g} % of what another action would "
+            f"have done{_named([f'{one.label} ({y:.1f})' for _, y, one in knowing])}. Ranking does not say which: <b>{len(well)}</b> rank above "
+            f"{claims.RANKS:g} %, of which <b>{sum(y <= claims.KNOWS for _, y, _ in well)}</b> know less, and {len(empty)} of these rank no better than copying "
+            f"the start{_named([one.label for one in empty])}.</p>")  # fmt: skip
+
+
+def _named(labels: list[str]) -> str:
+    """To follow what they are an example of; nothing of none."""
+    return f": {escape('; '.join(labels))}" if labels else ""
 
 
 def _charts(filled: list[Filled]) -> str:

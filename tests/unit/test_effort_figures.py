@@ -6,7 +6,7 @@ from eval.effort.figures import marks_of, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
-from eval.figures.row_marks import Mark, marks_figure
+from eval.figures.row_marks import APART, Mark, marks_figure
 
 HINGE, NCE, NLL = rows_of(["edge + hinge", "edge + InfoNCE", "edge + NLL"])
 
@@ -47,8 +47,9 @@ def test_rows_are_named_on_their_lines(rows):
     top, bottom = axes.get_ylim()[::-1]
     assert top < 0 < 1 < bottom, "the first is on top"
     drawn = {line.get_label(): list(zip(line.get_xdata(), line.get_ydata())) for line in axes.lines}
-    assert drawn["what if"] == [(98.0, 0), (25.0, 1)] and drawn["goals"] == [(97.0, 0)] and "floor: copying the start" in drawn
-    assert [(20.0, 1), (30.0, 1)] in [list(zip(line.get_xdata(), line.get_ydata())) for line in axes.lines] and "each of two seeds" in drawn
+    assert drawn["what if"] == [(98.0, -APART), (25.0, 1 - APART)] and drawn["goals"] == [(97.0, APART)], "each in a lane of its own"
+    assert any(str(label).startswith("floor: copying the start") for label in drawn)
+    assert [(20.0, 1 - APART), (30.0, 1 - APART)] in [list(zip(line.get_xdata(), line.get_ydata())) for line in axes.lines] and "each of two seeds" in drawn
     assert "95 % interval" not in drawn, "none has one"
     assert sum(list(line.get_xdata()) == [30.0, 30.0] for line in axes.lines) == 2, "floors of H@1"
 

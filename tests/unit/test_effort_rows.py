@@ -40,6 +40,8 @@ def test_every_row_composes_under_every_draw(compose, row):
 def test_unknown_rows_are_refused():
     with pytest.raises(Problem, match="no row 'edge . InfoNC': did you mean 'edge . InfoNCE'"):
         rows_of("edge + InfoNC")
+    with pytest.raises(Problem, match="known: 'AE . InfoNCE', 'AE . hinge, small encoder', .*; a name with a comma is quoted once more"):
+        rows_of(["edge + hinge", "same episode"])  # what a shell makes of rows=[edge + hinge, same episode]
 
 
 def test_worlds_are_asked_for_probes_that_they_answer(compose):

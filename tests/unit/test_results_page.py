@@ -54,7 +54,8 @@ def test_goals_on_other_boards_are_there(ledger, tmp_path):
 
 def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
-    assert "<b>2 of 2</b> rows rank above 97 % and above copying" in text and "<b>1</b> of these know more than 90 %" in text
+    assert "<b>1 of 2</b> rows, of 2 seeds each, know more than 90 %" in text and "would have done: edge + InfoNCE (" in text
+    assert "<b>2</b> rank above 97 %, of which <b>1</b> know less, and 0 of these rank no better than copying the start.</p>" in text
     assert not re.search(r'(src|href)="(?!data:|#)', text), "nothing comes from elsewhere"
     csv = base64.b64decode(re.search(r"data:text/csv;base64,([^\"]+)", text)[1]).decode().splitlines()
     values = [float(line.split(",")[-1]) for line in csv if line.startswith(f"{ENV},edge + InfoNCE,what if,10,end")]
@@ -65,7 +66,7 @@ def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     (pair,) = told["apart"]["what if 10"].values()
     assert pair[1] < pair[0] < pair[2] and abs(pair[0]) == pytest.approx(55, abs=6)
     assert "edge + InfoNCE: knows most" in text and "AE + InfoNCE: ranks, and does not know" in text and text.count("image/gif") == 2
-    assert ", of 2 seeds." in text and "trains its transition from" not in text
+    assert "trains its transition from" not in text
     assert "<td class=text>GNN + InfoNCE</td>" in text, "the run that a sentence lacks is named"
 
 
