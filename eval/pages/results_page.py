@@ -122,10 +122,11 @@ def _short(filled: list[Filled]) -> str:
     empty = [one for _, _, one in well if one.above_floor("H@1", h) is False]
     counts = sorted({len(one.scores("what if", h)) for *_, one in both})
     seeds = f"{counts[0]} to {counts[-1]} seeds" if counts[1:] else f"{counts[0]} seed{'s' * (counts[0] > 1)}"
+    less = sum(y <= claims.KNOWS for _, y, _ in well)
+    copying = f", and of these {len(empty)} rank{'s' * (len(empty) == 1)} no better than copying the start{_named([one.label for one in empty])}" if empty else ""
     return (f"<p>After {h} steps <b>{len(knowing)} of {len(both)}</b> rows, of {seeds} each, know more than {claims.KNOWS:g} % of what another action would "
             f"have done{_named([f'{one.label} ({y:.1f})' for _, y, one in knowing])}. Ranking does not say which: <b>{len(well)}</b> rank above "
-            f"{claims.RANKS:g} %, of which <b>{sum(y <= claims.KNOWS for _, y, _ in well)}</b> know less, and {len(empty)} of these rank no better than copying "
-            f"the start{_named([one.label for one in empty])}.</p>")  # fmt: skip
+            f"{claims.RANKS:g} %, of which <b>{less}</b> know{'s' * (less == 1)} less{copying}.</p>")  # fmt: skip
 
 
 def _named(labels: list[str]) -> str:
