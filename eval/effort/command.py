@@ -117,7 +117,7 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
     if wrong and not filled:
         raise next(iter(wrong.values()))
     rows = study.rows_of(None)
-    for title, ((header, body), told) in tables(filled, cfg).items():
+    for title, ((header, body), told) in tables(filled).items():
         if title == CLAIMED and asked != rows:  # sentences on rows that were not asked for
             continue
         print_table(header, body, told, title=f"{study.name}, {env}: {title}", width=160)
@@ -128,16 +128,15 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
         wrong |= wrong_too
     tell_left_out(env, wrong)
     if filled:
-        print(f"all rows and seeds of the ledger: {_write(filled, whole)}")
+        print(f"all rows and seeds of the ledger: {_write(filled, Path(cfg['out']) / study.name)}")
 
 
-def _write(filled: list[Filled], cfg: dict) -> Path:
+def _write(filled: list[Filled], out: Path) -> Path:
     """Whole file by whole file, rows in the order of causes.yaml.  -> the table, which others lie beside."""
     study, env, order = filled[0].study, filled[0].env, list(causes()["rows"])
     filled = sorted(filled, key=lambda one: order.index(one.row.name))
-    out = Path(cfg["out"]) / study.name
     out.mkdir(parents=True, exist_ok=True)
-    parts = [f"### {env}: {title}\n\n{markdown(header, body, told)}" for title, ((header, body), told) in tables(filled, cfg).items()]
+    parts = [f"### {env}: {title}\n\n{markdown(header, body, told)}" for title, ((header, body), told) in tables(filled).items()]
     write_whole(out / f"{env}.md", "\n".join([*parts, waiting(filled)]))
     write_whole(out / f"{env}.csv", long_csv(filled))
     title = f"{env}, {study.title}"

@@ -147,10 +147,10 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
     return ["", "as in training", *study.modes, *order], rows
 
 
-def tables(filled: Sequence[Filled], cfg: dict) -> dict[str, tuple[Table, str]]:
+def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, str]]:
     """Title -> what a study shows, and what to know of it; of scores, rows that have a run."""
     study, ran = filled[0].study, [one for one in filled if one.entries] or filled
-    told = caption(filled, cfg)
+    told = caption(filled)
     if study.modes:
         there = [one for one in filled if any(one.reached_elsewhere(mode) for mode in study.modes)] or filled
         return {study.title: (mode_lines(there), told)}
@@ -194,7 +194,7 @@ def waiting(filled: Sequence[Filled]) -> str:
     return f"no run yet: {'; '.join(names)}" if names else ""
 
 
-def caption(filled: Sequence[Filled], cfg: dict) -> str:
+def caption(filled: Sequence[Filled]) -> str:
     """The protocol: a number without it means nothing."""
     study, env = filled[0].study, filled[0].env
     tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
@@ -212,12 +212,18 @@ def caption(filled: Sequence[Filled], cfg: dict) -> str:
         f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
         f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; floor: the start in "
         f"place of the prediction, in the row's own latents; *: not above it{goals}; {WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; "
-        f"{effort} for every row, seeds 0 to {cfg['seeds'] - 1}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
+        f"{effort} for every row, {_of_seeds(filled)}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
         f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in braces, of one neither; "
         f"updates: training steps{_of_updates(study)}; {_privileges(filled)}; "
         f"{_of_precision(filled)}{_of_machines(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
         f"{'last weights' if study.in_rounds else 'weights of the least validation loss'}{_worlds(env)}; percent"
     )
+
+
+def _of_seeds(filled: Sequence[Filled]) -> str:
+    """Those that any row has, however many were asked for."""
+    last = max((seed for one in filled for seed in one.entries), default=0)
+    return f"seeds 0 to {last}" if last else "seed 0"
 
 
 def _of_effort(study: Study) -> str:

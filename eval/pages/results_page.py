@@ -89,7 +89,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     """Of one world."""
     env, last = filled[0].env, filled[0].study.horizons[-1]
     parts = [_short(filled), _charts(filled), _table(*lines(filled)), _folded("At all steps", *all_steps(filled)),
-             f'<p class="soft">{escape(caption(filled, cfg))}</p>', _download(filled),
+             f'<p class="soft">{escape(caption(filled))}</p>', _download(filled),
              "<h3>Read off latents, and asked by pushes</h3>", _table(*read_lines(filled)), f"<p class=soft>{escape(READ)}</p>",
              "<h3>Two rows side by side</h3>", _compare(filled), films,
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
@@ -103,10 +103,10 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
         (varied, wrong), title = whole_of(other, other.rows_of(None), env, cfg), other.title.capitalize()
         tell_left_out(env, wrong)
         if elsewhere := [one for one in varied if any(one.reached_elsewhere(mode) for mode in other.modes)]:
-            parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}<p class=soft>{escape(caption(elsewhere, cfg))}</p>")
+            parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}<p class=soft>{escape(caption(elsewhere))}</p>")
         elif not other.main and (found := [one for one in varied if one.entries]):
             parts.append(f"<h3>{escape(title)}</h3>{_curves(found)}{_folded('As numbers', *lines(found))}"
-                         f"{_folded('At all steps', *all_steps(found))}<p class=soft>{escape(caption(found, cfg))}</p>")  # fmt: skip
+                         f"{_folded('At all steps', *all_steps(found))}<p class=soft>{escape(caption(found))}</p>")  # fmt: skip
     return "\n".join(parts)
 
 
