@@ -13,7 +13,7 @@ class Diverged(Problem, ValueError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """'did you mean X?' where something is near, and the list of what exists; names that hold commas are quoted, as a command wants them."""
+    """'did you mean X?' where something is near, and the list of what exists, quoted where a name holds a comma."""
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f"did you mean '{close[0]}'? " if close else ""

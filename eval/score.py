@@ -155,11 +155,12 @@ def score_run(
         before = _before(path)
         timing, machine = before.get("timing", {}), before.get("machine")
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in run.model.named_children()}
+    updates = cfg.trainer.get("updates")
     results = {
         "run": cfg.name,
         "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "trainer": cfg.trainer.name, "seed": cfg.seed,
         "metrics": {name: round(value, 4) for name, value in metrics.items() if math.isfinite(value)},
-        "protocol": {**data.protocol, "seeds": [cfg.seed], "budget": cfg.trainer.budget,
+        "protocol": {**data.protocol, "seeds": [cfg.seed], "budget": f"{updates} updates" if updates else cfg.trainer.budget,
                      "epochs": [stage.epochs for stage in cfg.loss.stages], "probes": [one.name for one in wanted],
                      **({} if run.round is None else {"round": run.round})},
         "structure": {},

@@ -67,7 +67,7 @@ def _check_plan(cfg) -> None:
             f"train and resume where it has"
         )
     processes = processes_of(cfg)
-    in_rounds = {"cpu_minutes": "is the time", "updates": "counts those"}
+    in_rounds = {"cpu_minutes": "is the time", "updates": "is the number of updates"}
     for key, is_of in in_rounds.items() if processes > 1 else ():
         if cfg.trainer.get(key):
             raise Problem(f"trainer.{key}= {is_of} of one process, and {processes} are asked for; set trainer.devices=1, or trainer=ddp")
@@ -211,7 +211,7 @@ def _train_and_score(
     if seconds := seconds_of(folder / "metrics.csv"):  # of all sessions of the run
         epochs = sum(stage.epochs for stage in cfg.loss.stages)
         timing["fit_s"] = seconds
-        if not cfg.trainer.get("cpu_minutes") and not cfg.trainer.get("updates"):  # there, an epoch has as many as it has time for
+        if not cfg.trainer.get("cpu_minutes") and not cfg.trainer.get("updates"):  # there, a round is no pass over the data
             timing["samples_per_s"] = epochs * int((data.files[0].ep_len - 1).sum()) / seconds
 
     run = Run.open(folder, world, files)  # scores the weights on the disk

@@ -2,7 +2,7 @@
 
 Few transitions show the causes: 7 % of those on five blocks depend on a weight. Under uniform draws, a model that predicts all
 others would see them no more often. Errors are computed from the weights at the start of an epoch, so a resumed run draws the
-windows of an uninterrupted one.
+windows of an uninterrupted one; but for the first batch after it resumes, where epochs are rounds (train/rounds.py).
 """
 
 import torch

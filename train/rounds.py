@@ -23,16 +23,16 @@ def round_file(checkpoints: Path, number: int) -> Path:
 
 
 class Rounds(Callback, ABC):
-    """What is kept at the end of each round of a stage, and the processor time of all sessions of the stage.
+    """The rounds of a stage: when one ends, how far the schedule is, what is kept at the end of each, and the processor time of all sessions.
 
-    rounds: of the stage.  before: rounds of the stages before it.  folder: of checkpoints.  spent: seconds that the stages before
+    count: how many the stage has.  before: rounds of the stages before it.  folder: of checkpoints.  spent: seconds that the stages before
     it took.
     Time begins when this is made, so that what a stage prepares counts; validation counts, too. Logs `cpu_seconds` of all
     stages and `updates` of the stage at the end of a round.
     """
 
-    def __init__(self, rounds: int, before: int, folder: Path, spent: float = 0.0) -> None:
-        self.rounds, self.before, self.folder, self.spent = rounds, before, folder, spent
+    def __init__(self, count: int, before: int, folder: Path, spent: float = 0.0) -> None:
+        self.count, self.before, self.folder, self.spent = count, before, folder, spent
         self.start, self.earlier = time.process_time(), 0.0
 
     @property
@@ -75,7 +75,7 @@ class Clock(Rounds):
 
     @property
     def progress(self) -> float:
-        return min(1.0, self.used / (self.seconds * self.rounds))
+        return min(1.0, self.used / (self.seconds * self.count))
 
     def over(self, number: int, given: int) -> bool:
         return self.used >= (number + 1) * self.seconds
@@ -97,7 +97,7 @@ class UpdateCount(Rounds):
 
     @property
     def progress(self) -> float:
-        return min(1.0, self.done / (self.until(self.rounds) - self.until(0)))  # a run may go on under fewer
+        return min(1.0, self.done / (self.until(self.count) - self.until(0)))  # the config of a run that goes on may ask for fewer
 
     def over(self, number: int, given: int) -> bool:
         return given >= self.until(number + 1) - self.until(number)
@@ -120,8 +120,8 @@ class Round:
     first batch is drawn before anybody says which windows are hard: that pass ends there.
     """
 
-    def __init__(self, rounds: Rounds, windows: Windows, number: int) -> None:
-        self.rounds, self.windows, self.number = rounds, windows, number
+    def __init__(self, stage: Rounds, windows: Windows, number: int) -> None:
+        self.stage, self.windows, self.number = stage, windows, number
 
     def __iter__(self) -> Iterator[Batch]:
         given = 0
@@ -130,7 +130,7 @@ class Round:
             for batch in self.windows:
                 yield batch
                 given += 1
-                if self.rounds.over(self.number, given):
+                if self.stage.over(self.number, given):
                     return
                 if self.windows.chances is not chances:
                     break

@@ -72,13 +72,13 @@ def _save(model: WorldModel, path: Path) -> None:
 
 def _rounds(cfg: DictConfig, number: int, checkpoints: Path) -> Rounds | None:
     """Those of a stage whose epochs are rounds of processor time or of updates; none where they are passes over the data."""
-    minutes, updates, rounds = cfg.trainer.get("cpu_minutes"), cfg.trainer.get("updates"), [stage.epochs for stage in cfg.loss.stages]
+    minutes, updates, epochs = cfg.trainer.get("cpu_minutes"), cfg.trainer.get("updates"), [stage.epochs for stage in cfg.loss.stages]
     if not minutes and not updates:
         return None
     told, earlier = by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds"), {stage.name for stage in cfg.loss.stages[:number]}
     spent = max((max(of_epoch.values()) for (stage, _), of_epoch in told.items() if stage in earlier), default=0.0)
-    where = rounds[number], sum(rounds[:number]), checkpoints, spent
-    return Clock(60 * minutes / sum(rounds), *where) if minutes else UpdateCount(updates, sum(rounds), *where)
+    where = epochs[number], sum(epochs[:number]), checkpoints, spent
+    return Clock(60 * minutes / sum(epochs), *where) if minutes else UpdateCount(updates, sum(epochs), *where)
 
 
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:

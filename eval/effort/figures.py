@@ -6,7 +6,7 @@ from eval.effort.filled import FLOORS, Filled, in_order
 from eval.figures.charts import Point, scatter_figure
 from eval.figures.row_marks import Mark, marks_figure
 
-MARKED = ("what if", "H@1", "goals")  # the last is drawn on top
+MARKED = ("what if", "H@1", "goals")  # from the upper lane of a row to the lower
 
 
 def marks_of(filled: Sequence[Filled]) -> dict[str, dict[str, Mark]]:

@@ -120,10 +120,10 @@ def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> s
 
 
 def check_precision(study: Study, case: str, row: Row, env: str, ledger: Path, jobs: list[Job]) -> None:
-    """Raise Problem where jobs are left of a row that has bfloat16, and this machine has none: it would be a hundred times slower."""
+    """Raise Problem where jobs are left of a row that has bfloat16, and this machine has none: it would be thirty times slower."""
     if precision_of(study, case, row, env, ledger) == MIXED != fast_precision(study.accelerator) and missing(jobs):
-        raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, with which it would be a hundred "
-                      f"times slower; train it on one that has, or in a ledger of your own: ledger=")  # fmt: skip
+        raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, so that it would be "
+                      f"thirty times slower; train it on one that has, or in a ledger of your own: ledger=")  # fmt: skip
 
 
 def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], seed: int) -> str:

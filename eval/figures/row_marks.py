@@ -33,8 +33,8 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
         raise ValueError(f"a row has at most {len(LOOKS)} marks, got {', '.join(names)}")
     figure = Figure(figsize=(9.4, 1.2 + HEIGHT * len(rows)), layout="constrained")
     axes = figure.subplots()
-    for y in range(len(rows)):
-        axes.axhspan(y - 0.46, y + 0.46, color=LINE, alpha=0.16 * (y % 2), lw=0, zorder=0)
+    for y in range(1, len(rows), 2):
+        axes.axhspan(y - 0.46, y + 0.46, color=LINE, alpha=0.16, lw=0, zorder=0)
     for lane, (name, (marker, color, filled)) in enumerate(zip(names, LOOKS)):
         middle = (lane - (len(names) - 1) / 2) * APART
         own = [(y + middle, marks[name]) for y, marks in enumerate(rows.values()) if name in marks]

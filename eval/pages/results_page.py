@@ -35,7 +35,8 @@ COMPARED = ("H@1", "what if", "what if, several", "goals")
 INTRO = """<p><b>Does a world model know what its actions cause?</b> It is asked in three ways. <i>H@1</i>: after so many actions, is what
 really happened nearest to the prediction, among what happened in thousands of other episodes? <i>What if</i>: of one state under
 every possible action, is the true outcome of each nearest to what was predicted for it? <i>Goals</i>: how often greedy planning with
-the model ends exactly where it should. All rows of a table trained equally long, or for as many updates, and had the same drawn settings to choose from.</p>"""
+the model ends exactly where it should. All rows of a table trained equally long, or for as many updates, and had the same drawn settings to choose from; but for the paper's hundred epochs,
+which have the paper's settings.</p>"""
 WRAPPED = "<style>.said td { white-space: normal; vertical-align: top; } .said td:first-child { white-space: nowrap; }</style>"
 COMPARE = """<script>
 addEventListener("DOMContentLoaded", () => {
@@ -119,18 +120,19 @@ def _short(filled: list[Filled]) -> str:
         return "<p>No row has been scored yet.</p>"
     knowing = sorted((one for one in both if one[1] > claims.KNOWS), key=lambda one: -one[1])
     well = [(x, y, one) for x, y, one in both if x > claims.RANKS]
-    empty = [one for _, _, one in well if one.above_floor("H@1", h) is False]
     counts = sorted({len(one.scores("what if", h)) for *_, one in both})
     seeds = f"{counts[0]} to {counts[-1]} seeds" if counts[1:] else f"{counts[0]} seed{'s' * (counts[0] > 1)}"
     less = sum(y <= claims.KNOWS for _, y, _ in well)
-    copying = f", and of these {len(empty)} rank{'s' * (len(empty) == 1)} no better than copying the start{_named([one.label for one in empty])}" if empty else ""
+    empty = [one for _, y, one in well if y <= claims.KNOWS and one.above_floor("H@1", h) is False]
+    copying = f", and {len(empty)} of these rank{'s' * (len(empty) == 1)} no better than copying the start{_named([one.label for one in empty])}" if empty else ""
+    hides = "Ranking does not say which: " if less else ""
     return (f"<p>After {h} steps <b>{len(knowing)} of {len(both)}</b> rows, of {seeds} each, know more than {claims.KNOWS:g} % of what another action would "
-            f"have done{_named([f'{one.label} ({y:.1f})' for _, y, one in knowing])}. Ranking does not say which: <b>{len(well)}</b> rank above "
+            f"have done{_named([f'{one.label} ({y:.1f})' for _, y, one in knowing])}. {hides}<b>{len(well)}</b> rank above "
             f"{claims.RANKS:g} %, of which <b>{less}</b> know{'s' * (less == 1)} less{copying}.</p>")  # fmt: skip
 
 
 def _named(labels: list[str]) -> str:
-    """To follow what they are an example of; nothing of none."""
+    """": a; b", or nothing where there is none."""
     return f": {escape('; '.join(labels))}" if labels else ""
 
 

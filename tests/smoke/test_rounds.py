@@ -38,7 +38,7 @@ def used(seconds: float) -> None:
 
 
 def test_a_round_lasts_as_long_as_it_is_given(tmp_path):
-    clock, windows = Clock(seconds=0.2, rounds=2, before=0, folder=tmp_path), Batches(range(3))
+    clock, windows = Clock(seconds=0.2, count=2, before=0, folder=tmp_path), Batches(range(3))
     windows.seen = []
     count = sum(used(0.03) is None for _ in clock.round(windows, 0))
     assert 0.2 <= clock.used < 0.3 and 4 <= count <= 7
@@ -48,7 +48,7 @@ def test_a_round_lasts_as_long_as_it_is_given(tmp_path):
 
 
 def test_a_round_has_one_batch_at_least(tmp_path):
-    clock, windows = Clock(seconds=0.01, rounds=1, before=0, folder=tmp_path), Batches("ab")
+    clock, windows = Clock(seconds=0.01, count=1, before=0, folder=tmp_path), Batches("ab")
     windows.seen = []
     used(0.02)
     assert list(clock.round(windows, 0)) == ["a"]
@@ -56,7 +56,7 @@ def test_a_round_has_one_batch_at_least(tmp_path):
 
 def test_a_pass_ends_where_hard_windows_are_found(tmp_path):
     """Lightning takes the first batch of a stage that goes on before the epoch begins."""
-    clock, windows = Clock(seconds=10, rounds=2, before=0, folder=tmp_path), Batches("abc")
+    clock, windows = Clock(seconds=10, count=2, before=0, folder=tmp_path), Batches("abc")
     windows.seen = []
     batches = iter(clock.round(windows, 1))
     assert next(batches) == "a"
@@ -69,14 +69,14 @@ def test_rounds_share_the_updates_of_all_stages(tmp_path):
     windows, given = Batches("abc"), []
     windows.seen = []
     for before, rounds in ((0, 2), (2, 1)):
-        count = UpdateCount(updates=17, total=3, rounds=rounds, before=before, folder=tmp_path)
+        count = UpdateCount(updates=17, total=3, count=rounds, before=before, folder=tmp_path)
         for number in range(rounds):
             for _ in range(len(list(count.round(windows, number)))):
                 count.on_before_optimizer_step(None, None, None)
             given.append(count.done)
         assert count.progress == 1
     assert given == [5, 11, 6]
-    half = UpdateCount(updates=17, total=3, rounds=2, before=0, folder=tmp_path)
+    half = UpdateCount(updates=17, total=3, count=2, before=0, folder=tmp_path)
     half.load_state_dict({"used": 3.0, "done": 5})
     assert half.progress == 5 / 11 and half.used >= 3
 
@@ -85,6 +85,7 @@ def test_so_many_updates_whatever_stages_there_are(tmp_path, fitted_here):
     fitted_here(*COUNTED, "trainer.updates=37", "model=ae", "loss=nll", "loss.epochs.minutes=2", "ledger=ledger", cwd=tmp_path)
     (entry,) = entries(tmp_path / "ledger")
     assert [one["updates"] for one in entry["rounds"]] == [6, 12, 6, 12, 6, 13] and all(one["cpu_s"] > 0 for one in entry["rounds"])
+    assert entry["scores"]["select"]["protocol"]["budget"] == "37 updates"
 
 
 def test_a_run_goes_on_with_its_updates(tmp_path, fitted_here, command_here):
@@ -110,7 +111,7 @@ def test_the_rate_follows_the_updates(tmp_path):
     """That of an update is what share of all were made before it: none before the first."""
     rates = []
 
-    class Told(LightningModule):
+    class RecordsRates(LightningModule):
         def __init__(self):
             super().__init__()
             self.weight = torch.nn.Parameter(torch.ones(1))
@@ -129,9 +130,9 @@ def test_the_rate_follows_the_updates(tmp_path):
 
     batches = Batches(torch.ones(3, 1))
     batches.seen = []
-    count = UpdateCount(updates=10, total=2, rounds=2, before=0, folder=tmp_path)
+    count = UpdateCount(updates=10, total=2, count=2, before=0, folder=tmp_path)
     Trainer(max_epochs=2, callbacks=[Counted(count)], accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
-            reload_dataloaders_every_n_epochs=1, enable_model_summary=False).fit(Told())  # fmt: skip
+            reload_dataloaders_every_n_epochs=1, enable_model_summary=False).fit(RecordsRates())  # fmt: skip
     assert rates == pytest.approx([n / 10 for n in range(10)])
 
 
@@ -184,7 +185,7 @@ def test_three_stages_share_the_time_and_rounds_are_scored(tmp_path, fitted_here
 
 
 def test_a_resumed_stage_remembers_what_it_used(tmp_path):
-    clock = Clock(seconds=1, rounds=2, before=0, folder=tmp_path)
+    clock = Clock(seconds=1, count=2, before=0, folder=tmp_path)
     clock.load_state_dict({"used": 1.5})
     assert 1.5 <= clock.used < 1.7 and clock.progress > 0.74
 
@@ -192,6 +193,8 @@ def test_a_resumed_stage_remembers_what_it_used(tmp_path):
 def test_one_process_has_a_clock(tmp_path, command_here):
     done = command_here("train/fit.py", *FAST, "model=ae", "loss=nll", "+trainer.devices=2", cwd=tmp_path)
     assert done.returncode != 0 and "trainer.cpu_minutes= is the time of one process, and 2 are asked for" in done.stderr
+    done = command_here("train/fit.py", *COUNTED, "model=ae", "loss=nll", "+trainer.devices=2", cwd=tmp_path)
+    assert done.returncode != 0 and "trainer.updates= is the number of updates of one process, and 2 are asked for" in done.stderr
 
 
 def test_a_training_that_diverges_is_entered(tmp_path, command_here):
