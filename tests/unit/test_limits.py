@@ -90,7 +90,7 @@ def test_every_limit_names_a_key_that_exists(compose):
 
     from configs.limits import _values
 
-    commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "trainer=minutes", "loss=contrastive"], ["fit", "loss=sigreg"],
+    commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "trainer=minutes", "loss=contrastive"], ["fit", "loss=sigreg", "trainer=updates"],
                 ["fit", "loss=byol", "model=transformer"], ["fit", "loss=infonce_open_loop"],
                 ["fit", "env=voe_support", "model=ofpr", "loss=labels"],
                 ["fit", "env=voe_support", "env.observation=objects", "model=tracks", "loss=prediction"],
