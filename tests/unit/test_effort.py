@@ -75,10 +75,8 @@ def test_no_row_is_lost_by_asking_for_another(cfg, scripts, tmp_path, capsys):
     capsys.readouterr()
     run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
     text, csv = ((tmp_path / f"out/causes/physics3.{kind}").read_text() for kind in ("md", "csv"))
-    shown = capsys.readouterr().out
-    assert "claims" not in shown and f"all rows and seeds of the ledger: {tmp_path / 'out/causes/physics3.md'}" in shown and "## physics3: claims" in text
-    shown = shown.split("no run yet")[0]
-    assert "edge + InfoNCE" in shown and "AE + hinge" not in shown and "| AE + hinge, small encoder | 79.5 " in text and "AE + hinge" in csv
+    assert "claims" not in (shown := capsys.readouterr().out) and f"all rows and seeds of the ledger: {tmp_path / 'out/causes/physics3.md'}" in shown and "## physics3: claims" in text
+    assert "edge + InfoNCE" in shown and "AE + hinge" not in shown.split("no run yet")[0] and "| AE + hinge, small encoder | 79.5 " in text and "AE + hinge" in csv
     chosen_file(Path(cfg["ledger"]), ENV, rows_of("AE + hinge, small encoder")[0]).write_text("{}")
     run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
     assert "physics3, AE + hinge, small encoder: left out; " in " ".join(capsys.readouterr().out.split())
