@@ -11,7 +11,7 @@ from eval.effort.jobs import check_precision, entered_row, finalist_job, finalis
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
-from eval.effort.table import CLAIMED, long_csv, tables, waiting
+from eval.effort.table import CLAIMED, Table, long_csv, tables, waiting
 from eval.figures.charts import write_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
@@ -116,8 +116,8 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
     filled, wrong = whole_of(study, asked, env, cfg)
     if wrong and not filled:
         raise next(iter(wrong.values()))
-    rows = study.rows_of(None)
-    for title, ((header, body), told) in tables(filled).items():
+    rows, made = study.rows_of(None), tables(filled)
+    for title, ((header, body), told) in made.items():
         if title == CLAIMED and asked != rows:  # sentences on rows that were not asked for
             continue
         print_table(header, body, told, title=f"{study.name}, {env}: {title}", width=160)
@@ -125,18 +125,17 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
     whole = cfg | {"seeds": max(cfg["seeds"], seeds_of(study, env, Path(cfg["ledger"])))}
     if asked != rows or whole != cfg:
         filled, wrong_too = whole_of(study, rows, env, whole)
-        wrong |= wrong_too
+        wrong, made = wrong | wrong_too, tables(filled) if filled else {}
     tell_left_out(env, wrong)
     if filled:
-        print(f"all rows and seeds of the ledger: {_write(filled, Path(cfg['out']) / study.name)}")
+        print(f"all rows and seeds of the ledger: {_write(filled, made, Path(cfg['out']) / study.name)}")
 
 
-def _write(filled: list[Filled], out: Path) -> Path:
-    """Whole file by whole file, rows in the order of causes.yaml.  -> the table, which others lie beside."""
-    study, env, order = filled[0].study, filled[0].env, list(causes()["rows"])
-    filled = sorted(filled, key=lambda one: order.index(one.row.name))
+def _write(filled: list[Filled], made: dict[str, tuple[Table, str]], out: Path) -> Path:
+    """Whole file by whole file, rows in the order of causes.yaml.  made: their tables.  -> the table, which others lie beside."""
+    study, env = filled[0].study, filled[0].env
     out.mkdir(parents=True, exist_ok=True)
-    parts = [f"### {env}: {title}\n\n{markdown(header, body, told)}" for title, ((header, body), told) in tables(filled).items()]
+    parts = [f"### {env}: {title}\n\n{markdown(header, body, told)}" for title, ((header, body), told) in made.items()]
     write_whole(out / f"{env}.md", "\n".join([*parts, waiting(filled)]))
     write_whole(out / f"{env}.csv", long_csv(filled))
     title = f"{env}, {study.title}"
