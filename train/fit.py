@@ -67,11 +67,11 @@ def _check_plan(cfg) -> None:
             f"train and resume where it has"
         )
     processes = processes_of(cfg)
-    in_rounds = {"cpu_minutes": "is the time", "updates": "is the number of updates"}
-    for key, is_of in in_rounds.items() if processes > 1 else ():
+    kinds = {"cpu_minutes": "is the time", "updates": "is the number of updates"}
+    for key, is_of in kinds.items() if processes > 1 else ():
         if cfg.trainer.get(key):
             raise Problem(f"trainer.{key}= {is_of} of one process, and {processes} are asked for; set trainer.devices=1, or trainer=ddp")
-    if len(asked := [key for key in in_rounds if cfg.trainer.get(key)]) > 1:
+    if len(asked := [key for key in kinds if cfg.trainer.get(key)]) > 1:
         raise Problem(f"a training has so much time or so many updates, and got both, trainer.{asked[0]}={cfg.trainer[asked[0]]} and "
                       f"trainer.{asked[1]}={cfg.trainer[asked[1]]}; leave one of them out")  # fmt: skip
     if (updates := cfg.trainer.get("updates")) and updates < (rounds := sum(stage.epochs for stage in cfg.loss.stages)):
@@ -196,6 +196,7 @@ def _train_and_score(
     from train.callbacks import seconds_of
     from train.distributed import processes_of, train_together
     from train.malloc import peak_bytes
+    from train.rounds import in_rounds
     from train.stages import train_stages, wandb_logger
 
     if processes_of(cfg) > 1:
@@ -211,7 +212,7 @@ def _train_and_score(
     if seconds := seconds_of(folder / "metrics.csv"):  # of all sessions of the run
         epochs = sum(stage.epochs for stage in cfg.loss.stages)
         timing["fit_s"] = seconds
-        if not cfg.trainer.get("cpu_minutes") and not cfg.trainer.get("updates"):  # there, a round is no pass over the data
+        if not in_rounds(cfg.trainer):
             timing["samples_per_s"] = epochs * int((data.files[0].ep_len - 1).sum()) / seconds
 
     run = Run.open(folder, world, files)  # scores the weights on the disk

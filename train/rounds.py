@@ -5,7 +5,7 @@ So rows of a table get equal effort, and the weights of every round make a curve
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pytorch_lightning import Callback
@@ -22,8 +22,14 @@ def round_file(checkpoints: Path, number: int) -> Path:
     return checkpoints / f"round-{number}.ckpt"
 
 
+def in_rounds(trainer: Mapping) -> bool:
+    """Whether the epochs of a trainer's config are rounds; else they are passes over the data."""
+    return bool(trainer.get("cpu_minutes") or trainer.get("updates"))
+
+
 class Rounds(Callback, ABC):
-    """The rounds of a stage: when one ends, how far the schedule is, what is kept at the end of each, and the processor time of all sessions.
+    """The rounds of a stage: when one ends, how far the schedule is, what is kept at the end of each, and the processor time of all
+    sessions.
 
     count: how many the stage has.  before: rounds of the stages before it.  folder: of checkpoints.  spent: seconds that the stages before
     it took.

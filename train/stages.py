@@ -22,7 +22,7 @@ from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, Pairs, S
 from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
-from train.rounds import Clock, Rounds, UpdateCount
+from train.rounds import Clock, Rounds, UpdateCount, in_rounds
 from train.wandb_run import wandb_run
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
@@ -72,13 +72,14 @@ def _save(model: WorldModel, path: Path) -> None:
 
 def _rounds(cfg: DictConfig, number: int, checkpoints: Path) -> Rounds | None:
     """Those of a stage whose epochs are rounds of processor time or of updates; none where they are passes over the data."""
-    minutes, updates, epochs = cfg.trainer.get("cpu_minutes"), cfg.trainer.get("updates"), [stage.epochs for stage in cfg.loss.stages]
-    if not minutes and not updates:
+    if not in_rounds(cfg.trainer):
         return None
+    epochs = [stage.epochs for stage in cfg.loss.stages]
     told, earlier = by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds"), {stage.name for stage in cfg.loss.stages[:number]}
     spent = max((max(of_epoch.values()) for (stage, _), of_epoch in told.items() if stage in earlier), default=0.0)
     where = epochs[number], sum(epochs[:number]), checkpoints, spent
-    return Clock(60 * minutes / sum(epochs), *where) if minutes else UpdateCount(updates, sum(epochs), *where)
+    minutes = cfg.trainer.get("cpu_minutes")
+    return Clock(60 * minutes / sum(epochs), *where) if minutes else UpdateCount(cfg.trainer.updates, sum(epochs), *where)
 
 
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
