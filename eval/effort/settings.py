@@ -16,6 +16,7 @@ from envs.whole_files import write_whole
 from eval.runs.ledger import FINAL, KEPT_WORLDS
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+QUOTED = """; a name with a comma is quoted once more: "rows=['edge + hinge, same episode']\""""
 MAIN = "causes"  # the main table of causes.yaml
 
 
@@ -92,8 +93,7 @@ def rows_of(only: list[str] | str | None) -> list[Row]:
     for name in only or ():
         if name not in known:
             inner = any(str(name) in one.split(", ") for one in known)  # a part of a name, which the shell's quotes do not hold together
-            quote = """; a name with a comma is quoted once more: "rows=['edge + hinge, same episode']" """.rstrip() if inner else ""
-            raise Problem(f"there is no row '{name}': {nearest(str(name), known)}{quote}")
+            raise Problem(f"there is no row '{name}': {nearest(str(name), known)}{QUOTED if inner else ''}")
     parts = {name: {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()} for name, row in known.items()}
     return [Row(name, **row) for name, row in parts.items() if only is None or name in only]
 

@@ -24,8 +24,8 @@ READ = (
     "place, weight (which the shade shows), color: of true frames, floor: the usual values; "
     "true outcome: share of episodes of which every factor is read off the latent of what happened, the bound of reading; predicted outcome: off "
     "the predicted latent; of every action: off the predictions for all actions of a state, mean over actions that change nothing, one object, "
-    "several, told by start and end; floor: the state that was; on physics5_shuffled 98.7 is all that data can teach: they hold no push that would need "
-    "a second one, as in the paper, and 1.5 % of the sequences of ten actions meet one; pushes told: which of two blocks pushes the other, each asked alone, chance 50; "
+    "several, told by start and end; floor: the state that was; data of physics hold no push that would need a second one, as in the "
+    "paper, so that what it does cannot be learned, and not all is reached; pushes told: which of two blocks pushes the other, each asked alone, chance 50; "
     "own R2: of objects in their own slots, on the other half of valid; smallest gap: of two states that differ in one object, percent of a random "
     "pair, below 2 a variable is lost"
 )

@@ -35,8 +35,8 @@ COMPARED = ("H@1", "what if", "what if, several", "goals")
 INTRO = """<p><b>Does a world model know what its actions cause?</b> It is asked in three ways. <i>H@1</i>: after so many actions, is what
 really happened nearest to the prediction, among what happened in thousands of other episodes? <i>What if</i>: of one state under
 every possible action, is the true outcome of each nearest to what was predicted for it? <i>Goals</i>: how often greedy planning with
-the model ends exactly where it should. All rows of a table trained equally long, or for as many updates, and had the same drawn settings to choose from; but for the paper's hundred epochs,
-which have the paper's settings.</p>"""
+the model ends exactly where it should. All rows of a table trained equally long, or for as many updates, and had the same drawn
+settings to choose from; but for the paper's hundred epochs, which have the paper's settings.</p>"""
 WRAPPED = "<style>.said td { white-space: normal; vertical-align: top; } .said td:first-child { white-space: nowrap; }</style>"
 COMPARE = """<script>
 addEventListener("DOMContentLoaded", () => {
