@@ -80,7 +80,8 @@ def check(config: str, overrides: list[str]) -> None:
         for group, name in named:
             if group == "experiment":
                 _check_experiment(config, name)
-            _check_own_name(config, group, name)
+            else:
+                _check_own_name(config, group, name)
         node = hydra.compose(config, chosen)
     for override in keys:
         key = override.lstrip("~").split("=", 1)[0]

@@ -11,7 +11,7 @@ FEW = [  # batches an epoch as many as of the usual small run, each a quarter as
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("loss", ["infonce", "contrastive"])
+@pytest.mark.parametrize("loss", ["contrastive", pytest.param("infonce", marks=pytest.mark.slow)])  # the first draws its negatives
 def test_two_and_two_epochs_are_four(loss, compose, small, train_in, tmp_path):
     """Same order, same negatives, same schedule: the weights are equal to the last bit."""
     cfg = freeze(compose("fit", *small, *FEW, f"loss={loss}", f"loss.epochs.smoke={EPOCHS}"))
