@@ -39,15 +39,18 @@ Table = tuple[list[str], list[list[str]]]  # header and rows
 def lines(filled: Sequence[Filled]) -> Table:
     """Scores at the last horizon; rows best first by what if, of a study with cases in the order of its rows."""
     last = filled[0].study.horizons[-1]
-    bound = [v for one in filled for v in one.number(TRUE_WORLD.format(last), SELECT, "valid").values()]
-    goals = [f"goals {last} (true world {mean(bound):.1f})" if bound else f"goals {last}"] if filled[0].study.goals else []
+    bounds = {one.label: f"{mean(found):.1f}" for one in filled if (found := one.number(TRUE_WORLD.format(last), SELECT, "valid").values())}
+    shared = len(set(bounds.values())) == 1  # the same world for all rows
+    bound = f" (true world {next(iter(bounds.values()))})" if shared else " (true world)" if bounds else ""
+    goals = [f"goals {last}{bound}"] if filled[0].study.goals else []
     header = ["", f"H@1 {last} (floor)", f"what if {last} (floor)", *goals, WEIGHTS, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
     rows = []
     for one in in_order(filled):
         seeds = str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
         fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
         floors = [f"{_cell(one, name, last)} ({_mean(one, floor, last)}){_low(one, name, last)}" for name, floor in FLOORS.items()]
-        reached = [_cell(one, "goals", last)] if goals else []
+        own = f" ({bounds[one.label]})" if one.label in bounds and not shared else ""
+        reached = [_cell(one, "goals", last) + own] if goals else []
         rows.append([one.label, *floors, *reached, _once(one, WEIGHTS), fell, _updates(one), ", ".join(one.row.told), seeds])
     return header, rows
 

@@ -106,6 +106,10 @@ def test_a_score_at_its_floor_is_marked_and_goals_have_their_bound(answered):
     header, body = lines(answered)
     assert header[3] == "goals 10 (true world 97.6)" and body[0][0] == "edge + SIGReg"
     assert body[0][1].endswith(" *") and not body[0][2].endswith("*") and "*" not in "".join(body[1])
+    for entry in answered[0].entries.values():  # a study in which rows have worlds of their own
+        entry["scores"]["select"]["metrics"]["plan/true/greedy/h10"] = 99.0
+    header, body = lines(answered)
+    assert header[3] == "goals 10 (true world)" and [row[3] for row in body] == ["51.0 ± 2.5 (97.6)", "51.0 ± 2.5 (99.0)"]
     two = replace(answered[0], entries={seed: answered[0].entries[seed] for seed in (0, 1)})
     two.entries[0]["scores"]["final"]["metrics"]["floor/copy/hits@1/h10"] = 50.0
     assert "*" not in lines([two])[1][0][1], "t of two seeds holds almost everything"
