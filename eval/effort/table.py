@@ -1,58 +1,59 @@
-"""The text of tables of equal effort: scores, curves, settings, goals on other boards, captions, and one line for each number."""
+"""The text of tables of equal effort: scores, curves, settings, goals on other boards, and one line for each number."""
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Sequence
 from statistics import mean
 
 from eval.effort import claims
+from eval.effort.captions import ABOVE, BAYES, CLAIMS, WEIGHTS, asked_by_pushes, caption, of_curve, of_reading, of_settings
 from eval.effort.filled import AT_ONCE, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
-from eval.effort.settings import MAIN, causes
-from eval.effort.studies import Study
+from eval.effort.settings import causes
 from eval.runs.ledger import FINAL, SELECT
 
-CURVE, WEIGHTS = "what if", "order of weights"
+CURVE = "what if"
 CLAIMED = "claims"  # the title of the last table
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 MISSING = "-"
-ABOVE = 1.0  # percent by which a draw must be above copying, to have learned anything
-READ = (
-    "a linear and a small network learn the factors of all objects from latents of valid, of each run the one is asked that reads more factors on select; "
-    "place, weight (which the shade shows), color: of true frames, floor: the usual values; "
-    "true outcome: share of episodes of which every factor is read off the latent of what happened, the bound of reading; predicted outcome: off "
-    "the predicted latent; of every action: off the predictions for all actions of a state, mean over actions that change nothing, one object, "
-    "several, told by start and end; floor: the state that was; data of physics hold no push that would need a second one, as in the "
-    "paper, so that what it does cannot be learned, and not all is reached; pushes told: which of two blocks pushes the other, each asked alone, chance 50; "
-    "own R2: of objects in their own slots, on the other half of valid; smallest gap: of two states that differ in one object, percent of a random "
-    "pair, below 2 a variable is lost"
-)
-CLAIMS = (
-    "in brackets 95 % intervals of each sentence taken alone; p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), then by Holm's correction for all "
-    "sentences on pairs that were tested; 'taken alone': its interval tells, and the correction does not; rows were chosen by what if and not by H@1"
-)
 Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
 def lines(filled: Sequence[Filled]) -> Table:
     """Scores at the last horizon; rows best first by what if, of a study with cases in the order of its rows."""
     last = filled[0].study.horizons[-1]
-    bounds = {one.label: f"{mean(found):.1f}" for one in filled if (found := one.number(TRUE_WORLD.format(last), SELECT, "valid").values())}
-    shared = len(set(bounds.values())) == 1  # the same world for all rows
-    bound = f" (true world {next(iter(bounds.values()))})" if shared else " (true world)" if bounds else ""
-    goals = [f"goals {last}{bound}"] if filled[0].study.goals else []
-    header = ["", f"H@1 {last} (floor)", f"what if {last} (floor)", *goals, WEIGHTS, f"{SELECT} - {FINAL}", "updates", "told", "seeds"]
-    rows = []
-    for one in in_order(filled):
-        seeds = str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else "")
-        fell = MISSING if one.fell is None else f"{one.fell:+.2f}"
-        floors = [f"{_cell(one, name, last)} ({_mean(one, floor, last)}){_low(one, name, last)}" for name, floor in FLOORS.items()]
-        own = f" ({bounds[one.label]})" if one.label in bounds and not shared else ""
-        reached = [_cell(one, "goals", last) + own] if goals else []
-        rows.append([one.label, *floors, *reached, _once(one, WEIGHTS), fell, _updates(one), ", ".join(one.row.told), seeds])
-    return header, rows
+    best, bests = _bound(filled, "exact Bayes", BAYES.format(last), FINAL)
+    reach, reaches = _bound(filled, "true world", TRUE_WORLD.format(last), SELECT, "valid")
+    ordered = asked_by_pushes(filled)
+
+    def cells(one: Filled) -> dict[str, str]:
+        floors = {name: "; ".join([_mean(one, floor, last), *bests.get(one.label, []) * (name == "H@1")]) for name, floor in FLOORS.items()}
+        ranked, known = (f"{_cell(one, name, last)} ({floor}){_low(one, name, last)}" for name, floor in floors.items())
+        reached = " ".join([_cell(one, "goals", last), *(f"({bound})" for bound in reaches.get(one.label, []))])
+        return {
+            "": one.label,
+            f"H@1 {last} ({'; '.join(['floor', *best])})": ranked,
+            f"what if {last} (floor)": known,
+            **({" ".join([f"goals {last}", *(f"({bound})" for bound in reach)]): reached} if one.study.goals else {}),
+            **({WEIGHTS: _once(one, WEIGHTS)} if ordered else {}),
+            f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
+            "updates": _updates(one),
+            "told": ", ".join(one.row.told),
+            "seeds": str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else ""),
+        }
+
+    rows = [cells(one) for one in in_order(filled)]
+    return list(rows[0]), [list(row.values()) for row in rows]
+
+
+def _bound(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tuple[list[str], dict[str, list[str]]]:
+    """What bounds a score, as a word or none for the header, and by label for cells: its figure stands in the header where it is that of
+    all rows, and in cells where rows have worlds of their own."""
+    found = {one.label: f"{mean(values):.1f}" for one in filled if (values := one.number(key, *splits).values())}
+    if len(set(found.values())) == 1:
+        return [f"{name} {next(iter(found.values()))}"], {}
+    return [name] * bool(found), {label: [text] for label, text in found.items()}
 
 
 def _updates(one: Filled) -> str:
@@ -159,117 +160,18 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, str]]:
         return {study.title: (mode_lines(there), told)}
     found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), "")}
     if study.main:
-        found["read off latents after 10 steps, and asked by pushes"] = read_lines(ran), READ
+        found[f"read off latents after 10 steps{', and asked by pushes' if asked_by_pushes(ran) else ''}"] = read_lines(ran), of_reading(ran)
     if study.curve:
-        found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran), _of_curve(filled)
+        found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran), of_curve(filled)
     if study.tuned:
-        found["chosen settings"] = setting_lines(filled), _of_settings()
+        found["chosen settings"] = setting_lines(filled), of_settings()
     return found | ({CLAIMED: (claims.lines(claims.check(filled)), CLAIMS)} if study.main else {})
-
-
-def _of_curve(filled: Sequence[Filled]) -> str:
-    told = f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls"
-    return "; ".join([told, *late(filled)])
-
-
-def late(filled: Sequence[Filled]) -> list[str]:
-    """Rows that train their transition after something else, whose curves begin with an untrained one."""
-    rounds = filled[0].study.rounds
-    return [f"{one.label} trains its transition from round {after + 1} of {rounds} on" for one in filled
-            if one.entries and (after := one.row.rounds_before_transition(rounds))]  # fmt: skip
-
-
-def _of_settings() -> str:
-    told = causes()["tune"]
-    return (f"worth: mean of what if at {_list(causes()['horizons'])} steps in {told['states']} states of {SELECT}, seed {told['seed']}, which no score "
-            f"above has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes; copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start "
-            f"in their own latents, which is to have learned nothing; strength: of "
-            f"the number that balances the terms of the objective")  # fmt: skip
-
-
-def _list(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
 
 
 def waiting(filled: Sequence[Filled]) -> str:
     """Which rows are left out of scores."""
     names = [one.label for one in filled if not one.entries]
     return f"no run yet: {'; '.join(names)}" if names else ""
-
-
-def caption(filled: Sequence[Filled]) -> str:
-    """The protocol: a number without it means nothing."""
-    study, env = filled[0].study, filled[0].env
-    tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
-    effort = _of_effort(study)
-    tuned = (f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} again for "
-             f"{causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen; all by the mean of what if at {_list(causes()['horizons'])} "
-             f"steps in {tune['states']} states of {SELECT}; intervals are given the chosen setting, the chance of choosing is not in them")  # fmt: skip
-    if study.modes:
-        return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "
-                f"much they differ from boards as in training; order of weights: Kendall's tau by asking pushes, on final and on other shades; zero-shot: other shades, background: grey in place of black, fewer: "
-                f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
-                f"seeds, of two seeds both in braces; percent")  # fmt: skip
-    goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split" if study.goals else ""
-    return (
-        f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
-        f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; floor: the start in "
-        f"place of the prediction, in the row's own latents; *: not above it{goals}; {WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; "
-        f"{effort} for every row, {_of_seeds(filled)}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
-        f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in braces, of one neither; "
-        f"updates: training steps{_of_updates(study)}; {_privileges(filled)}; "
-        f"{_of_precision(filled)}{_of_machines(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
-        f"{'last weights' if study.in_rounds else 'weights of the least validation loss'}{_worlds(env)}; percent"
-    )
-
-
-def _of_seeds(filled: Sequence[Filled]) -> str:
-    """Those that any row has, however many were asked for."""
-    last = max((seed for one in filled for seed in one.entries), default=0)
-    return f"seeds 0 to {last} at most" if last else "seed 0"
-
-
-def _of_effort(study: Study) -> str:
-    if study.updates:
-        return f"{study.updates} updates"
-    return f"{study.minutes} minutes of processor time" if study.minutes else "the paper's settings and epochs"
-
-
-def _of_updates(study: Study) -> str:
-    """What decides how many there are, to follow "training steps"."""
-    if study.updates or study.minutes is None:
-        return ""
-    return (" in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine, "
-            "so that intervals over seeds hold this as well")  # fmt: skip
-
-
-def _privileges(filled: Sequence[Filled]) -> str:
-    """What the words of column `told` mean, of those that stand there."""
-    present = {word for one in filled for word in one.row.told}
-    return f"told: what a row knows beforehand, {', '.join(f'{word}: {what}' for word, what in causes()['privileges'].items() if word in present)}"
-
-
-def _of_precision(filled: Sequence[Filled]) -> str:
-    """In what was multiplied, which decides how many updates a minute holds; where rows differ, which had what."""
-    rows: dict[str, list[str]] = {}
-    for one in filled:
-        for precision in sorted({entry["setting"]["trainer"]["precision"] for entry in one.entries.values() if "setting" in entry}):
-            rows.setdefault(precision, []).append(one.label)
-    named = [precision if len(rows) == 1 else f"{precision} of {', '.join(labels)}" for precision, labels in rows.items()]
-    return f"trainer.precision={'; '.join(named)}; " if named else ""
-
-
-def _of_machines(filled: Sequence[Filled]) -> str:
-    """What the trainings ran on, and where that was not one kind of machine, how many on which."""
-    every = [entry["machine"] for one in filled for entry in one.entries.values() if "machine" in entry]
-    count = Counter(machine.get("gpu") or machine["processor"] for machine in every)
-    return f"trained on {', '.join(name if len(count) == 1 else f'{name} ({n})' for name, n in count.most_common())}; " if count else ""
-
-
-def _worlds(env: str) -> str:
-    """Which drawn worlds a table saw, where there are any."""
-    told = causes()["worlds"].get(env)
-    return f"; chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed" if told else ""
 
 
 def long_csv(filled: Sequence[Filled]) -> str:

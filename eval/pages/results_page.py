@@ -16,12 +16,13 @@ import numpy as np
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
+from eval.effort.captions import CLAIMS, asked_by_pushes, caption, late, of_reading
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled, difference, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN
 from eval.effort.studies import studies
-from eval.effort.table import CLAIMS, READ, all_steps, caption, curve_lines, late, lines, long_csv, mode_lines, read_lines, setting_lines
+from eval.effort.table import all_steps, curve_lines, lines, long_csv, mode_lines, read_lines, setting_lines
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
@@ -91,7 +92,8 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     env, last = filled[0].env, filled[0].study.horizons[-1]
     parts = [_short(filled), _charts(filled), _table(*lines(filled)), _folded("At all steps", *all_steps(filled)),
              f'<p class="soft">{escape(caption(filled))}</p>', _download(filled),
-             "<h3>Read off latents, and asked by pushes</h3>", _table(*read_lines(filled)), f"<p class=soft>{escape(READ)}</p>",
+             f"<h3>Read off latents{', and asked by pushes' if asked_by_pushes(filled) else ''}</h3>", _table(*read_lines(filled)),
+             f"<p class=soft>{escape(of_reading(filled))}</p>",
              "<h3>Two rows side by side</h3>", _compare(filled), films,
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
              f"<p class=soft>{escape(CLAIMS)}</p>"]  # fmt: skip

@@ -1,9 +1,10 @@
 """Captions of tables of equal effort: in which precision, on what machines, and what rows were told."""
 
+from eval.effort.captions import caption, of_reading
 from eval.effort.filled import Filled
 from eval.effort.settings import causes, rows_of
 from eval.effort.studies import studies
-from eval.effort.table import caption
+from eval.effort.table import lines, tables
 from eval.terminal import print_table
 
 ENV, MAIN = "physics3", studies()["causes"]
@@ -48,6 +49,23 @@ def test_effort_is_said_as_it_was_counted():
         assert "; 4000 updates for every row" in told[name] and "updates: training steps; told:" in told[name]
         assert "scored are the last weights" in told[name]
     assert "weights of the least validation loss" in told["causes-published"]
+
+
+def test_a_world_is_told_by_what_it_has():
+    """Chemistry has no weights and no pushes, and outcomes that are drawn: its bound stands beside every H@1, of its own world or of all."""
+    def filled(name, bayes=None, **more):
+        metrics = {"test/hits@1/h10": 60.0, **({} if bayes is None else {"bayes/hits@1/h10": bayes}), **more}
+        return Filled(MAIN, "", rows_of(name)[0], ENV, None, {0: {"scores": {"final": {"metrics": metrics}}, "rounds": [], "plans": {}}})
+
+    edge, sigreg = "edge + InfoNCE", "edge + SIGReg"
+    drawn, pushed = [filled(edge, 71.0), filled(sigreg, 71.0)], [filled(edge, **{"order/tau": 0.5})]
+    assert lines(drawn)[0][1] == "H@1 10 (floor; exact Bayes 71.0)" and "order of weights" not in lines(drawn)[0]
+    own = lines([filled(edge, 71.0), filled(sigreg, 49.9)])
+    assert own[0][1] == "H@1 10 (floor; exact Bayes)" and [row[1] for row in own[1]] == ["60.0 (-; 71.0)", "60.0 (-; 49.9)"]
+    assert "no model of any kind can expect more" in caption(drawn) and "heavier" not in caption(drawn)
+    assert "order of weights" in lines(pushed)[0] and "exact Bayes" not in caption(pushed) and "asked by pushes" in caption(pushed)
+    assert "pushes told" in of_reading(pushed) and "push" not in of_reading(drawn)
+    assert [any("pushes" in title for title in tables(of)) for of in (pushed, drawn)] == [True, False]
 
 
 def test_a_caption_is_as_wide_as_the_terminal(capsys):

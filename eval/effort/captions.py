@@ -1,0 +1,143 @@
+"""Captions of tables of equal effort: the protocol, without which a number means nothing."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from eval.effort.filled import Filled
+from eval.effort.settings import MAIN, causes
+from eval.effort.studies import Study
+from eval.runs.ledger import FINAL, SELECT
+
+WEIGHTS = "order of weights"
+BAYES = "bayes/hits@1/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
+ABOVE = 1.0  # percent by which a draw must be above copying, to have learned anything
+CLAIMS = (
+    "in brackets 95 % intervals of each sentence taken alone; p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), then by Holm's correction for all "
+    "sentences on pairs that were tested; 'taken alone': its interval tells, and the correction does not; rows were chosen by what if and not by H@1"
+)
+
+
+def caption(filled: Sequence[Filled]) -> str:
+    """The protocol: a number without it means nothing."""
+    study, env = filled[0].study, filled[0].env
+    tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
+    effort = _of_effort(study)
+    tuned = (f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} again for "
+             f"{causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen; all by the mean of what if at {_list(causes()['horizons'])} "
+             f"steps in {tune['states']} states of {SELECT}; intervals are given the chosen setting, the chance of choosing is not in them")  # fmt: skip
+    if study.modes:
+        return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "
+                f"much they differ from boards as in training; order of weights: Kendall's tau by asking pushes, on final and on other shades; zero-shot: other shades, background: grey in place of black, fewer: "
+                f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
+                f"seeds, of two seeds both in braces; percent")  # fmt: skip
+    goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split" if study.goals else ""
+    return (
+        f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
+        f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; floor: the start in "
+        f"place of the prediction, in the row's own latents; *: not above it{goals}{_of_bounds(filled)}; "
+        f"{effort} for every row, {_of_seeds(filled)}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
+        f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in braces, of one neither; "
+        f"updates: training steps{_of_updates(study)}; {_privileges(filled)}; "
+        f"{_of_precision(filled)}{_of_machines(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
+        f"{'last weights' if study.in_rounds else 'weights of the least validation loss'}{_worlds(env)}; percent"
+    )
+
+
+def _of_bounds(filled: Sequence[Filled]) -> str:
+    """What a world has besides: an order of weights, or a bound that chance sets."""
+    order = f"; {WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau" if asked_by_pushes(filled) else ""
+    drawn = any(one.number(BAYES.format(h)) for one in filled for h in one.study.horizons)
+    return order + ("; exact Bayes: outcomes are drawn, and no model of any kind can expect more" if drawn else "")
+
+
+def asked_by_pushes(filled: Sequence[Filled]) -> bool:
+    """Whether any row told which block is heavier, as those of physics alone can."""
+    return any(one.at_once(WEIGHTS) for one in filled)
+
+
+def of_reading(filled: Sequence[Filled]) -> str:
+    """What is read off latents; of worlds with pushes, what these tell."""
+    pushes = ("data of physics hold no push that would need a second one, as in the paper, so that what it does cannot be learned, and not all is "
+              "reached; pushes told: which of two blocks pushes the other, each asked alone, chance 50; ")  # fmt: skip
+    return (
+        "a linear and a small network learn the factors of all objects from latents of valid, of each run the one is asked that reads more factors "
+        "on select; place, weight (which the shade shows), color: of true frames, floor: the usual values; true outcome: share of episodes of which "
+        "every factor is read off the latent of what happened, the bound of reading; predicted outcome: off the predicted latent; of every action: "
+        "off the predictions for all actions of a state, mean over actions that change nothing, one object, several, told by start and end; floor: "
+        f"the state that was; {pushes if asked_by_pushes(filled) else 'where outcomes are drawn, chance bounds what is predicted; '}"
+        "own R2: of objects in their own slots, on the other half of valid; smallest gap: of two states that differ in one object, percent of a "
+        "random pair, below 2 a variable is lost"
+    )
+
+
+def _of_seeds(filled: Sequence[Filled]) -> str:
+    """Those that any row has, however many were asked for."""
+    last = max((seed for one in filled for seed in one.entries), default=0)
+    return f"seeds 0 to {last} at most" if last else "seed 0"
+
+
+def _of_effort(study: Study) -> str:
+    if study.updates:
+        return f"{study.updates} updates"
+    return f"{study.minutes} minutes of processor time" if study.minutes else "the paper's settings and epochs"
+
+
+def _of_updates(study: Study) -> str:
+    """What decides how many there are, to follow "training steps"."""
+    if study.updates or study.minutes is None:
+        return ""
+    return (" in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine, "
+            "so that intervals over seeds hold this as well")  # fmt: skip
+
+
+def _privileges(filled: Sequence[Filled]) -> str:
+    """What the words of column `told` mean, of those that stand there."""
+    present = {word for one in filled for word in one.row.told}
+    return f"told: what a row knows beforehand, {', '.join(f'{word}: {what}' for word, what in causes()['privileges'].items() if word in present)}"
+
+
+def _of_precision(filled: Sequence[Filled]) -> str:
+    """In what was multiplied, which decides how many updates a minute holds; where rows differ, which had what."""
+    rows: dict[str, list[str]] = {}
+    for one in filled:
+        for precision in sorted({entry["setting"]["trainer"]["precision"] for entry in one.entries.values() if "setting" in entry}):
+            rows.setdefault(precision, []).append(one.label)
+    named = [precision if len(rows) == 1 else f"{precision} of {', '.join(labels)}" for precision, labels in rows.items()]
+    return f"trainer.precision={'; '.join(named)}; " if named else ""
+
+
+def _of_machines(filled: Sequence[Filled]) -> str:
+    """What the trainings ran on, and where that was not one kind of machine, how many on which."""
+    every = [entry["machine"] for one in filled for entry in one.entries.values() if "machine" in entry]
+    count = Counter(machine.get("gpu") or machine["processor"] for machine in every)
+    return f"trained on {', '.join(name if len(count) == 1 else f'{name} ({n})' for name, n in count.most_common())}; " if count else ""
+
+
+def _worlds(env: str) -> str:
+    """Which drawn worlds a table saw, where there are any."""
+    told = causes()["worlds"].get(env)
+    return f"; chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed" if told else ""
+
+
+def of_curve(filled: Sequence[Filled]) -> str:
+    told = f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls"
+    return "; ".join([told, *late(filled)])
+
+
+def late(filled: Sequence[Filled]) -> list[str]:
+    """Rows that train their transition after something else, whose curves begin with an untrained one."""
+    rounds = filled[0].study.rounds
+    return [f"{one.label} trains its transition from round {after + 1} of {rounds} on" for one in filled
+            if one.entries and (after := one.row.rounds_before_transition(rounds))]  # fmt: skip
+
+
+def of_settings() -> str:
+    told = causes()["tune"]
+    return (f"worth: mean of what if at {_list(causes()['horizons'])} steps in {told['states']} states of {SELECT}, seed {told['seed']}, which no score "
+            f"above has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes; copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start "
+            f"in their own latents, which is to have learned nothing; strength: of "
+            f"the number that balances the terms of the objective")  # fmt: skip
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
