@@ -27,15 +27,19 @@ def lines(filled: Sequence[Filled]) -> Table:
     reach, reaches = _bound(filled, "true world", TRUE_WORLD.format(last), SELECT, "valid")
     ordered = asked_by_pushes(filled)
 
+    def floored(one: Filled, name: str, bounds: Sequence[str] = ()) -> str:
+        return f"{_cell(one, name, last)} ({'; '.join([_mean(one, FLOORS[name], last), *bounds])}){_low(one, name, last)}"
+
+    def within(text: str, bounds: Sequence[str]) -> str:
+        return " ".join([text, *(f"({bound})" for bound in bounds)])
+
     def cells(one: Filled) -> dict[str, str]:
-        floors = {name: "; ".join([_mean(one, floor, last), *bests.get(one.label, []) * (name == "H@1")]) for name, floor in FLOORS.items()}
-        ranked, known = (f"{_cell(one, name, last)} ({floor}){_low(one, name, last)}" for name, floor in floors.items())
-        reached = " ".join([_cell(one, "goals", last), *(f"({bound})" for bound in reaches.get(one.label, []))])
+        goals = {within(f"goals {last}", reach): within(_cell(one, "goals", last), reaches.get(one.label, []))}
         return {
             "": one.label,
-            f"H@1 {last} ({'; '.join(['floor', *best])})": ranked,
-            f"what if {last} (floor)": known,
-            **({" ".join([f"goals {last}", *(f"({bound})" for bound in reach)]): reached} if one.study.goals else {}),
+            f"H@1 {last} ({'; '.join(['floor', *best])})": floored(one, "H@1", bests.get(one.label, [])),
+            f"what if {last} (floor)": floored(one, "what if"),
+            **(goals if one.study.goals else {}),
             **({WEIGHTS: _once(one, WEIGHTS)} if ordered else {}),
             f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
             "updates": _updates(one),
