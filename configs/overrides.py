@@ -120,7 +120,7 @@ def _check_launcher(name: str, installed: list[str]) -> None:
     if name in installed:
         return
     if name in LAUNCHERS:
-        extra = f'pip install "causal-world-models[cluster]" (or: pip install {LAUNCHERS[name]})'
+        extra = f'pip install -e ".[cluster]" (or: pip install {LAUNCHERS[name]})'
         raise Problem(f"hydra/launcher={name} comes with a package that is not installed: {extra}")
     raise Problem(f"there is no hydra/launcher '{name}': {nearest(name, {*installed, *LAUNCHERS})}")
 

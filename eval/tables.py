@@ -14,7 +14,8 @@
     python eval/tables.py -m table=4 seeds=3 worker='range(4)' hydra/launcher=submitit_slurm
 
 Says what it will run and for how long before it starts; killed, the same command goes on. Writes <out>/<budget>/table4.md,
-.csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers.
+.csv, .tex, its bars or scatter plots as .svg and .png, and claims.md: what the paper says in words, held against these numbers
+where they decide any of it.
 Tables of violated expectations (voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budgets `found` and
 `stored` train nothing and show every run of a folder, or of the JSON files in results.
 causes (eval/effort/causes.yaml) and what varies it (causes-minutes, causes-episodes, causes-objects, causes-horizon,
@@ -236,8 +237,9 @@ def _run_paper(table, cfg) -> dict[str, str]:
     failed = _run_missing(jobs_of(asked, cfg), minutes, cfg) if cfg["run_missing"] else {}
     _show(asked, pages, cfg)
     verdicts = check_claims(cfg)
-    print_claims(verdicts, cfg)
-    write_whole(_out(cfg) / "claims.md", claims_markdown(verdicts, cfg))
+    if any(verdict.decided for verdict in verdicts):  # tables of other worlds say nothing about them
+        print_claims(verdicts, cfg)
+        write_whole(_out(cfg) / "claims.md", claims_markdown(verdicts, cfg))
     return failed
 
 

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
+from eval import tables
 from eval.paper.claims import H1, RANDOM, SUCCESS, Verdict, check_claims, claims_markdown, partly_correlated, structure_helps
 from eval.paper.table_specs import metrics_of, run_name
 
@@ -33,6 +35,20 @@ def test_without_runs_nothing_can_be_told(cfg):
     verdicts = check_claims(cfg)
     assert len(verdicts) == 11 and {v.holds for v in verdicts} == {None}
     assert claims_markdown(verdicts, cfg).count("cannot be decided") == 11
+
+
+def test_claims_are_written_where_runs_decide_any(cfg, tmp_path, capsys):
+    """A table of the robot decides none of them, and neither does one of boards before its runs."""
+    asked = {**cfg, "seeds": 1, "figure": None, "rows": None, "run_missing": False, "ledger": str(tmp_path / "ledger"),
+             "out": str(tmp_path / "out")}  # fmt: skip
+    page = tmp_path / "out" / cfg["budget"]
+    tables.run(OmegaConf.create({**asked, "table": "trifinger"}))
+    assert (page / "trifinger.md").exists() and not (page / "claims.md").exists()
+    assert "the paper says" not in capsys.readouterr().out
+    for model in ("AE", "GNN", "Modular"):
+        put(cfg, f"{model} + contrastive", "physics5", **{H1: 50.0})
+    tables.run(OmegaConf.create({**asked, "table": "trifinger"}))
+    assert "in 0 of 1 settings decided" in (page / "claims.md").read_text() and "the paper says" in capsys.readouterr().out
 
 
 def counts(verdict) -> tuple[int, int, int]:
