@@ -115,6 +115,6 @@ if __name__ == "__main__":
         category, number, version, path = sys.argv[1:]
         setting = sample(dict(zip(CATEGORIES.values(), CATEGORIES))[category])[range(1, TRIALS + 1).index(int(number))]
         write_whole(Path(path), script(simulate(setting, version).clip))
-    except (ValueError, KeyError, Problem) as error:
+    except (OSError, ValueError, KeyError, Problem) as error:
         names = ", ".join(CATEGORIES.values())
         sys.exit(f"error: expected one of {names}, a trial (1 to {TRIALS}), a version, a file; got {sys.argv[1:]} ({error})")

@@ -200,7 +200,7 @@ class PublishedVoe(Source):
         differ = np.zeros(FRAMES, bool)
         for name in poses.keys() & expected.keys():
             differ |= (np.abs(poses[name] - expected[name]) > _SAME).any(1)
-        return int(np.argmax(differ)) if differ.any() else -1
+        return int(np.argmax(differ)) if differ[:rows].any() else -1
 
     def _subtype(self, folder: Path, version: Version, features: np.ndarray, posterior: np.ndarray) -> str:
         """By the outcome of the expected version in A, B and C; where that one is not there, by the opposite of the other's."""

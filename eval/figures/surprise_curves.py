@@ -9,7 +9,8 @@ COLUMNS = 3
 
 
 def surprise_curves(panels: dict[str, dict[str, np.ndarray]], moments: dict[str, int]) -> str:
-    """An SVG file.  panels: title -> version -> scaled surprise (T,).  moments: title -> frame of the violation."""
+    """An SVG file.  panels: title -> version -> scaled surprise (T,).  moments: title -> frame of the violation,
+    -1 where none is seen."""
     from matplotlib.figure import Figure
 
     rows = -(-len(panels) // COLUMNS)
@@ -21,7 +22,8 @@ def surprise_curves(panels: dict[str, dict[str, np.ndarray]], moments: dict[str,
         calm(axes)
         for version, curve in curves.items():
             axes.plot(curve, color=COLORS[version], label=version, lw=1.6)
-        axes.axvline(moments[title], color="#6b7a87", ls="--", lw=1.2, label="violation")
+        if moments[title] >= 0:  # some violate in nothing that is seen
+            axes.axvline(moments[title], color="#6b7a87", ls="--", lw=1.2, label="violation")
         axes.set_title(title, fontsize=10, loc="left", color="#23303b")
         axes.set_xlabel("frame", color="#6b7a87")
         axes.set_ylabel("surprise", color="#6b7a87")

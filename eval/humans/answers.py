@@ -24,7 +24,7 @@ class Demographics:
 
 @dataclass(frozen=True, config=STRICT)
 class Response:
-    """One answer.  rating: from 0, expected, to 100, surprising.  rt_ms: milliseconds from the page to the answer.  plays: how
+    """One answer.  rating: from 0, expected, to 100, surprising.  rt_ms: milliseconds from the first play to Next.  plays: how
     often the clip was played."""
 
     position: int

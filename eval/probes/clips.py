@@ -36,9 +36,9 @@ class Asked:
 
     @classmethod
     def of(cls, frames: int, context: int | None = None) -> "Asked":
-        """Where nothing is said of the horizons: HORIZONS, as far as clips of so many frames reach."""
+        """Where nothing is said of the horizons: HORIZONS, as far as clips of so many frames reach; of shorter ones the end."""
         context = context or min(cls.context, frames // 2)
-        return cls(context, tuple(one for one in HORIZONS if context + one <= frames))
+        return cls(context, tuple(one for one in HORIZONS if context + one <= frames) or (max(frames - context, 1),))
 
 
 class Clips(NamedTuple):

@@ -56,12 +56,12 @@ def largest(curve: np.ndarray, asked: Asked) -> np.ndarray:
 
 def scaled(clips: Clips, scale: Scale | None, change: Scale, asked: Asked) -> Clips:
     """Curves in units of the spread of expected validation clips, the largest of all horizons, and the score of a clip their
-    peak, or their mean."""
+    peak, or their mean, over the frames that are predicted."""
     clips = clips._replace(change=change(clips.change))
     if scale is None:
         return clips
     curve = largest(scale(clips.curve), asked)
-    return clips._replace(curve=curve, score=summed_up(curve, asked.of_clip))
+    return clips._replace(curve=curve, score=summed_up(curve[:, asked.firsts.min() :], asked.of_clip))
 
 
 def matched(one: Clips, other: Clips) -> tuple[Clips, Clips]:
@@ -106,10 +106,11 @@ def intervals(versions: dict[str, Clips], metrics: dict[str, float], names: tupl
     return found
 
 
-def moment_error(clips: Clips) -> np.ndarray:
-    """Frames between the violation and the peak of surprise, (P,), of clips that say when they violate."""
+def moment_error(clips: Clips, first: int) -> np.ndarray:
+    """Frames between the violation and the peak of surprise, (P,), of clips that say when they violate.  first: the first frame
+    that is predicted."""
     there = clips.violation >= 0
-    return np.abs(clips.curve[there].argmax(1) - clips.violation[there])
+    return np.abs(first + clips.curve[there, first:].argmax(1) - clips.violation[there])
 
 
 def ceiling(run, versions: dict[str, str], data_dir=None) -> dict[str, float]:
@@ -168,7 +169,7 @@ def _scored(clips: Mapping[str, Clips], versions: Mapping[str, str], asked: Aske
     threshold = 0.5 if judges else float(np.quantile(scaled(before, scale, change, asked).score, QUANTILE))
     found = {name: scaled(clips[split], scale, change, asked) for name, split in versions.items()}
     metrics = pair_metrics(found, threshold, names, asked.of_clip)
-    if not judges and "surprising" in found and len(error := moment_error(found["surprising"])):
+    if not judges and "surprising" in found and len(error := moment_error(found["surprising"], asked.firsts.min())):
         violation = found["surprising"].violation
         metrics[MOMENT] = float(np.median(error))
         metrics[f"floor/{MOMENT}"] = float(np.median((asked.firsts.min() - violation[violation >= 0]).clip(min=0)))

@@ -88,6 +88,16 @@ def test_stacked_blocks_stand_on_one_another():
     env.close()
 
 
+@pytest.mark.parametrize("levels, edge", [(5, 0.035), (8, 0.1)])
+def test_blocks_of_the_default_scene_wait_within_the_arena(levels, edge):
+    """A pile of four blocks of ten centimetres would be higher than the arena: columns are, all over it."""
+    env = make("stacked_blocks", task_params={"stack_levels": levels, "blocks_min_size": edge})
+    env.reset()
+    assert len(tools(env)) == levels * max(1, int(0.25 / edge))
+    assert max(env.state[name]["cartesian_position"][2] for name in tools(env)) + edge / 2 <= 0.3 + 1e-9
+    env.close()
+
+
 def test_masses_alone_move_nothing(env):
     before = env.state
     assert env.intervene({"blocks_mass": 0.05}).accepted

@@ -139,5 +139,5 @@ def test_surprise_peaks_where_the_square_stops_that_should_pass(square_clips):
     assert found.curve.shape == (40, 1, 32)  # of one horizon
     found = found._replace(curve=found.curve[:, 0])
     stops = found.posterior[:, 8] == 0
-    assert stops.sum() > 10 and (moment_error(found.take(stops)) <= 1).all()
+    assert stops.sum() > 10 and (moment_error(found.take(stops), 0) <= 1).all()
     assert not found.curve[:, :11].any()

@@ -8,7 +8,8 @@ import pytest
 
 from envs.problem import Problem
 from envs.protocols import Violations
-from eval.probes.violation import Asked, Clips, Scale, largest, matched, moment_error, pair_metrics
+from eval.figures.surprise_curves import surprise_curves
+from eval.probes.violation import Asked, Clips, Scale, largest, matched, moment_error, pair_metrics, scaled
 from eval.surprise import surprise_run
 
 
@@ -20,6 +21,17 @@ def test_only_predicted_frames_count():
     curve[0, 1, 5] = 2.0
     assert largest(curve, asked)[0].tolist() == [0, 0, -1, -1, -1, 2]
     assert largest(np.full((1, 2, 6), -1.0), asked)[0].tolist() == [0, 0, -1, -1, -1, -1]
+    plain, calm = Scale(np.zeros((2, 6)), np.ones((2, 6))), Scale(np.zeros(3), np.ones(3))
+    for of_clip in ("peak", "mean"):  # two clips that surprise less than the usual one differ all the same
+        curve = np.stack([np.full((2, 6), -1.0), np.full((2, 6), -2.0)])
+        found = scaled(clips([0, 1], [0, 0], curve), plain, calm, Asked(2, (1, 3), of_clip=of_clip))
+        assert found.score.tolist() == [-1, -2]
+
+
+def test_clips_are_asked_as_far_as_they_reach():
+    assert (Asked.of(50).context, Asked.of(50).horizons) == (10, (15, 25)) and Asked.of(30).horizons == (15,)
+    assert Asked.of(20).horizons == (10,) and Asked.of(50, 40).horizons == (10,)
+    assert Asked.of(50, 50).horizons == (1,)  # which is refused with what it leaves
 
 
 def clips(trial, score, curve=None, violation=None, subtype=None):
@@ -56,8 +68,14 @@ def test_a_detector_of_change_is_told_from_one_of_causes():
 
 
 def test_the_moment_error_counts_frames_of_clips_that_violate():
-    found = moment_error(clips([0, 1, 2], [0] * 3, [[0, 9, 0, 0], [0, 0, 0, 9], [9, 0, 0, 0]], violation=[1, 1, -1]))
-    assert found.tolist() == [0, 2]
+    some = clips([0, 1, 2], [0] * 3, [[0, 9, 0, 0], [0, 0, 0, 9], [9, 0, 0, 0]], violation=[1, 1, -1])
+    assert moment_error(some, 0).tolist() == [0, 2]
+    assert moment_error(clips([0], [0], [[0, 0, -2, -1]], violation=[2]), 2).tolist() == [1]  # the first two nobody predicted
+
+
+def test_a_moment_that_is_not_seen_is_not_drawn():
+    drawn = [surprise_curves({"B1": {"expected": np.zeros(4)}}, {"B1": moment}).count("violation") for moment in (2, -1)]
+    assert drawn[0] > drawn[1] == 0
 
 
 # -- the toy world ----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from envs.trifinger.source import TriFingerSource  # noqa: E402
 from envs.trifinger.source.saved import COLUMNS  # noqa: E402
 from eval.planning.blocks_distance import BlocksDistance  # noqa: E402
 from eval.planning.tasks import draw_own_tasks  # noqa: E402
+from eval.probes.sensitivity import pairs  # noqa: E402
 
 RNG = np.random.default_rng
 
@@ -62,6 +63,20 @@ def test_the_tasks_own_goal_is_a_state_with_the_block_there(world):
     with pytest.raises(Problem, match="creative_stacked_blocks has no goal for each block.*set tasks=walk"):
         creative = TriFingerSource("creative_stacked_blocks", workers=1)
         creative.own_goals(creative.reset(1, RNG(0), "still"))
+    with pytest.raises(Problem, match="reaching moves no block.*set tasks=walk"):
+        reaching = TriFingerSource("reaching", workers=1)
+        reaching.own_goals(reaching.reset(1, RNG(0), "still"))
+
+
+@pytest.mark.parametrize("task, differs", [("reaching", False), ("pushing", True), ("picking", True)])
+def test_every_variable_of_a_world_can_be_set(task, differs):
+    """Reaching lets obstacles come and go, and a row holds so many objects: their number is no variable of the world. Its starts
+    all look alike, so that no distance of two random ones is there to compare with."""
+    world = TriFingerSource(task, workers=1)
+    state = world.reset(2, RNG(0), "train")
+    for name in world.variables(state):
+        assert world.intervene(state, name, RNG(0)).rows.shape == state.rows.shape, name
+    assert ("joint_positions" in pairs(world, 4).altered) == bool(pairs(world, 4).altered) == differs
 
 
 def test_a_finger_behind_the_block_is_nearer_to_the_goal(world):

@@ -131,6 +131,8 @@ def test_the_pair_of_a_trial_has_one_subtype_and_a_moment(root):
     surprising = world(root).record({**TEST, "version": "surprising"}, None, 1)[0]
     assert SUBTYPES[surprising["label_subtype"][0]] == "A1" and surprising["label_version"][0] == 1
     assert surprising["label_violation"][0] == 21  # the first frame in which it stands where it should move
+    short = world(root).record({**TEST, "version": "surprising", "length": 9}, None, 1)[0]
+    assert len(short["label_violation"]) == 10 and short["label_violation"][0] == -1  # it is not in these frames
     assert world(root).record({**TEST, "version": "expected"}, None, 1)[0]["label_violation"][0] == -1
     assert world(root).versions("test") == {"expected": "test", "surprising": "test-surprising"}
 

@@ -148,8 +148,10 @@ class Arena:
         return self.env.task.solved(self.grade(row, goal))
 
     def own_goal(self, row: np.ndarray) -> np.ndarray:
-        """The row with every block at rest where its own goal stands. A Problem where blocks and goals are not paired."""
+        """The row with every block at rest where its own goal stands. A Problem without blocks, or where they have no goals."""
         row, slices = row.copy(), self.layout.slices
+        if not self.layout.blocks:
+            raise Problem(f"{self.env.task.name} moves no block, so that its goals are no states; set tasks=walk")
         for block in self.layout.blocks:
             goal = block.replace("tool_", "goal_", 1)
             if f"{goal}/cartesian_position" not in slices:
@@ -197,8 +199,8 @@ class Arena:
         return after
 
     def variables(self) -> tuple[str, ...]:
-        """Variables that have a space."""
-        return tuple(free(self.env.variables(), "ab"))
+        """Variables that have a space, without those that say how many objects there are: a row holds so many."""
+        return tuple(path for path in free(self.env.variables(), "ab") if path not in self.env.task.family)
 
     def causes(self) -> dict[str, tuple[str, ...]]:
         """Causes that can be set, and the variables of each."""

@@ -35,7 +35,7 @@ class StackedBlocks(Family):
         turns = np.zeros(len(names))
         if rng is not None:
             tools, turns = scattered(rng, sizes)
-        elif len(found) == sum(len(rows[0]) for _ in rows):  # the wall: its rows piled in turn before and behind the goal
+        elif (levels + 1) // 2 * edge <= ARENA_HIGH[2]:  # the wall's rows are piled in turn before and behind the goal
             tools = np.array([(x, 0.1 if level % 2 else -0.1, (level // 2 + 0.5) * edge) for level, _, x, _ in found])
         else:
             tools = in_columns(sizes)
