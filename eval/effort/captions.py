@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from eval.effort.filled import Filled
+from eval.effort.filled import AT_ONCE, READ_OUTS, Filled
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
 from eval.runs.ledger import FINAL, SELECT
 
 WEIGHTS = "order of weights"
 BAYES = "bayes/hits@1/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
+READ = AT_ONCE["factors read"].format(READ_OUTS[0])
 ABOVE = 1.0  # percent by which a draw must be above copying, to have learned anything
 CLAIMS = (
     "in brackets 95 % intervals of each sentence taken alone; p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), then by Holm's correction for all "
@@ -30,7 +31,7 @@ def caption(filled: Sequence[Filled]) -> str:
                 f"much they differ from boards as in training; order of weights: Kendall's tau by asking pushes, on final and on other shades; zero-shot: other shades, background: grey in place of black, fewer: "
                 f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
                 f"seeds, of two seeds both in braces; percent")  # fmt: skip
-    goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split" if study.goals else ""
+    goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split; true world: the same search, greedy and one step ahead, in the world itself, a comparison and no bound" if study.goals else ""
     return (
         f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
         f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; floor: the start in "
@@ -57,15 +58,16 @@ def asked_by_pushes(filled: Sequence[Filled]) -> bool:
 
 def of_reading(filled: Sequence[Filled]) -> str:
     """What is read off latents; of worlds with pushes, what these tell."""
+    choosing = SELECT if any(one.number(READ, SELECT) for one in filled) else "valid, which holds the frames that they learned from"
     pushes = ("data of physics hold no push that would need a second one, as in the paper, so that what it does cannot be learned, and not all is "
               "reached; pushes told: which of two blocks pushes the other, each asked alone, chance 50; ")  # fmt: skip
     return (
         "a linear and a small network learn the factors of all objects from latents of valid, of each run the one is asked that reads more factors "
-        "on select; place, weight (which the shade shows), color: of true frames, floor: the usual values; true outcome: share of episodes of which "
+        f"on {choosing}; (3 of 5): of so many of its seeds, the others were not asked; place, weight (which the shade shows), color: of true frames, floor: the usual values; true outcome: share of episodes of which "
         "every factor is read off the latent of what happened, the bound of reading; predicted outcome: off the predicted latent; of every action: "
         "off the predictions for all actions of a state, mean over actions that change nothing, one object, several, told by start and end; floor: "
         f"the state that was; {pushes if asked_by_pushes(filled) else 'where outcomes are drawn, chance bounds what is predicted; '}"
-        "own R2: of objects in their own slots, on the other half of valid; smallest gap: of two states that differ in one object, percent of a "
+        "own R2: of objects in their own slots, learned from half of the episodes of valid and told of the other half; smallest gap: of two states that differ in one object, percent of a "
         "random pair, below 2 a variable is lost"
     )
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import mean
 
 from eval.effort import claims
@@ -23,8 +23,8 @@ Table = tuple[list[str], list[list[str]]]  # header and rows
 def lines(filled: Sequence[Filled]) -> Table:
     """Scores at the last horizon; rows best first by what if, of a study with cases in the order of its rows."""
     last = filled[0].study.horizons[-1]
-    best, bests = _bound(filled, "exact Bayes", BAYES.format(last), FINAL)
-    reach, reaches = _bound(filled, "true world", TRUE_WORLD.format(last), SELECT, "valid")
+    best, bests = _beside(filled, "exact Bayes", BAYES.format(last), FINAL)
+    reach, reaches = _beside(filled, "true world", TRUE_WORLD.format(last), SELECT, "valid")
     ordered = asked_by_pushes(filled)
 
     def floored(one: Filled, name: str, bounds: Sequence[str] = ()) -> str:
@@ -51,8 +51,8 @@ def lines(filled: Sequence[Filled]) -> Table:
     return list(rows[0]), [list(row.values()) for row in rows]
 
 
-def _bound(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tuple[list[str], dict[str, list[str]]]:
-    """What bounds a score, as a word or none for the header, and by label for cells: its figure stands in the header where it is that of
+def _beside(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tuple[list[str], dict[str, list[str]]]:
+    """What a score is compared with, as a word or none for the header, and by label for cells: its figure stands in the header where it is that of
     all rows, and in cells where rows have worlds of their own."""
     found = {one.label: f"{mean(values):.1f}" for one in filled if (values := one.number(key, *splits).values())}
     if len(set(found.values())) == 1:
@@ -78,7 +78,13 @@ def read_lines(filled: Sequence[Filled]) -> Table:
 def _once(one: Filled, name: str, *splits: str) -> str:
     """A cell of AT_ONCE."""
     found = {seed: value * (100 if name == "smallest gap" else 1) for seed, value in one.at_once(name, *splits).items()}
-    return Estimate.over_seeds(found).text(2 if name == WEIGHTS else 1) if found else MISSING
+    return Estimate.over_seeds(found).text(2 if name == WEIGHTS else 1) + _fewer(one, found) if found else MISSING
+
+
+def _fewer(one: Filled, found: Mapping[int, float]) -> str:
+    """Of how many of the row's seeds a number is, where some were not asked for it."""
+    every = one.scores("H@1", one.study.horizons[-1])
+    return f" ({len(found)} of {len(every)})" if len(found) < len(every) else ""
 
 
 def _low(one: Filled, name: str, horizon: int) -> str:
@@ -95,7 +101,7 @@ def all_steps(filled: Sequence[Filled]) -> Table:
 
 def _cell(one: Filled, name: str, horizon: int) -> str:
     found = one.estimate(name, horizon)
-    return MISSING if found is None else found.text()
+    return MISSING if found is None else found.text() + _fewer(one, found.values)
 
 
 def _mean(one: Filled, name: str, horizon: int) -> str:

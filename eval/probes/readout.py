@@ -85,12 +85,21 @@ def exact(read: np.ndarray, true: np.ndarray) -> np.ndarray:
     return ((read == true) | (true < 0)).all((1, 2))
 
 
-def frames_of(run, split: str, data_dir) -> tuple[Tensor, np.ndarray]:
-    """Latents and factors of frames spread over a split."""
+class Frames(NamedTuple):
+    """Frames spread over a split, in its order: latent (M, K, D), their factors true (M, N, G), and of which episode (M,)."""
+
+    latent: Tensor
+    true: np.ndarray
+    episode: np.ndarray
+
+
+def frames_of(run, split: str, data_dir) -> Frames:
+    """FRAMES of a split, or all."""
     file = run.file(split, data_dir)
     shown, stored = OnDisk(file, run.world.shown.column), OnDisk(file, "state")
     rows = np.unique(np.linspace(0, len(stored) - 1, min(FRAMES, len(stored))).astype(int))
-    return encode_frames(run.model, shown.take(rows)), values(run.world, run.world.unpack(stored.take(rows)))
+    episode = np.searchsorted(file.ep_offset, rows, side="right") - 1
+    return Frames(encode_frames(run.model, shown.take(rows)), values(run.world, run.world.unpack(stored.take(rows))), episode)
 
 
 def _rows() -> tuple[Row, ...]:
@@ -116,11 +125,12 @@ def _rows() -> tuple[Row, ...]:
 def readout(run, data) -> dict[str, float]:
     """Percent, of a linear and a small read-out.
 
-    frames: of factors of unseen frames, and of each kind of factor; floor: the most frequent values.  exact: of episodes whose
+    frames: of factors of the split's frames, which are unseen on any split but `valid`, and of each kind of factor; floor: the
+    most frequent values.  exact: of episodes whose
     predicted state is exact.  eyes: the same read off the true outcome, what seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean
     over actions that change nothing, one object, and several, so that the frequent ones do not decide.
     """
-    latent, true = frames_of(run, "valid", data.data_dir)
+    latent, true, _ = frames_of(run, "valid", data.data_dir)
     world = run.world
     before = values(world, world.unpack(data.state[:, 0]))
     metrics = _shares("floor/constant/frames", _usual(true), before, world.factor_names)
