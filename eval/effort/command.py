@@ -7,7 +7,9 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort.figures import chart, rows_figure
 from eval.effort.filled import Filled, seeds_of, tell_left_out, whole_of
-from eval.effort.jobs import check_precision, entered_row, finalist_job, finalist_name, table_job, tune_job, tune_ledger, tune_name
+from eval.effort.jobs import (
+    ON, check_precision, entered_row, finalist_job, finalist_name, precision_of, table_job, tune_job, tune_ledger, tune_name, tuned_precision,
+)  # fmt: skip
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
@@ -33,14 +35,16 @@ def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) 
     draws, ledger, failed = range(causes()["tune"]["draws"]), Path(cfg["ledger"]), {}
     asked = [(row, env) for env in envs for row in rows if row.fits(env)]
 
-    def train(jobs: list[Job], minutes: float) -> None:
+    def train(jobs: dict[tuple[Row, str], list[Job]], minutes: float) -> None:
         if cfg["run_missing"]:
-            failed.update(run_missing(jobs, minutes, cfg))
+            for (row, env), of_row in jobs.items():
+                check_precision(tuned_precision(row, env, ledger), ON, of_row)
+            failed.update(run_missing([job for of_row in jobs.values() for job in of_row], minutes, cfg))
 
-    train([tune_job(row, env, draw, cfg) for row, env in asked for draw in draws], causes()["tune"]["minutes"])
+    train({(row, env): [tune_job(row, env, draw, cfg) for draw in draws] for row, env in asked}, causes()["tune"]["minutes"])
     scored = {(row, env): _scored(ledger, env, {draw: tune_name(row, env, draw) for draw in draws}) for row, env in asked}
     best = {(row, env): finalists(row, env, of) for (row, env), of in scored.items() if len(of) == len(draws)}
-    train([finalist_job(row, env, draw, cfg) for (row, env), of in best.items() for draw in of], studies()[MAIN].minutes)
+    train({(row, env): [finalist_job(row, env, draw, cfg) for draw in of] for (row, env), of in best.items()}, studies()[MAIN].minutes)
     for row, env in asked:
         if (row, env) not in best:
             print(f"{env}, {row.name}: {len(scored[row, env])} of {len(draws)} drawn settings are there, none is chosen yet")
@@ -77,7 +81,7 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
                 check_overrides(ledger, env, entered_row(study, case, row), setting)
             jobs = {case: [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"])] for case in study.cases}
             for case, of_case in jobs.items():
-                check_precision(study, case, row, env, ledger, of_case)
+                check_precision(precision_of(study, case, row, env, ledger), study.accelerator, of_case)
             ready.append(jobs)
         except Problem as problem:
             wrong[row.name, env] = problem

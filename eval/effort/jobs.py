@@ -15,6 +15,7 @@ from models.native_precision import MIXED, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
 ORDER, ASKS = "order/tau", "order/asks"  # of eval/probes/weight_order.py, which takes seconds to import
+ON = "cpu"  # what settings are drawn on, by trainer=minutes
 TUNE = "tune"  # a ledger inside the ledger: settings that were only tried
 
 
@@ -76,26 +77,35 @@ def finalist_name(row: Row, env: str, draw: int) -> str:
     return f"{row.slug}-{env}-finalist{draw}-{_mark(_tune_overrides(row, env, draw, _whole(row)))}"
 
 
-def _tune_job(name: str, overrides: list[str], env: str, cfg: dict) -> Job:
+def tuned_precision(row: Row, env: str, ledger: Path) -> str:
+    """That of the row's first draw that is entered, none yet: the fastest one here. Settings that are compared are multiplied alike."""
+    for draw in range(causes()["tune"]["draws"]):
+        if (entered := entry_of(tune_ledger(ledger), env, tune_name(row, env, draw))) and "setting" in entered:
+            return entered["setting"]["trainer"]["precision"]
+    return fast_precision(ON)
+
+
+def _tune_job(name: str, row: Row, overrides: list[str], env: str, cfg: dict) -> Job:
     """Trains a drawn setting, scores it on `select`, and enters it; one that diverges is entered, too."""
     ledger = tune_ledger(Path(cfg["ledger"]))
 
     def left() -> list[tuple[str, ...]]:
         entered = entry_of(ledger, env, name)
         done = entered and (SELECT in entered["scores"] or entered.get("diverged"))
-        return [] if done else [_fit(overrides, name, ledger, cfg)]
+        precision = tuned_precision(row, env, Path(cfg["ledger"]))
+        return [] if done else [_fit([*overrides, f"trainer.precision={precision}"], name, ledger, cfg)]
 
     return Job(name, left)
 
 
 def tune_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
     """A drawn setting for `tune.minutes`."""
-    return _tune_job(tune_name(row, env, draw), _tune_overrides(row, env, draw, _short(row)), env, cfg)
+    return _tune_job(tune_name(row, env, draw), row, _tune_overrides(row, env, draw, _short(row)), env, cfg)
 
 
 def finalist_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
     """A drawn setting for as long as the table."""
-    return _tune_job(finalist_name(row, env, draw), _tune_overrides(row, env, draw, _whole(row)), env, cfg)
+    return _tune_job(finalist_name(row, env, draw), row, _tune_overrides(row, env, draw, _whole(row)), env, cfg)
 
 
 def entered_row(study: Study, case: str, row: Row) -> str:
@@ -119,9 +129,9 @@ def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> s
     return OmegaConf.select(frozen, "trainer.precision") or fast_precision(study.accelerator)
 
 
-def check_precision(study: Study, case: str, row: Row, env: str, ledger: Path, jobs: list[Job]) -> None:
+def check_precision(precision: str | None, accelerator: str, jobs: list[Job]) -> None:
     """Raise Problem where jobs are left of a row that has bfloat16, and this machine has none: it would be thirty times slower."""
-    if precision_of(study, case, row, env, ledger) == MIXED != fast_precision(study.accelerator) and missing(jobs):
+    if precision == MIXED != fast_precision(accelerator) and missing(jobs):
         raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, so that it would be "
                       f"thirty times slower; train it on one that has, or in a ledger of your own: ledger=")  # fmt: skip
 

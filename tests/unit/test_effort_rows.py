@@ -6,8 +6,10 @@ import pytest
 from omegaconf import OmegaConf
 
 from envs.problem import Problem
+from eval.effort import jobs
+from eval.effort.command import run_study
 from eval.effort.filled import seeds_of
-from eval.effort.jobs import _usual, table_name
+from eval.effort.jobs import _usual, finalist_job, table_name, tune_job, tune_ledger, tune_name
 from eval.effort.settings import causes, drawn, probes, rows_of, worth
 from eval.effort.studies import studies
 
@@ -111,3 +113,22 @@ def test_seeds_are_those_of_a_study_and_its_rows(tmp_path):
 def test_a_study_has_rows_of_its_own():
     with pytest.raises(Problem, match="table causes-published has no row 'edge . InfoNCE'"):
         studies()["causes-published"].rows_of("edge + InfoNCE")
+
+
+def test_draws_are_multiplied_as_the_first_of_their_row(tmp_path, monkeypatch, compose):
+    """Settings that were drawn on two machines would be compared across bfloat16 and single precision."""
+    asked = {"ledger": str(tmp_path), "runs_dir": str(tmp_path / "runs"), "data_dir": "data"}
+    (row,), place = rows_of(["edge + InfoNCE"]), tune_ledger(tmp_path) / ENV
+    place.mkdir(parents=True)
+    monkeypatch.setattr(jobs, "fast_precision", lambda accelerator: "bf16-mixed")
+    assert "trainer.precision=bf16-mixed" in tune_job(row, ENV, 0, asked).left()[0]
+    for there in ("32-true", "bf16-mixed"):
+        name = tune_name(row, ENV, 2)
+        (place / f"{name}-0.json").write_text(json.dumps({"run": name, "env": ENV, "seed": 90, "row": row.name, "rounds": [],
+                                                           "scores": {}, "setting": {"trainer": {"precision": there}}}))  # fmt: skip
+        for job in (tune_job(row, ENV, 0, asked), finalist_job(row, ENV, 1, asked)):
+            assert f"trainer.precision={there}" in job.left()[0]
+    monkeypatch.setattr(jobs, "fast_precision", lambda accelerator: "32-true")
+    cfg = OmegaConf.to_container(compose("tables")) | asked
+    with pytest.raises(Problem, match="its other runs were trained in bf16-mixed, and this machine has no bfloat16 of its own"):
+        run_study("causes", cfg | {"table": "causes", "envs": [ENV], "rows": [row.name], "tune": True}, lambda *_: pytest.fail("it trains"))
