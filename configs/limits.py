@@ -35,7 +35,7 @@ def list_of(holds: Callable) -> Callable:
     return lambda v: isinstance(v, list) and len(v) > 0 and all(holds(item) for item in v)
 
 
-def _folders(v) -> bool:
+def _names(v) -> bool:
     """A name, or any number of names."""
     return all(isinstance(name, str) and name.strip() for name in (v if isinstance(v, list) else [v]))
 
@@ -58,6 +58,9 @@ LIMITS = {
     "name": ("one name without slashes", lambda v: v is not None and str(v) not in ("", ".", "..") and "/" not in str(v)),
     "ledger": ("a folder", lambda v: isinstance(v, str)),
     "row": ("a name", lambda v: isinstance(v, str) and v != ""),
+    "rows": ("the name of a row, or a list of them", _names),
+    "split": ("the name of a split, or a list of them", _names),
+    "mode": ("the name of a mode, or a list of them", _names),
     "overwrite": ("true or false", lambda v: isinstance(v, bool)),
     "score.horizons": HORIZONS,
     "score.episodes": POOL,
@@ -106,6 +109,10 @@ LIMITS = {
     "env.splits.*.episodes": ("a whole number >= 1", whole(1)),
     "env.splits.*.length": ("a whole number >= 1", whole(1)),
     "env.splits.*.seed": ("a whole number from 0 to 6999", whole(0, 6999)),  # envs/streams.py begins at 7001
+    "env.splits.*.mode": ("a name", lambda v: isinstance(v, str)),
+    "env.world.num_objects": ("a whole number >= 1", whole(1)),
+    "env.world.palette_seed": ("a whole number >= 0", whole(0)),
+    "env.world.board": ("a whole number >= 1", whole(1)),
     "env.block_rows": ("a whole number >= 1", whole(1)),
     "env.drop_invalid": ("true or false", lambda v: isinstance(v, bool)),
     "model.size": (f"one of {', '.join(SIZES)}", one_of(*SIZES)),
@@ -137,7 +144,7 @@ LIMITS = {
     "steps": ("a whole number >= 1", whole(1)),
     "to": ("a path", lambda v: isinstance(v, str) and v.strip() != ""),
     "out": ("a folder", lambda v: isinstance(v, str) and v.strip() != ""),
-    "beside": ("the name of a folder in out=, or a list of them, for example [pushing-random]", _folders),
+    "beside": ("the name of a folder in out=, or a list of them, for example [pushing-random]", _names),
     "protocols": ("a list of names, for example [P0,P5], or null for all", NAMES),
     "mass_spread": ("a number from 0 to 0.5", lambda v: number(at_least=0)(v) and v <= 0.5),
     "skip_frame": ("a whole number >= 1", whole(1)),
@@ -206,6 +213,10 @@ def _values(node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
 
 def _check_stages(loss: dict) -> None:
     """Raise Problem on the first stage that lacks a key, or has an unknown one."""
+    names = [stage.get("name") for stage in loss["stages"]]
+    if twice := [name for name in names if name is not None and names.count(name) > 1]:
+        raise Problem(f"two stages of loss '{loss.get('name')}' have the name '{twice[0]}', by which metrics are kept apart; give each one of "
+                      f"its own")  # fmt: skip
     for number, stage in enumerate(loss["stages"]):
         lacking = [key for key in STAGE if key not in stage]
         unknown = [key for key in stage if key not in (*STAGE, *STAGE_MAY)]
@@ -226,24 +237,31 @@ def _may_be_null(config: str) -> set[str]:
     return {*OPTIONAL, *(key for key, value in defaults.items() if value is None)}
 
 
+def _check_ranges(plain: dict, optional: set[str]) -> None:
+    """Raise Problem on the first value out of its range; what is not resolved yet is let through."""
+    for path, value in _values(plain):
+        if value == "???" or (value is None and path in optional) or "${" in str(value):
+            continue
+        for pattern, (expected, holds) in LIMITS.items():
+            if fnmatchcase(path, pattern) and not holds(value):
+                raise Problem(f"{path} must be {expected}, got {'null' if value is None else repr(value)}; set {path}=")
+
+
 def check_values(cfg: DictConfig, config: str = "fit") -> None:
     """Raise Problem on the first value out of its range; null is in range where the command `config` has it by default."""
+    optional = _may_be_null(config)
+    _check_ranges(OmegaConf.to_container(cfg), optional)  # before a world is made of them, to see how many slots it takes
     try:
         plain = OmegaConf.to_container(cfg, resolve=True)
     except OmegaConfBaseException as error:
-        cause = error
-        while cause is not None and not isinstance(cause, Problem):  # raised by a resolver
+        seen, cause = [], error
+        while cause is not None and cause not in seen and not isinstance(cause, Problem):  # raised by a resolver
+            seen.append(cause)  # an error may be the context of its own cause
             cause = cause.__cause__ or cause.__context__
-        if cause is not None:
+        if isinstance(cause, Problem):
             raise Problem(" ".join(str(cause).split())) from None
         raise Problem(f"the configuration does not resolve: {' '.join(str(error).split())}") from error
-    optional = _may_be_null(config)
-    for path, value in _values(plain):
-        for pattern, (expected, holds) in LIMITS.items():
-            if value == "???" or (value is None and path in optional) or not fnmatchcase(path, pattern):
-                continue
-            if not holds(value):
-                raise Problem(f"{path} must be {expected}, got {'null' if value is None else repr(value)}; set {path}=")
+    _check_ranges(plain, optional)
     if (plain.get("loss") or {}).get("stages"):
         _check_stages(plain["loss"])
     splits = plain.get("env", {}).get("splits", {})

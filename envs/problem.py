@@ -12,10 +12,10 @@ class Diverged(Problem, ValueError):
     """A model whose predictions are no numbers: its training is to blame, not what it was asked."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[str]) -> str:
     """'did you mean X?' where something is near, and the list of what exists, quoted where a name holds a comma."""
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)  # a number may have been given in place of a name
     hint = f"did you mean '{close[0]}'? " if close else ""
     listed = map(repr, known) if any("," in one for one in known) else known
     return f"{hint}known: {', '.join(listed)}"

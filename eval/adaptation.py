@@ -49,10 +49,13 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
         contact = world.events(world.unpack(state[:, :-1].reshape(-1, *state.shape[2:])), action[:, :-1].reshape(-1))["contact"]
         posterior = push_posterior(world, state, action, cfg.env.drop_invalid).yields.reshape(-1)[contact]
         progress.step("ceiling")
+    if not len(hit):
+        raise Problem(f"nobody pushes in {len(action)} episodes of split '{split}', so that no push can be predicted; ask more episodes")
     late = step >= AFTER
     results = {
         "run": cfg.name, "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "seed": cfg.seed,
-        "metrics": {f"adapt/push_accuracy/after{AFTER}": 100 * hit[late].mean(), "adapt/push_accuracy": 100 * hit.mean()},
+        "metrics": {**({f"adapt/push_accuracy/after{AFTER}": 100 * hit[late].mean()} if late.any() else {}),
+                    "adapt/push_accuracy": 100 * hit.mean()},
         "buckets": buckets(hit, pushed, step, posterior),
         "protocol": {"split": split, "episodes": len(action), "length": action.shape[1] - 1, "contacts": len(hit),
                      "contacts_late": int(late.sum()), "ties": "count against us", "chance": 50.0},
@@ -101,6 +104,10 @@ def run(cfg) -> None:
         raise Problem("no run given; name a run folder: python eval/adaptation.py run=runs/<name>")
     folders = folders_of(cfg.run)
     results = [adapt(folder, cfg.data_dir, cfg.split, cfg.episodes) for folder in folders]
+    for other in results[1:]:
+        if unlike := [key for key in ("env", "protocol") if other[key] != results[0][key]]:
+            raise Problem(f"{results[0]['run']} and {other['run']} were measured on other contacts ({unlike[0]} {results[0][unlike[0]]}, got "
+                          f"{other[unlike[0]]}); name runs of one env and one data set")  # fmt: skip
     header, rows = table_rows(results)
     print_table(header, rows, caption(results))
     print(write_page(results, Path(folders[0]) / "adaptation.html"))

@@ -69,7 +69,7 @@ def _file_name(asked: dict, own, round: int | None = None) -> str:
         parts.append(f"n{asked['episodes']}")
     if asked["counterfactuals"] != own.counterfactuals:
         parts.append(f"cf{asked['counterfactuals']}")
-    if asked["probes"] is not None and asked["probes"] != own.get("probes"):
+    if asked["probes"] is not None and set(asked["probes"]) != set(own.get("probes") or ()):
         parts.append("-".join(asked["probes"]))
     if round is not None:
         parts.append(f"round{round}")
@@ -136,8 +136,8 @@ def score_run(
         "counterfactuals": own.counterfactuals if counterfactuals is None else counterfactuals,
         "probes": own.get("probes") if probes is None else probes,  # runs of before do not say
     }
-    asked["probes"] = None if asked["probes"] is None else list(asked["probes"])
-    wanted = probes_of(run, asked["probes"])
+    wanted = probes_of(run, None if asked["probes"] is None else list(asked["probes"]))
+    asked["probes"] = None if asked["probes"] is None else [one.name for one in wanted]  # in whatever order they were typed
     if asked["probes"] is None and not own.get("structure", True):  # nor do those of long before
         wanted = [one for one in wanted if one.name != "structure"]
     if asked["split"] == SELECT:

@@ -7,8 +7,9 @@
 
 Scores: hit rate over pairs (ties one half), AUC, accuracy, in total and for each sub-type; for world models also the frames
 between the violation and the peak of surprise. Adds voe/... to results.json, and draws curves of single trials into
-surprise.svg; of another split than the run's own: surprise-<split>.json and surprise-<split>.svg. OFPR-Net may be asked with
-other trees than it was trained with, which are fitted anew, without training: surprise-trees-direct.json.
+surprise.svg. Asked on another split than the run's own, or in another way than training ends with, they go into a file that is
+called by what differs: surprise-<split>.json, surprise-context-12-decoded-true.json, and so the drawing. OFPR-Net may be asked
+with other trees than it was trained with, which are fitted anew, without training: surprise-trees-direct.json.
 """
 
 import sys
@@ -22,6 +23,7 @@ if __name__ == "__main__":
     sys.exit(main("surprise", "eval.surprise:run", __doc__))  # what stands below is imported for the work alone
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 from filelock import FileLock
@@ -65,19 +67,21 @@ def surprise_run(
         raise Problem(f"split '{split}' of env '{cfg.env.name}' has no surprising version; set split= to one of expected clips")
     if decoded and run.model.decoder is None:
         raise Problem(f"decoded=true asks a decoder, and run '{cfg.name}' has none; use a run with loss=nll, or decoded=false")
-    own = split == cfg.score.split and not variant
     read_results(run.folder)  # one that is not there is told now
     if variant:
         run = with_trees(run, variant, data_dir)
     run.use_gpu()
     with Steps(f"surprise on {split}", 1) as progress:
-        horizons = Asked.of(frames_of(run.file(split, data_dir)), context).horizons if horizons is None else tuple(horizons)
+        frames = frames_of(run.file(split, data_dir))
+        horizons = Asked.of(frames, context).horizons if horizons is None else tuple(horizons)
         if len(set(horizons)) < len(horizons):
             raise Problem(f"every horizon is asked once, got horizons={list(horizons)}; leave out the repeated ones")
         ways = [Asked(context, horizons, decoded, one) for one in of_clip]
         found = measure(run, split, ways, progress.part, data_dir)
     kept = {name: round(value, 4) for name, value in found.metrics.items()}
-    name = surprise_file(variant or {}, "" if split == cfg.score.split else split)
+    otherwise = (variant or {}) | _differing(ways, Asked.of(frames))
+    own = split == cfg.score.split and not otherwise
+    name = surprise_file(otherwise, "" if split == cfg.score.split else split)
     with FileLock(run.folder / ".results.lock"):
         results = read_results(run.folder)
         results = results if own else {key: results[key] for key in NAMED} | {"metrics": {}}
@@ -87,6 +91,14 @@ def surprise_run(
     if curves and (panels := panels_of(found, world.subtypes, curves)):
         write_whole(run.folder / f"{name}.svg", surprise_curves(*panels))
     return results
+
+
+def _differing(ways: Sequence[Asked], usual: Asked) -> dict[str, str]:
+    """What is asked otherwise than eval/score.py asks, by its name, as a file is called."""
+    one = ways[0]
+    told = {"context": (one.context, usual.context), "horizons": (one.horizons, usual.horizons), "decoded": (one.decoded, usual.decoded),
+            "of": (tuple(way.of_clip for way in ways), (usual.of_clip,))}  # fmt: skip
+    return {name: "-".join(map(str, asked)) if isinstance(asked, tuple) else str(asked) for name, (asked, here) in told.items() if asked != here}
 
 
 def panels_of(found: Measured, names: tuple[str, ...], each: int) -> tuple[dict, dict] | None:

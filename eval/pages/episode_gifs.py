@@ -19,7 +19,7 @@ from eval.pages.overview import family
 from eval.pages.rollout_figures import decodes_pictures, nearest
 from eval.planning.latent_search import LatentSearch
 from eval.planning.oracles import after_every_action
-from eval.planning.tasks import draw_tasks, play
+from eval.planning.tasks import draw_tasks, has_goals, play
 from eval.rollouts import actions_of, decode_frames, encode_frames
 from eval.runs import load_run
 from eval.terminal import Steps
@@ -132,7 +132,7 @@ def gifs_section(scored: dict[Path, dict], per_world: int) -> str:
         for world, folders in worlds.items():
             for folder in folders[:3]:
                 try:
-                    parts.append(_gifs_of(folder, scored[folder], per_world))
+                    parts += _gifs_of(folder, scored[folder], per_world)
                     break
                 except Problem as problem:  # a run that can no longer be loaded leaves its place to the next
                     parts.append(f'<p class="soft">{escape(str(problem))}</p>')
@@ -140,9 +140,12 @@ def gifs_section(scored: dict[Path, dict], per_world: int) -> str:
     return "\n".join(parts)
 
 
-def _gifs_of(folder: Path, results: dict, count: int) -> str:
+def _gifs_of(folder: Path, results: dict, count: int) -> list[str]:
+    """None of a world without goals, or whose actions cannot be tried one by one."""
     model, cfg = load_run(folder)
     world = instantiate(cfg.env.world)
+    if not has_goals(world):
+        return []
     if torch.cuda.is_available():
         model.cuda()
     planned = plan_episodes(model, world)
@@ -151,11 +154,11 @@ def _gifs_of(folder: Path, results: dict, count: int) -> str:
     right = hits[: max(count - count // 2, count - len(misses))]
     numbers = [*right, *misses[: count - len(right)]]
     figures = "".join(_figure(episode(model, world, planned, int(n)), bool(reached[n])) for n in numbers)
-    return (
+    return [
         f"<h3>{escape(results['env'])}: {escape(results['model'])} + {escape(results['loss'].replace('_', ' '))}</h3>"
         f"<p>{escape(results['run'])}: {reached.sum()} of {len(reached)} goals stand after exactly {STEPS} actions; "
         f"greedy, nearest to the goal in the model's latents.</p><div class=gifs>{figures}</div>"
-    )
+    ]
 
 
 def _figure(episode: Episode, reached: bool) -> str:

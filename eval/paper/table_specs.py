@@ -121,7 +121,7 @@ def _table_spec(key: str, spec: dict, pages: dict, only: list[str] | None) -> Ta
 
 def table_specs(pages: dict, table, figure, only: list[str] | str | None) -> list[TableSpec]:
     """The panels asked for, those without a row left out; unknown tables, figures and rows are refused."""
-    only = [only] if isinstance(only, str) else only
+    only = only if isinstance(only, list | None) else [only]
     for row in only or []:
         if row not in pages["rows"]:
             raise Problem(f"there is no row '{row}': {nearest(row, pages['rows'])}")
@@ -129,7 +129,8 @@ def table_specs(pages: dict, table, figure, only: list[str] | str | None) -> lis
     for kind, asked in (("table", table), ("figure", figure)):
         known = pages[f"{kind}s"]
         published = [number for number in known if isinstance(number, int)]
-        numbers = published if asked == "all" else [] if asked is None else asked if isinstance(asked, list) else [asked]
+        asked = [] if asked is None else asked if isinstance(asked, list) else [asked]
+        numbers = [number for one in asked for number in (published if one == "all" else [one])]
         for number in numbers:
             if number not in known:
                 raise Problem(f"there is no {kind} '{number}'; known: {', '.join(map(str, known))}, all")

@@ -7,7 +7,7 @@ from scipy.stats import rankdata
 
 
 def _scores(expected, surprising) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides as finite numbers; ValueError on anything else."""
+    """Both sides as numbers; ValueError on an empty one, and on NaN."""
     sides = []
     for name, values in (("expected", expected), ("surprising", surprising)):
         values = np.asarray(values, float)

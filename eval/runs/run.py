@@ -90,6 +90,8 @@ class Run:
 
         Splits that came later than the run are those of configs/env. Raises Problem on `final` before it is opened.
         """
+        if not isinstance(split, str):
+            raise Problem(f"a run is asked on one split at a time here, got {split}; name one: split=")
         if split.split("-")[0] == FINAL and not self.final_is_open:
             raise Problem(f"split '{split}' is kept for a frozen setting; score it with: python eval/score.py run=<run> "
                           f"split={FINAL} ledger=results/ledger")  # fmt: skip

@@ -30,6 +30,10 @@ REFUSED = {
     "trainer.precision=foo": "trainer.precision must be one of 32-true",
     "trainer.budget=foo": "the configuration does not resolve",
     "env.splits.train.episodes=abc": "episodes must be a whole number >= 1, got 'abc'",
+    "env.splits.test.mode=5": "env.splits.test.mode must be a name, got 5",
+    "env.world.num_objects=five": "env.world.num_objects must be a whole number >= 1, got 'five'",
+    "env.world.num_objects=2.5": "num_objects must be a whole number >= 1, got 2.5",
+    "env.world.palette_seed=-1": "palette_seed must be a whole number >= 0, got -1",
     "env.splits.train.seed=7000": "seed must be a whole number from 0 to 6999, got 7000",
     "name=a/b": "name must be one name without slashes, got 'a/b'",
     "seed=-1": "seed must be a whole number from 0 to 4294967295, got -1",
@@ -44,6 +48,7 @@ REFUSED = {
     "loss.stages=[]": "loss.stages must be a list of one stage or more, got []",
     "~loss.stages.0.window": "stage 0 of loss 'infonce' lacks window; a stage says name, objective, trains",
     "+loss.stages.0.weight_deccay=1": "stage 0 of loss 'infonce' has no key 'weight_deccay': did you mean 'weight_decay'?",
+    "loss=nll loss.stages.1.name=reconstruction": "two stages of loss 'nll' have the name 'reconstruction'",
     "loss.stages.0.objective=InfoNCE": "the objective of stage 0 of loss 'infonce' names no class",
 }
 
@@ -52,7 +57,7 @@ REFUSED = {
 def test_refused_by_name(override, compose):
     """The key, what was expected, what came, and the key again as the remedy."""
     with pytest.raises(Problem) as problem:
-        check_values(compose("fit", override))
+        check_values(compose("fit", *override.split(" ")))
     assert REFUSED[override] in str(problem.value)
 
 
@@ -63,6 +68,15 @@ def test_folders_beside_are_names(given, compose):
         check_values(compose("protocols", f"beside={given}"), "protocols")
     for fine in ("[]", "pushing-random", "[pushing-random,pushing-still]"):
         check_values(compose("protocols", f"beside={fine}"), "protocols")
+
+
+@pytest.mark.parametrize("command, key, said", [("tables", "rows", "a row"), ("score", "split", "a split"), ("plan", "mode", "a mode")])
+def test_names_are_words(command, key, said, compose):
+    """Seen: rows=5 ended in a TypeError, split=5 in an AttributeError."""
+    for given in ("5", "[5]", "[[a]]"):
+        with pytest.raises(Problem, match=rf"^{key} must be the name of {said}, or a list of them, got .*; set {key}=$"):
+            check_values(compose(command, f"{key}={given}"), command)
+    check_values(compose(command, f"{key}=[a,b]"), command)
 
 
 @pytest.mark.parametrize("command, key", [

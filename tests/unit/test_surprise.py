@@ -139,8 +139,12 @@ def test_surprise_of_a_world_model_is_scored_and_drawn(fitted):
         surprise_run(folder, horizons=[2, 2])
     low, high = about["intervals"]["voe/hit_rate"]
     assert 0 <= low <= again["metrics"]["voe/hit_rate"] <= high <= 1 and "voe/control/hit_rate/E3" in about["intervals"]
-    assert {"voe/hit_rate", "test/hits@1/h1"} <= again["metrics"].keys()
-    drawing = (folder / "surprise.svg").read_text()
+    assert "test/hits@1/h1" not in again["metrics"], "asked otherwise, it is no score of results.json"
+    assert json.loads((folder / "results.json").read_text())["metrics"] == results["metrics"]
+    name = "surprise-context-9-horizons-1-2-decoded-true"
+    assert json.loads((folder / f"{name}.json").read_text())["metrics"] == again["metrics"]
+    assert {"voe/hit_rate", "test/hits@1/h1"} <= surprise_run(folder, curves=0)["metrics"].keys(), "as training ends"
+    drawing = (folder / f"{name}.svg").read_text()
     assert drawing.count("violation") >= 1 and "E3, trial" in drawing
     own = surprise_run(folder, split="valid", curves=0)
     assert set(own["metrics"]) == {key for key in own["metrics"] if "voe/" in key} and (folder / "surprise-valid.json").exists()
@@ -169,7 +173,8 @@ def test_tracks_are_predicted_in_units_of_the_training_split(fitted):
     folder, results = fitted(*TRACKS)
     assert results["parameters"]["encoder"] == 0 and results["metrics"]["voe/hit_rate"] > 0.6 and results["violation"]["horizons"] == [15]
     again = surprise_run(folder, horizons=[1, 4], of_clip=["peak", "mean"], curves=0)
-    assert again["violation"]["of_clip"] in ("peak", "mean") and not (folder / "surprise.svg").exists()
+    assert again["violation"]["of_clip"] in ("peak", "mean") and not list(folder.glob("surprise*.svg"))
+    assert (folder / "surprise-horizons-1-4-of-peak-mean.json").exists()
     assert again["metrics"]["voe/hit_rate"] > 0.7
 
 
