@@ -56,9 +56,14 @@ def trunk_of(shown: DictConfig, slots: int, size: str, channels: int, side: int 
     """`${trunk_of:${spec.shown},slots,size,channels,side}`: the trunk of an observation.
 
     A table: Entities.  Frames of a board: BoardMaps of a size.  Any other picture: ConvMaps, shrunk to a side, or of size
-    `whole` SceneMaps, of `tiles` SceneTiles.
+    `whole` SceneMaps, of `tiles` SceneTiles. Raises Problem on other slots than rows of a table, and on a side that nothing reads.
     """
     shape = list(shown["shape"])
+    if len(shape) == 2 and slots != shape[0]:
+        raise Problem(f"model.slots={slots} and the table of this observation has {shape[0]} rows, each of which is a slot; leave model.slots= out")
+    if side is not None and (len(shape) == 2 or size in WHOLE or board_of(shape)):
+        shown_as = "a table" if len(shape) == 2 else "a board" if board_of(shape) else f"a picture that model.size={size} reads whole"
+        raise Problem(f"model.side={side} shrinks pictures, and this observation is {shown_as}; leave model.side= out")
     if len(shape) == 2:
         node = {"_target_": "models.encoders.Entities", "slots": slots, "numbers": shape[1], "values": shown["values"]}
     elif size in WHOLE and not board_of(shape):

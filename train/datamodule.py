@@ -54,6 +54,13 @@ def machine_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def _order(seed: int, epoch: int) -> int:
+    """Of the generator that draws an epoch: an order of its own for every seed and epoch. Rounds have train.rounds.PASSES epochs each,
+    and the eleventh would begin where the first of the next seed does: every ten lie far from the ten before."""
+    far, near = divmod(epoch, 1_000_000)
+    return seed * 1_000_003 + near + far * 10**16
+
+
 class Windows:
     """Batches of windows of T steps, in an order that depends on (seed, epoch, chances) alone.
 
@@ -105,7 +112,7 @@ class Windows:
         return max(1, whole + (rest >= count()))
 
     def __iter__(self) -> Iterator[Batch]:
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + (self.epoch if self.shuffle else 0))
+        generator = torch.Generator().manual_seed(_order(self.seed, self.epoch if self.shuffle else 0))
         if self.chances is None:
             drawn = torch.randperm(len(self.starts), generator=generator)[: self.windows]
         else:

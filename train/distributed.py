@@ -26,21 +26,17 @@ from envs.problem import Problem
 from models.layers.sync_norm import share_statistics
 from train.datamodule import EpisodeData, splits_of
 from train.malloc import keep_freed_memory
-from train.stages import train_stages, wandb_logger
+from train.stages import on_gpu, train_stages, wandb_logger
 
 GRACE_S = 10  # seconds between SIGTERM and SIGKILL
 PATIENCE = timedelta(hours=2)  # the first machine may have data to collect while the others wait
 FORWARDED = (Problem, FloatingPointError, OSError)  # errors forwarded to the parent process, which tells them in a sentence
 
 
-def _on_gpu(cfg: DictConfig) -> bool:
-    return cfg.trainer.accelerator != "cpu" and torch.cuda.is_available()
-
-
 def devices_of(cfg: DictConfig) -> int:
     """Processes on each machine; raises Problem on too many GPUs. auto: every GPU, or every core of a machine without any."""
-    asked, present = cfg.trainer.get("devices"), torch.cuda.device_count() if _on_gpu(cfg) else os.cpu_count() or 1
-    if asked is not None and asked != "auto" and asked > present and _on_gpu(cfg):
+    asked, present = cfg.trainer.get("devices"), torch.cuda.device_count() if on_gpu(cfg) else os.cpu_count() or 1
+    if asked is not None and asked != "auto" and asked > present and on_gpu(cfg):
         raise Problem(
             f"trainer.devices={asked} asks for {asked} GPUs on each machine and {present} {'is' if present == 1 else 'are'} "
             f"visible; set trainer.devices={present} or trainer.accelerator=cpu"
@@ -103,7 +99,7 @@ def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int,
     """The whole life of one process."""
     os.environ.update(LOCAL_RANK=str(local), NODE_RANK=str(node))  # where Lightning looks
     keep_freed_memory()
-    gpu = _on_gpu(cfg)
+    gpu = on_gpu(cfg)
     if gpu:
         torch.cuda.set_device(local)
     else:

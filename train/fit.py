@@ -29,7 +29,7 @@ from envs.protocols import CausalGraph, CausalTables
 
 
 def prepare(overrides: list[str]) -> list[str]:
-    """Add trainer=gpu where a GPU is present and no trainer is named; resume= stands alone, or with goals= and ledger=."""
+    """Add trainer=gpu where a GPU is present and neither a trainer nor an experiment is named; resume= stands alone, or with goals= and ledger=."""
     import torch
 
     if any(o.startswith("resume=") and o != "resume=null" for o in overrides):
@@ -41,12 +41,24 @@ def prepare(overrides: list[str]) -> list[str]:
     return overrides if asked or not torch.cuda.is_available() else [*overrides, "trainer=gpu"]
 
 
-def check_parts(model, objectives, spec) -> None:
-    """Raise Problem on the first unmet need of a part of the model or of an objective."""
+def check_parts(model, objectives, spec, stages=()) -> None:
+    """Raise Problem on the first unmet need of a part of the model or of an objective, and on a stage that trains what is not there."""
     for part in (model.encoder, model.transition, model.decoder, *objectives):
         for met, sentence in part.needs(model, spec) if hasattr(part, "needs") else ():
             if not met:
                 raise Problem(sentence)
+    from losses.nll import LatentPrediction
+
+    for stage in stages:
+        for name in stage.trains:
+            if name not in model.PARTS or getattr(model, name) is None:
+                there = [part for part in model.PARTS if getattr(model, part) is not None]
+                raise Problem(f"stage '{stage.name}' trains the {name}, and this model has {', '.join(there)}; choose another loss=")
+    learned = {name for stage in stages for name in stage.trains}
+    drawn = sum(p.numel() for p in model.encoder.parameters()) and "encoder" not in learned
+    if stages and drawn and any(type(one) is LatentPrediction for one in objectives):
+        raise Problem(f"no stage of this loss trains the encoder, and {type(model.encoder).__name__} would stay as it was drawn; set "
+                      f"model=fingers, tracks or random, or another loss=")  # fmt: skip
 
 
 def _check_plan(cfg) -> None:
@@ -66,6 +78,8 @@ def _check_plan(cfg) -> None:
             f"trainer.precision={MIXED} needs bfloat16, which this machine has no instructions for; set trainer.precision={SINGLE}, or "
             f"train and resume where it has"
         )
+    if cfg.trainer.precision == "16-mixed" and (cfg.trainer.accelerator == "cpu" or not torch.cuda.is_available()):
+        raise Problem(f"trainer.precision=16-mixed needs a GPU; set trainer.precision={SINGLE}")
     processes = processes_of(cfg)
     kinds = {"cpu_minutes": "is the time", "updates": "is the number of updates"}
     for key, is_of in kinds.items() if processes > 1 else ():
@@ -165,7 +179,7 @@ def run(cfg) -> dict:
     _check_graph(world, model.transition)
     probes_of(Run(model, cfg, world=world), cfg.score.get("probes"))  # raises before training, not after it
     objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]  # before anything is made or deleted
-    check_parts(model, objectives, spec_of(cfg.env.world, world.observation))  # old runs do not hold all of it
+    check_parts(model, objectives, spec_of(cfg.env.world, world.observation), cfg.loss.stages)  # old runs do not hold all of it
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()
     node = node_of(cfg)

@@ -6,6 +6,7 @@ import warnings
 from functools import partial
 from pathlib import Path
 
+import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 from pytorch_lightning import Trainer
@@ -65,6 +66,11 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
     _save(model, checkpoints / "model.ckpt")
 
 
+def on_gpu(cfg: DictConfig) -> bool:
+    """Whether a training runs on a GPU."""
+    return cfg.trainer.accelerator != "cpu" and torch.cuda.is_available()
+
+
 def _save(model: WorldModel, path: Path) -> None:
     if rank() == 0:
         save_weights(model, path)
@@ -96,6 +102,8 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     if hasattr(objective, "prepare"):
         objective.prepare(model, data.train)
     if getattr(objective, "encoder_is_fixed", False):
+        if on_gpu(cfg):  # where the processes of a training speak with one another
+            model.cuda()
         data.keep_latents(model)
     pairs = [Pairs(*data.parts[1:])] if len(data.parts) > 2 else []
     keep = BestWeights(working, by_pairs=bool(pairs))

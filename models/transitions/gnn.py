@@ -9,7 +9,11 @@ from models.layers.precision import LatentLinear
 
 
 def senders(num_slots: int) -> Tensor:
-    """The senders to slot 0, then to slot 1, and so on: all other slots, ascending.  (K * (K - 1),)"""
+    """The senders to slot 0, then to slot 1, and so on: all other slots, ascending.  (K * (K - 1),)
+
+    Raises ValueError on a single one."""
+    if num_slots < 2:
+        raise ValueError(f"messages pass between 2 objects or more, got num_objects={num_slots}; set model=modular")
     return torch.nonzero(~torch.eye(num_slots, dtype=torch.bool))[:, 1]
 
 

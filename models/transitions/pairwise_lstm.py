@@ -34,8 +34,6 @@ class PairwiseLSTMTransition(WithMemory):
         noise: float = 0.3,
     ) -> None:
         super().__init__()
-        if num_objects < 2:
-            raise ValueError(f"memory of pairs needs 2 objects or more, got num_objects={num_objects}; set model=modular")
         k, pairs, self.noise = num_objects, num_objects * (num_objects - 1), noise
         self.register_buffer("senders", senders(k), persistent=False)
         self.pairs, self.core = pairs, LSTM(hidden, units)

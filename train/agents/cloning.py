@@ -53,7 +53,8 @@ def clone(cfg: DictConfig, folder: Path) -> tuple[ClonedPolicy, dict]:
             policy = ClonedPolicy(observations.shape[-1], cfg.cloning.hidden)
             policy.normalise_by(*(torch.as_tensor(c).flatten(0, 1) for c in (observations, actions)))
         played = time.monotonic() - start
-        _learn(policy, observations, actions, cfg, round, folder)
+        first = rounds[0]["episodes"] if rounds else len(observations)  # those of later rounds come behind these
+        _learn(policy, observations, actions, max(1, int(_HELD_OUT * first)), cfg, round, folder)
         seconds = {"played_s": round_(played), "learned_s": round_(time.monotonic() - start - played)}
         rounds.append({**seconds, "episodes": len(observations), "used": used})
         write_policy(path, policy, {**own, "rounds": rounds})
@@ -75,12 +76,13 @@ def _before(path: Path) -> tuple[ClonedPolicy | None, dict]:
         raise Problem(f"{path} is not a readable agent ({type(error).__name__}); remove it and train again") from error
 
 
-def _learn(policy: ClonedPolicy, observations: np.ndarray, actions: np.ndarray, cfg: DictConfig, round: int, folder: Path) -> None:
-    """`cloning.updates` of the weights, on all episodes but those held out."""
+def _learn(
+    policy: ClonedPolicy, observations: np.ndarray, actions: np.ndarray, out: int, cfg: DictConfig, round: int, folder: Path
+) -> None:  # fmt: skip
+    """`cloning.updates` of the weights, on all episodes but the first `out`, which no round learns from."""
     own, rng = cfg.cloning, torch.Generator().manual_seed(cfg.seed * 1009 + round)
     seen = torch.as_tensor(observations)
     said = (torch.as_tensor(actions) - policy.action_mean) / policy.action_spread
-    out = max(1, int(_HELD_OUT * len(seen)))
     optimizer = torch.optim.AdamW(policy.parameters(), lr=own.learning_rate, weight_decay=1e-4)
     start = time.monotonic()
     for update in range(1, own.updates + 1):

@@ -1,0 +1,88 @@
+"""Parts that do not fit together are refused in a sentence before anything is collected, and what fits trains."""
+
+import pytest
+import torch
+from hydra.utils import instantiate
+from torch.nn import functional as F
+
+from envs.problem import Problem
+from losses.inverse_action import InverseAction
+from models.interfaces import Batch
+from train.datamodule import _order
+from train.fit import _check_plan, check_parts
+
+
+def parts_of(compose, *overrides):
+    """What train/fit.py checks: model, objectives, spec, stages."""
+    cfg = compose("fit", *overrides)
+    return instantiate(cfg.model.module), [instantiate(stage.objective) for stage in cfg.loss.stages], cfg.spec, cfg.loss.stages
+
+
+@pytest.mark.parametrize("overrides, said", [
+    (("model=modular", "loss=prediction"), "no stage of this loss trains the encoder, and SlotEncoder would stay as it was drawn; set model="),
+    (("model=random", "loss=whitened", "loss.stages.0.trains=[decoder]"), "trains the decoder, and this model has encoder, transition; choose"),
+    (("model=gnn", "loss=infonce", "loss.stages.0.trains=[heads]"), "stage 'joint' trains the heads, and this model has encoder, transition, decoder; choose"),
+])  # fmt: skip
+def test_stages_train_what_is_there(compose, overrides, said):
+    """Seen: an encoder that was never trained, and a traceback in a folder that was opened."""
+    with pytest.raises(Problem, match=said):
+        check_parts(*parts_of(compose, "env=physics3", *overrides))
+
+
+@pytest.mark.parametrize("overrides", [
+    ("model=modular", "loss=nll"), ("model=random", "loss=whitened"), ("model=modular", "loss=infonce"),
+    ("model=fingers", "loss=prediction", "env=trifinger_pushing"), ("model=categorical", "loss=inverse_action", "env=chemistry_chain5"),
+])  # fmt: skip
+def test_what_fits_is_let_through(compose, overrides):
+    check_parts(*parts_of(compose, *overrides))
+
+
+@pytest.mark.parametrize("overrides, said", [
+    (("model=gnn", "env.observation=state", "model.slots=6"), "model.slots=6 and the table of this observation has 5 rows"),
+    (("model=gnn", "model.side=32"), "model.side=32 shrinks pictures, and this observation is a board"),
+    (("model=gnn", "model.side=32", "env=trifinger_pushing"), "model.side=32 shrinks pictures, and this observation is a table"),
+    (("model=gnn", "model.side=32", "model.size=tiles", "env=voe_barrier"), "this observation is a picture that model.size=tiles reads whole"),
+    (("model=slot_attention", "model.size=whole"), "size 'whole' reads pictures of no board; on a board set model.size= to one of patch"),
+    (("model=edge", "env=chemistry_chain5", "env.graph=[[0]]"), "messages pass between 2 objects or more, got num_objects=1; set model=modular"),
+])  # fmt: skip
+def test_models_are_built_for_what_they_see(compose, overrides, said):
+    """Seen: tracebacks in the first batch, the one word 'whole', and a side that nothing read."""
+    with pytest.raises(Exception, match=said):
+        instantiate(compose("fit", *overrides).model.module)
+
+
+def test_precision_that_lightning_would_change_is_refused(compose):
+    """On a processor it takes bfloat16 instead, and the config said otherwise."""
+    with pytest.raises(Problem, match="trainer.precision=16-mixed needs a GPU; set trainer.precision=32-true"):
+        _check_plan(compose("fit", "trainer.precision=16-mixed"))
+
+
+def test_more_slots_than_objects_name_the_same_commands():
+    """Seen: six slots for five objects passed every check and ended in a ValueError of the first batch."""
+    obs, index = torch.zeros(2, 3, 3, 50, 50), torch.tensor([[3, 11], [0, 24]])
+    batch = Batch(obs, F.one_hot(index, 25).float(), torch.arange(6).view(2, 3))
+    looked = []
+
+    class Seen:
+        def __init__(self, slots):
+            self.encoder, self.slots = self, slots
+
+        def look(self, frames):
+            torch.manual_seed(0)
+            appearance = torch.randn(len(frames), 6, 5)[:, : self.slots]
+            looked.append(appearance)
+            return appearance, torch.ones(len(frames), self.slots, 25) / 25
+
+    five, six = (InverseAction()(Seen(slots), batch)["command"] for slots in (5, 6))
+    assert torch.equal(five, six)
+    target, choice = index // 5, index % 5
+    told = looked[0].view(2, 3, 5, 5)[:, 1:].gather(2, target[..., None, None].expand(-1, -1, 1, 5))[:, :, 0]
+    assert torch.allclose(five, F.cross_entropy(told.flatten(0, 1), choice.flatten()))
+
+
+def test_every_seed_and_epoch_has_an_order_of_its_own():
+    """Seen: the eleventh round of a seed drew what the first of the next one did."""
+    epochs = [100_000 * round + number for round in (0, 1, 9, 10, 11, 99) for number in range(50)]
+    assert len({_order(seed, epoch) for seed in range(100) for epoch in epochs}) == 100 * len(epochs)
+    assert _order(3, 900_007) == 3 * 1_000_003 + 900_007, "ten rounds are drawn as before"
+    assert 0 <= _order(2**32 - 1, 99_999_999) < 2**63
