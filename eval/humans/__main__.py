@@ -46,6 +46,10 @@ def main(words: list[str]) -> int:
     except Problem as problem:
         print(problem, file=sys.stderr)
         return 1
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        print(f"cannot read or write{where}: {error.strerror or error}; free some space or choose another folder", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

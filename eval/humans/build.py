@@ -166,6 +166,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """The command."""
+    if args.seed < 0:
+        raise Problem(f"--seed is a whole number of 0 or more, got {args.seed}; give another --seed")
     rules = Rules(args.repeats, args.distance)
     sizes = Sizes(args.trials_each, args.checks, args.familiarisation, args.lists, rules)
     source = Collected(Path(args.data), args.pixels, args.published and Path(args.published))

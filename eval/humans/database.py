@@ -51,6 +51,9 @@ class Database:
             with self.write() as session:
                 self._prepare(session)
                 self.now = Clock(session.get_one(StudyRow, study.id).clock)
+        except exc.OperationalError as error:  # a folder that cannot be written, a disk that is full
+            raise Problem(f"{self.path} cannot be opened or written ({error.orig}); the answers in it are untouched: see to the disk and the "
+                          f"rights of its folder, and start again") from None  # fmt: skip
         except exc.DatabaseError as error:
             raise Problem(f"{self.path} is no database of human trials ({error.orig}); move it away to start anew") from None
 

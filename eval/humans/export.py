@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import select
 
 from envs.problem import Problem
-from eval.humans.database import Database
+from eval.humans.database import Database, NotSaved
 from eval.humans.decision import decide
 from eval.humans.erasure import FINISHED, erase, expire_due
 from eval.humans.overview import overview
@@ -44,17 +44,17 @@ def hand_in(database: Database, secret: bytes, handle: str) -> None:
             if person is None or invite.state != "testing" or invite.step <= len(database.study.lists[person.list]):
                 raise Refused("There are videos without an answer; answer those first.")
             invite.state = "submitted"
-    if invite.state == "submitted":
-        document = _document(database, person)
-        if document is None:  # a second click was faster, and everything is erased
-            return
-        _write_durably(database.path.parent / FOLDER / f"{person.id}.json", json.dumps(document, indent=1) + "\n")
+    document, path = _document(database, person), database.path.parent / FOLDER / f"{person.id}.json"
+    if document is None:  # a second click was faster, and everything is erased
+        return
+    if invite.state == "submitted" or not path.exists():
+        _write_durably(path, json.dumps(document, indent=1) + "\n")
         with database.write() as session:
             if invite := session.get(Invite, handle):
                 invite.state = "exported"
-    for left in (database.path.parent / FOLDER).glob(f"{person.id}.json.*.part"):  # of a write that was killed
+    for left in path.parent.glob(f"{path.name}.*.part"):  # of a write that was killed
         left.unlink(missing_ok=True)
-    accepted = json.loads((database.path.parent / FOLDER / f"{person.id}.json").read_text())["decision"]["accepted"]
+    accepted = document["decision"]["accepted"]
     with database.write() as session:
         if session.get(Invite, handle) is None:  # a second click, or the admin, was faster
             return
@@ -65,13 +65,17 @@ def hand_in(database: Database, secret: bytes, handle: str) -> None:
     database.wipe()
 
 
-def hand_in_left_over(database: Database, secret: bytes) -> int:
-    """Hand in everybody whose file failed before, and say how many."""
+def hand_in_left_over(database: Database, secret: bytes) -> tuple[int, int]:
+    """Hand in everybody whose file failed before.  -> how many were handed in now, and of how many the file fails again"""
     with database.read() as session:
         handles = list(session.scalars(select(Invite.handle).where(Invite.state.in_(FINISHED))))
+    failed = 0
     for handle in handles:
-        hand_in(database, secret, handle)
-    return len(handles)
+        try:
+            hand_in(database, secret, handle)
+        except (NotExported, NotSaved):  # the others are not kept waiting for it
+            failed += 1
+    return len(handles) - failed, failed
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,11 +86,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Hand in what is left over, erase who has run out of time, and say how the study stands."""
     database = Database(Study.open(args.study))
-    late = hand_in_left_over(database, secret_of_environment())
+    late, failed = hand_in_left_over(database, secret_of_environment())
     expire_due(database)
     seen = overview(database)
     ended = ", ".join(f"{people} {outcome}" for outcome, people in seen.ended.items())
     print(f"{database.path.parent / FOLDER}: {late} handed in now; {ended}; {len(seen.running)} invitations run")
+    if failed:
+        raise Problem(f"the file of {failed} who have given all answers could not be written into {database.path.parent / FOLDER}; nothing is "
+                      f"lost: free some space there and run this again")  # fmt: skip
 
 
 def _participant(session, handle: str) -> Participant | None:
@@ -117,8 +124,8 @@ def _write_durably(path: Path, content: str) -> None:
     """Write a file whole or not at all; at the end it and its name are on the disk."""
     part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # a second click writes its own
     try:
-        path.parent.mkdir(exist_ok=True)
-        with part.open("w") as file:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:  # nobody else on the machine reads it
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -132,4 +139,4 @@ def _write_durably(path: Path, content: str) -> None:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise NotExported(f"Your answers are saved, but the server could not write its file ({error.strerror}); "
-                          "press again in a minute, or tell the researchers.") from None  # fmt: skip
+                          "press again in a minute; keep this page open until it shows your code, or tell the researchers.") from None  # fmt: skip

@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> None:
     check_port(args.host, args.port)
     study = Study.read(args.study)
     if args.dev:
-        settings = development_settings(args.contact)
-        print(f"admin: http://{args.host}:{args.port}/admin/  password: {settings.admin_password}", flush=True)
+        settings = development_settings(args.contact, args.block_narrow)
+        print(f"admin: http://{f'[{args.host}]' if ':' in args.host else args.host}:{args.port}/admin/  password: {settings.admin_password}", flush=True)
     else:
         admin = os.environ.get("HUMANS_ADMIN_PASSWORD", "")
         settings = Settings(secret_of_environment(), admin, False, args.proxies, args.contact, args.block_narrow)
@@ -69,18 +69,18 @@ def serve(
     """Listen until a signal."""
     Database(study).close()  # laid, or refused, before two workers open it
     Server(study, settings, {
-        "bind": f"{host}:{port}", "workers": workers, "worker_class": "gthread", "threads": 8, "keepalive": 15,
+        "bind": f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "workers": workers, "worker_class": "gthread", "threads": 8, "keepalive": 15,
         "accesslog": None, "errorlog": "-", "loglevel": "error", "timeout": 60,  # a warning would name an address
         "forwarded_allow_ips": "",  # who speaks https for us is told by --proxies alone
         "certfile": cert and str(cert), "keyfile": key and str(key),
     }).run()  # fmt: skip
 
 
-def development_settings(contact: str = "") -> Settings:
+def development_settings(contact: str = "", block_narrow: bool = False) -> Settings:
     """Of --dev: what the environment does not say is made up for this start."""
     secret = os.environ.get("HUMANS_SECRET", "") or secrets.token_hex()
     admin = os.environ.get("HUMANS_ADMIN_PASSWORD", "") or secrets.token_urlsafe(12)
-    return Settings(secret.encode(), admin, dev=True, contact=contact)
+    return Settings(secret.encode(), admin, dev=True, contact=contact, block_narrow=block_narrow)
 
 
 def check_port(host: str, port: int) -> None:
@@ -88,7 +88,7 @@ def check_port(host: str, port: int) -> None:
     if not 0 < port < 65536:
         raise Problem(f"a port is a number from 1 to 65535, got {port}; choose another --port")
     try:
-        socket.create_server((host, port)).close()
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OSError as error:
         raise Problem(f"port {port} of {host} cannot be listened at ({error.strerror}); choose another --port") from None
 
@@ -99,6 +99,8 @@ def _check(args: argparse.Namespace) -> None:
             raise Problem(f"--{name} is a whole number of {least} or more, got {getattr(args, name)}; give another --{name}")
     if args.dev and args.host not in LOOPBACK:
         raise Problem(f"--dev serves plain http, for this machine alone, and --host is {args.host}; leave out --host or --dev")
+    if args.dev and args.proxies:
+        raise Problem("--dev serves plain http to this machine alone, and no proxy stands in front; leave out --proxies or --dev")
     if not args.dev and not args.proxies and not (args.cert and args.key):
         raise Problem("participants are served over https alone; give --cert and --key, or --proxies 1 behind a proxy that "
                       "speaks https, or try it on this machine with --dev")  # fmt: skip

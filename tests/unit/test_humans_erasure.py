@@ -77,7 +77,45 @@ def test_a_failed_file_keeps_everything(trials, monkeypatch):
     assert logins.visitor(trials, cookie).state == "submitted" and not list((trials.path.parent / export.FOLDER).iterdir())
     with trials.read() as session:
         assert session.query(Response).count() == 14
-    assert export.hand_in_left_over(trials, SECRET) == 1 and logins.visitor(trials, cookie) is None
+    assert export.hand_in_left_over(trials, SECRET) == (1, 0) and logins.visitor(trials, cookie) is None
+    (file,) = (trials.path.parent / export.FOLDER).iterdir()
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700), "nobody else on the machine reads it"
+
+
+def test_one_file_that_fails_keeps_nobody_waiting(trials, monkeypatch):
+    """Of three who have given all answers one file fails, and one that was written was moved away before its answers were erased."""
+    cookies = []
+    for _ in range(3):
+        handle, cookie = enter(trials)
+        up_to_the_test(trials, handle)
+        answer_all(trials, handle, cookie)
+        cookies.append((handle, cookie))
+    write, failing = export._write_durably, {cookies[0][0]}
+
+    def written(path, content):
+        with trials.read() as session:
+            handle = session.query(Participant).filter_by(id=path.stem).one().handle
+        if handle in failing:
+            raise export.NotExported("no space")
+        write(path, content)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(export, "erase", killed)
+        with pytest.raises(KeyboardInterrupt):
+            export.hand_in(trials, SECRET, cookies[1][0])  # the file is there, its answers are not erased yet
+    (moved,) = (trials.path.parent / export.FOLDER).iterdir()
+    moved.unlink()
+    with trials.write() as session:
+        for invite in session.query(Invite):
+            invite.state = "exported" if invite.handle == cookies[1][0] else "submitted"
+    monkeypatch.setattr(export, "_write_durably", written)
+    assert export.hand_in_left_over(trials, SECRET) == (2, 1)
+    assert moved.exists() and [logins.visitor(trials, cookie) is None for _, cookie in cookies] == [False, True, True]
+    failing.clear()
+    assert export.hand_in_left_over(trials, SECRET) == (1, 0)
 
 
 def test_the_file_is_on_the_disk_before_anything_is_erased(trials, monkeypatch):

@@ -14,7 +14,9 @@ from trial_browser import ADMIN, QUICK, TrialBrowser, person
 from envs.problem import Problem
 from eval.humans import export, store
 from eval.humans.__main__ import main
+from eval.humans.database import Database
 from eval.humans.invitations import invite
+from eval.humans.serve import development_settings
 from eval.humans.study import Study
 from eval.humans.tables import Response
 
@@ -146,11 +148,27 @@ def test_a_missing_clip_at_the_start(tmp_path, capsys):
     (["serve", "nowhere", "--dev"], "study.json does not exist"), (["invite", "nowhere"], "study.json does not exist"),
     (["simulate", "nowhere"], "nobody is to be simulated"),
     (["serve", "x", "--cert", "no.pem", "--key", "no.key"], "no.pem does not"),
+    (["serve", "nowhere", "--dev", "--proxies", "1"], "no proxy stands in front; leave out"),
+    (["serve", "nowhere", "--dev", "--host", "::1"], "study.json does not exist"),
+    (["study", "there", "--seed", "-1"], "--seed is a whole number of 0 or more, got -1"),
+    (["invite", "/proc/no/such"], "does not exist"), (["study", "/dev/null/x"], "cannot read or write /dev/null"),
 ])  # fmt: skip
 def test_commands_that_cannot_work(words, said, capsys, monkeypatch, tmp_path):
     """One sentence, and 1."""
     monkeypatch.chdir(tmp_path)
     assert main(words) == 1 and said in (err := capsys.readouterr().err) and err.count("\n") == 1
+
+
+def test_a_rehearsal_has_the_pages_of_the_study():
+    """--block-narrow was left out under --dev."""
+    assert development_settings("x", block_narrow=True).block_narrow and not development_settings("x").block_narrow
+
+
+def test_a_database_that_cannot_be_opened_is_not_called_foreign(built, tmp_path):
+    """It was to be moved away, with all answers in it."""
+    (tmp_path / "trials.db").mkdir()
+    with pytest.raises(Problem, match="cannot be opened or written .*; the answers in it are untouched: see to the disk"):
+        Database(built, tmp_path / "trials.db")
 
 
 def test_secrets_of_the_environment(built, capsys, monkeypatch):

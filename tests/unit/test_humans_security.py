@@ -134,6 +134,7 @@ def test_clips_of_others(app):
     assert mine.get(names[1]).status_code == 404
     assert TrialBrowser(app).get(names[0]).status_code == 303
     assert mine.get("/clip/../study.json").status_code == 404 and mine.get("/clip/" + "0" * 32 + ".mp4").status_code == 404
+    assert mine.get("/clip/é.mp4").status_code == 404
 
 
 def test_no_page_of_another_kind_of_visitor(app):

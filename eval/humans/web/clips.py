@@ -41,7 +41,7 @@ def clip(visitor: Visitor, name: str, kind: str):
     """A clip, or a part of it. No header tells which file it is."""
     study = current_app.extensions["trials"].database.study
     for place, id in _due(study, visitor):
-        if compare_digest(name_of(visitor, *place), name):
+        if compare_digest(name_of(visitor, *place).encode(), name.encode()):
             break
     else:
         abort(404)

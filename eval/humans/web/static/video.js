@@ -14,6 +14,7 @@ const ends = form.querySelectorAll(".end");
 const TRIES = [500, 1500, 4000]; // ms before the answer is sent again
 const PATIENCE = 15000; // ms until a request counts as lost
 let firstPlay = null;
+let answer = null; // what Next was pressed with: it is final, and every try sends the same
 
 const { video, play } = player(document.querySelector(".player"), {
   started: () => (firstPlay ??= performance.now()), // this clock does not follow the machine's when that is set
@@ -37,6 +38,7 @@ function rate(number) {
 }
 
 function update() {
+  if (answer) return;
   const missing = [plays.value === "0" && "watch the clip to its end", rating.value === "" && "rate it"].filter(Boolean);
   next.disabled = missing.length > 0;
   hint.textContent = missing.length ? `To go on, ${missing.join(" and ")}.` : "Next makes this answer final.";
@@ -61,7 +63,7 @@ async function send() {
   try {
     const reply = await fetch(form.action, {
       method: "POST",
-      body: new URLSearchParams(new FormData(form)),
+      body: answer,
       headers: { Accept: "application/json" },
       signal: AbortSignal.timeout(PATIENCE),
     });
@@ -74,7 +76,11 @@ async function send() {
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (next.disabled) return;
-  rt_ms.value = Math.round(performance.now() - firstPlay);
+  if (!answer) {
+    rt_ms.value = Math.round(performance.now() - firstPlay);
+    answer = new URLSearchParams(new FormData(form));
+    for (const input of [slider, ...ends]) input.disabled = true;
+  }
   next.disabled = true;
   next.textContent = "Saving …";
   problem.hidden = true;
