@@ -44,6 +44,6 @@ def record_set(task: str, kind: str, path: str | Path, episodes: int, seed: int 
         return lambda observation: drive.action(joints(), base.state["joint_positions"])
 
     try:
-        record(Curriculum(env, [Phase(GoalActor())]), EachEpisode(controller), path, episodes, seed, camera)
+        record(Curriculum(env, [Phase(GoalActor())]), EachEpisode(controller), path, episodes, seed, camera, {"set": kind})
     finally:
         env.close()

@@ -37,6 +37,19 @@ def test_one_chart_for_two_runs(runs, command_here):
     assert "<svg" in page and not (runs / "r" / "second" / "adaptation.html").exists()
 
 
+def test_another_data_set_is_no_line_of_the_chart(runs, command_here):
+    """Seen: runs measured on other episodes ended in a traceback of the chart, and short ones wrote NaN into the file."""
+    config = runs / "r" / "second" / "config.yaml"
+    longer = config.read_text()
+    config.write_text(longer.replace("length: 30", "length: 40"))
+    done = command_here("eval/adaptation.py", "run=[r/first,r/second]", cwd=runs)
+    assert done.returncode == 1 and "first and second were measured on other contacts (protocol" in " ".join(done.stderr.split())
+    config.write_text(longer)
+    assert command_here("eval/adaptation.py", "run=r/second", "split=test", cwd=runs).returncode == 0
+    results = json.loads((runs / "r" / "second" / "adaptation.json").read_text())
+    assert list(results["metrics"]) == ["adapt/push_accuracy"], "ten actions hold no late contact"
+
+
 def test_visible_weights_are_refused(runs, command_here):
     """Without hidden weights there is nothing to measure, and the sentence says so."""
     config = runs / "r" / "first" / "config.yaml"

@@ -33,17 +33,19 @@ def test_cloned_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypatc
 
     here = tmp_path / "elsewhere"
     here.mkdir()
-    learn = cloning._learn
+    learn, held_out = cloning._learn, []
 
-    def broken(policy, observations, actions, cfg, round, folder):
-        if round:
+    def broken(policy, observations, actions, out, cfg, round, folder):
+        held_out.append(out)
+        if len(held_out) == 2:
             raise KeyboardInterrupt
-        learn(policy, observations, actions, cfg, round, folder)
+        learn(policy, observations, actions, out, cfg, round, folder)
 
     with monkeypatch.context() as patch:
         patch.setattr(cloning, "_learn", broken)
         assert command_here("train/clone.py", *TINY, cwd=here).returncode == 130
-    assert command_here("train/clone.py", *TINY, cwd=here).returncode == 0
+        assert command_here("train/clone.py", *TINY, cwd=here).returncode == 0
+    assert held_out == [1, 1, 1], "what a round has learned is held out of no later one"
     one, two = (list(csv.DictReader((place / "r/first/metrics.csv").open())) for place in (tmp_path, here))
     assert [{**line, "seconds": 0} for line in one] == [{**line, "seconds": 0} for line in two]
     assert json.loads((here / "r/first/results.json").read_text())["metrics"] == results["metrics"]

@@ -70,6 +70,15 @@ def test_scoring_again_keeps_the_machine(copied):
     assert score_run(copied)["machine"] == {"processor": "another", "cores": 3} == json.loads(path.read_text())["machine"]
 
 
+def test_probes_are_entered_in_whatever_order_they_were_typed(copied):
+    """Seen: the other order was scored into a file that the ledger passed over without a word."""
+    for names in (["sensitivity", "ranking_pool"], ["ranking_pool", "sensitivity"]):
+        score_run(copied, split="test", probes=names)
+    assert [path.name for path in copied.glob("results-test*.json")] == ["results-test-ranking_pool-sensitivity.json"]
+    entry = json.loads(enter(copied, copied.parents[1] / "other").read_text())
+    assert {"test/hits@1/h1", "test/smallest_gap"} <= entry["scores"]["test"]["metrics"].keys()
+
+
 def test_final_is_scored_under_one_setting(copied, command_here):
     """Other seeds of the frozen setting are welcome, another setting is told which one was first, another row is its own."""
     there = copied.parents[1]

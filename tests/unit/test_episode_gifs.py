@@ -5,6 +5,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 from hydra.utils import instantiate
+from omegaconf import OmegaConf
 from PIL import Image
 
 from eval.pages.episode_gifs import (
@@ -67,6 +68,15 @@ def test_episodes_of_an_untrained_model(env, model, compose, tmp_path):
     for t in np.flatnonzero(one.right) if net.decoder is None else ():
         assert (one.expected[t] == one.now[t + 1]).all()
     assert len(gif(frames(one), STEP_MS, END_MS)) < 60_000
+
+
+def test_worlds_without_goals_have_no_episodes(tmp_path, monkeypatch):
+    """Seen: one run on videos below runs_dir, and eval/report.py ended in an AttributeError."""
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "model.ckpt").touch()
+    cfg = OmegaConf.create({"env": {"world": {"_target_": "envs.voe.source.VoeSource", "category": "barrier"}}})
+    monkeypatch.setattr("eval.pages.episode_gifs.load_run", lambda folder: (None, cfg))
+    assert gifs_section({tmp_path: {"env": "voe_barrier", "metrics": {}}}, 2) == ""
 
 
 def test_nothing_to_show(tmp_path):

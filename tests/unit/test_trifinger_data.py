@@ -151,7 +151,9 @@ def test_offline_sets_of_the_expert_of_chance_and_of_both(tmp_path):
     assert done["mixed"] == pytest.approx([done["expert"][0], done["random"][1]])
 
 
-def test_an_offline_set_that_was_broken_off_goes_on(tmp_path, monkeypatch):
+@pytest.mark.parametrize("before", ["mixed", "random"])
+def test_an_offline_set_that_was_broken_off_goes_on(tmp_path, monkeypatch, before):
+    """The same one; what another policy had begun under this name is no part of it."""
     record_set("reaching", "mixed", tmp_path / "whole.h5", 3, skip_frame=10, max_steps=10)
     append, calls = EpisodeWriter.append, []
 
@@ -163,7 +165,7 @@ def test_an_offline_set_that_was_broken_off_goes_on(tmp_path, monkeypatch):
 
     monkeypatch.setattr(EpisodeWriter, "append", broken)
     with pytest.raises(KeyboardInterrupt):
-        record_set("reaching", "mixed", tmp_path / "broken.h5", 3, skip_frame=10, max_steps=10)
+        record_set("reaching", before, tmp_path / "broken.h5", 3, skip_frame=10, max_steps=10)
     monkeypatch.undo()
     record_set("reaching", "mixed", tmp_path / "broken.h5", 3, skip_frame=10, max_steps=10)
     whole, again = (EpisodeFile(tmp_path / f"{name}.h5").read("action", "observation", "variables") for name in ("whole", "broken"))

@@ -7,7 +7,8 @@
 Rows of an episode of T actions: T + 1 (see `envs.episodes`); the last row's action and reward are padding.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -32,9 +33,11 @@ def record(
     episodes: int,
     seed: int = 0,
     camera: Camera | None = None,
+    about: Mapping | None = None,
 ) -> None:
     """Columns: observation, action, reward, fractional_success, variables, and pixels where a camera is given.
-    The header names every entry of `variables` and `observation`. After a kill the same call resumes.
+    The header names every entry of `variables` and `observation`. After a kill the same call resumes, and one
+    under another header begins anew.  about: what the header says beside, of whose episodes they are.
 
     env may be wrapped (a Curriculum that begins at its first episode, say); the number of its objects must stay the same over
     all episodes.
@@ -48,7 +51,7 @@ def record(
         "task": base.task.name, "settings": base.settings, "seed": seed, "episodes": episodes,
         "variables": _entries(base, names), "observation": base.entries() if env.observation_space.dtype == float else None,
         "action_bounds": [env.action_space.low.tolist(), env.action_space.high.tolist()],
-        "camera": None if camera is None else list(camera.eye), "wrappers": _wrappers(env),
+        "camera": None if camera is None else asdict(camera), "wrappers": _wrappers(env), **(about or {}),
     }  # fmt: skip
     with EpisodeWriter(path, header) as writer:
         if env.has_wrapper_attr("skip_episodes"):  # a Curriculum, however deep
