@@ -24,7 +24,7 @@ def write_scripts(folder: Path) -> None:
         "rounds = [{'round': n, 'stage': 'joint', 'cpu_s': 60.0 * n, 'updates': n, 'scores': {}} for n in range(1, 11)]\n"
         "entry = {'run': name, 'row': told['row'].strip('\"'), 'env': 'physics3', 'seed': int(told['seed']), 'rounds': rounds,\n"
         "         'scores': {split: {'metrics': metrics(value)}}}\n"
-        "(place / f'{name}-abc.json').write_text(json.dumps(entry))\n"
+        "part = place / f'{name}-abc.part'; part.write_text(json.dumps(entry)); part.rename(part.with_suffix('.json'))\n"
     ))  # fmt: skip
     (folder / "eval/score.py").write_text(common + (
         "path = place / (pathlib.Path(told['run']).name + '-abc.json'); entry = json.loads(path.read_text())\n"

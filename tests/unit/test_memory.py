@@ -198,5 +198,5 @@ def test_a_witness_remembers_outcomes_only():
 
 
 def test_a_witness_needs_a_pair():
-    with pytest.raises(ValueError, match="needs 2 objects or more, got num_objects=1"):
+    with pytest.raises(ValueError, match="between 2 objects or more, got num_objects=1; set model=modular"):
         PairwiseLSTMTransition(1, A, WIDTH)
