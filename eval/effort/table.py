@@ -155,7 +155,7 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
         for there in found:
             both = usual.keys() & there.keys()
             fell = f" ({mean(there[s] - usual[s] for s in both):+.1f})" if both else ""
-            text.append(Estimate.over_seeds(there).text() + fell if there else MISSING)
+            text.append(Estimate.over_seeds(there).text() + fell + _fewer(one, there) if there else MISSING)
         rows.append([one.label, *text, *(_once(one, WEIGHTS, *splits) for splits in ((), *((split,) for split in study.orders)))])
     order = [WEIGHTS, *(f"{WEIGHTS}, {split}" for split in study.orders)]
     return ["", "as in training", *study.modes, *order], rows
