@@ -78,7 +78,7 @@ def test_every_budget_composes(compose, root, loss):
     freeze(cfg.copy())  # no interpolation is left open
     for trainer in TRAINERS:
         cfg.trainer = OmegaConf.load(root / "configs" / "trainer" / f"{trainer}.yaml")
-        budgets = [cfg.loss[name][cfg.trainer.budget] for name in ("epochs", "memory_epochs") if name in cfg.loss]
+        budgets = [cfg.loss[name][cfg.trainer.budget] for name in cfg.loss if name.endswith("epochs") and name != "branch_epochs"]
         assert {stage.epochs for stage in cfg.loss.stages} == set(budgets)
         assert cfg.name == f"{model}-{loss}-{env}-{trainer}-s0"
 
