@@ -47,6 +47,8 @@ class LatentPrediction:
     open_loop: inside a window the model is fed its own predictions.
     """
 
+    wants_learned_encoder = True  # by some stage, where it has anything to learn
+
     def __init__(self, reference: bool = False, open_loop: bool = False) -> None:
         self.reference = self.frozen_in_train_mode = reference
         self.open_loop = open_loop

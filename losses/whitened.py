@@ -10,6 +10,7 @@ class WhitenedPrediction(LatentPrediction):
     """`LatentPrediction` on a `WhitenedEncoder`, whose directions are fitted to training frames before the stage."""
 
     FRAMES = 20_000
+    wants_learned_encoder = False
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         return gives(self, model, "whitened")

@@ -47,8 +47,6 @@ def check_parts(model, objectives, spec, stages=()) -> None:
         for met, sentence in part.needs(model, spec) if hasattr(part, "needs") else ():
             if not met:
                 raise Problem(sentence)
-    from losses.nll import LatentPrediction
-
     for stage in stages:
         for name in stage.trains:
             if name not in model.PARTS or getattr(model, name) is None:
@@ -56,9 +54,9 @@ def check_parts(model, objectives, spec, stages=()) -> None:
                 raise Problem(f"stage '{stage.name}' trains the {name}, and this model has {', '.join(there)}; choose another loss=")
     learned = {name for stage in stages for name in stage.trains}
     drawn = sum(p.numel() for p in model.encoder.parameters()) and "encoder" not in learned
-    if stages and drawn and any(type(one) is LatentPrediction for one in objectives):
+    if stages and drawn and any(getattr(one, "wants_learned_encoder", False) for one in objectives):
         raise Problem(f"no stage of this loss trains the encoder, and {type(model.encoder).__name__} would stay as it was drawn; set "
-                      f"model=fingers, tracks or random, or another loss=")  # fmt: skip
+                      f"model=fingers or model=tracks, or another loss=")  # fmt: skip
 
 
 def _check_plan(cfg) -> None:
