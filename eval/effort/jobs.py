@@ -92,8 +92,9 @@ def _tune_job(name: str, row: Row, overrides: list[str], env: str, cfg: dict) ->
     def left() -> list[tuple[str, ...]]:
         entered = entry_of(ledger, env, name)
         done = entered and (SELECT in entered["scores"] or entered.get("diverged"))
-        precision = tuned_precision(row, env, Path(cfg["ledger"]))
-        return [] if done else [_fit([*overrides, f"trainer.precision={precision}"], name, ledger, cfg)]
+        if done:
+            return []
+        return [_fit([*overrides, f"trainer.precision={tuned_precision(row, env, Path(cfg['ledger']))}"], name, ledger, cfg)]
 
     return Job(name, left)
 
