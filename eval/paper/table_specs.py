@@ -121,7 +121,7 @@ def _table_spec(key: str, spec: dict, pages: dict, only: list[str] | None) -> Ta
 
 def table_specs(pages: dict, table, figure, only: list[str] | str | None) -> list[TableSpec]:
     """The panels asked for, those without a row left out; unknown tables, figures and rows are refused."""
-    only = only if isinstance(only, list | None) else [only]
+    only = [only] if isinstance(only, str) else only
     for row in only or []:
         if row not in pages["rows"]:
             raise Problem(f"there is no row '{row}': {nearest(row, pages['rows'])}")
