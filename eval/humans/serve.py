@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
     study = Study.read(args.study)
     if args.dev:
         settings = development_settings(args.contact, args.block_narrow)
-        print(f"admin: http://{f'[{args.host}]' if ':' in args.host else args.host}:{args.port}/admin/  password: {settings.admin_password}", flush=True)
+        print(f"admin: http://{_address(args.host, args.port)}/admin/  password: {settings.admin_password}", flush=True)
     else:
         admin = os.environ.get("HUMANS_ADMIN_PASSWORD", "")
         settings = Settings(secret_of_environment(), admin, False, args.proxies, args.contact, args.block_narrow)
@@ -69,11 +69,16 @@ def serve(
     """Listen until a signal."""
     Database(study).close()  # laid, or refused, before two workers open it
     Server(study, settings, {
-        "bind": f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "workers": workers, "worker_class": "gthread", "threads": 8, "keepalive": 15,
+        "bind": _address(host, port), "workers": workers, "worker_class": "gthread", "threads": 8, "keepalive": 15,
         "accesslog": None, "errorlog": "-", "loglevel": "error", "timeout": 60,  # a warning would name an address
         "forwarded_allow_ips": "",  # who speaks https for us is told by --proxies alone
         "certfile": cert and str(cert), "keyfile": key and str(key),
     }).run()  # fmt: skip
+
+
+def _address(host: str, port: int) -> str:
+    """Host and port as they stand in an address of the web."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def development_settings(contact: str = "", block_narrow: bool = False) -> Settings:
