@@ -18,7 +18,7 @@ from configs.help import help_page
 from configs.limits import check_values
 from configs.overrides import HERE, SWEEP, check, groups, quoted
 from configs.stopping import memory_sentence, signals_end_in_a_sentence, sigterm_raises
-from envs.problem import Problem
+from envs.problem import Problem, storage_sentence
 
 
 def lists(key: str) -> None:
@@ -35,8 +35,7 @@ def _sentence(error: Exception) -> str | None:
         cause = error.__cause__ or error
         return " ".join(str(cause).split())
     if isinstance(error, OSError):
-        where = f" {error.filename}" if error.filename else ""
-        return f"cannot read or write{where}: {error.strerror or error}; free some space or choose another folder"
+        return storage_sentence(error)
     return str(error) if isinstance(error, Problem | FloatingPointError) else None
 
 

@@ -21,6 +21,12 @@ def nearest(name: object, known: Iterable[str]) -> str:
     return f"{hint}known: {', '.join(listed)}"
 
 
+def storage_sentence(error: OSError) -> str:
+    """What a user is told where a file or a folder could not be read or written."""
+    where = f" {error.filename}" if error.filename else ""
+    return f"cannot read or write{where}: {error.strerror or error}; free some space or choose another folder"
+
+
 def lacking(package: str, world: str = "the TriFinger", extra: str = "trifinger") -> Problem:
     """The error for a missing package of the extra that a world comes with."""
     return Problem(f"{world} needs the package '{package}'; install it with: pip install '.[{extra}]'")

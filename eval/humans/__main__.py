@@ -13,7 +13,7 @@ import argparse
 import importlib
 import sys
 
-from envs.problem import Problem, lacking
+from envs.problem import Problem, lacking, storage_sentence
 
 COMMANDS = {  # name -> module with arguments(parser) and run(args), what it does
     "study": ("eval.humans.build", "build a study from episode files"),
@@ -47,8 +47,7 @@ def main(words: list[str]) -> int:
         print(problem, file=sys.stderr)
         return 1
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        print(f"cannot read or write{where}: {error.strerror or error}; free some space or choose another folder", file=sys.stderr)
+        print(storage_sentence(error), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
