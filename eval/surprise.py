@@ -48,7 +48,7 @@ KINDS = {"hit rate": "voe/{}hit_rate", "AUC": "voe/{}auc"}
 
 
 def surprise_run(
-    folder, split=None, data_dir=None, context=10, horizons=None, of_clip=("mean",), decoded=False, curves=2,
+    folder, split=None, data_dir=None, context=None, horizons=None, of_clip=("mean",), decoded=False, curves=2,
     variant=None,
 ) -> dict:
     """Score the surprise of a run, open or by its folder, and keep it; None takes what the run's config says.
@@ -73,7 +73,8 @@ def surprise_run(
     run.use_gpu()
     with Steps(f"surprise on {split}", 1) as progress:
         frames = frames_of(run.file(split, data_dir))
-        horizons = Asked.of(frames, context).horizons if horizons is None else tuple(horizons)
+        reach = Asked.of(frames, context)
+        context, horizons = reach.context, reach.horizons if horizons is None else tuple(horizons)
         if len(set(horizons)) < len(horizons):
             raise Problem(f"every horizon is asked once, got horizons={list(horizons)}; leave out the repeated ones")
         ways = [Asked(context, horizons, decoded, one) for one in of_clip]
