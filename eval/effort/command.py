@@ -14,6 +14,7 @@ from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
 from eval.effort.table import CLAIMED, Table, long_csv, tables, waiting
+from eval.effort.worlds import write_worlds
 from eval.figures.charts import write_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
@@ -109,6 +110,8 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
         failed = {name: why for name, why in failed.items() if not _diverged(name, envs, Path(cfg["ledger"]))}
     for env in envs:
         _show(study, rows, env, cfg)
+    if study.name == MAIN and (path := write_worlds(Path(cfg["ledger"]), Path(cfg["out"]) / study.name)):
+        print(f"all rows in every world: {path}")
     return failed
 
 

@@ -2,11 +2,12 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import mean
 
 from eval.effort import claims
 from eval.effort.captions import ABOVE, BAYES, CLAIMS, WEIGHTS, asked_by_pushes, caption, of_curve, of_reading, of_settings
+from eval.effort.cells import MISSING, cell, fewer, low, mean_cell, once
 from eval.effort.filled import AT_ONCE, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
 from eval.effort.settings import causes
@@ -16,7 +17,6 @@ CURVE = "what if"
 CLAIMED = "claims"  # the title of the last table
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
-MISSING = "-"
 Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
@@ -28,19 +28,19 @@ def lines(filled: Sequence[Filled]) -> Table:
     ordered = asked_by_pushes(filled)
 
     def floored(one: Filled, name: str, bounds: Sequence[str] = ()) -> str:
-        return f"{_cell(one, name, last)} ({'; '.join([_mean(one, FLOORS[name], last), *bounds])}){_low(one, name, last)}"
+        return f"{cell(one, name, last)} ({'; '.join([mean_cell(one, FLOORS[name], last), *bounds])}){low(one, name, last)}"
 
     def within(text: str, bounds: Sequence[str]) -> str:
         return " ".join([text, *(f"({bound})" for bound in bounds)])
 
     def cells(one: Filled) -> dict[str, str]:
-        goals = {within(f"goals {last}", reach): within(_cell(one, "goals", last), reaches.get(one.label, []))}
+        goals = {within(f"goals {last}", reach): within(cell(one, "goals", last), reaches.get(one.label, []))}
         return {
             "": one.label,
             f"H@1 {last} ({'; '.join(['floor', *best])})": floored(one, "H@1", bests.get(one.label, [])),
             f"what if {last} (floor)": floored(one, "what if"),
             **(goals if one.study.goals else {}),
-            **({WEIGHTS: _once(one, WEIGHTS)} if ordered else {}),
+            **({WEIGHTS: once(one, WEIGHTS)} if ordered else {}),
             f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
             "updates": _updates(one),
             "told": ", ".join(one.row.told),
@@ -72,41 +72,14 @@ def read_lines(filled: Sequence[Filled]) -> Table:
     floors = {name: mean(found) for name, key in READ_FLOORS.items() if (found := [v for one in filled for v in one.number(key).values()])}
     shown = [name for name in AT_ONCE if any(one.at_once(name) for one in filled)]
     header = ["", *(f"{name} (floor {floors[name]:.1f})" if name in floors else name for name in shown)]
-    return header, [[one.label, *(_once(one, name) for name in shown)] for one in in_order(filled)]
-
-
-def _once(one: Filled, name: str, *splits: str) -> str:
-    """A cell of AT_ONCE."""
-    found = {seed: value * (100 if name == "smallest gap" else 1) for seed, value in one.at_once(name, *splits).items()}
-    return Estimate.over_seeds(found).text(2 if name == WEIGHTS else 1) + _fewer(one, found) if found else MISSING
-
-
-def _fewer(one: Filled, found: Mapping[int, float]) -> str:
-    """Of how many of the row's seeds a number is, where some were not asked for it."""
-    every = one.scores("H@1", one.study.horizons[-1])
-    return f" ({len(found)} of {len(every)})" if len(found) < len(every) else ""
-
-
-def _low(one: Filled, name: str, horizon: int) -> str:
-    """The mark of a score that is not above its floor."""
-    return " *" if one.above_floor(name, horizon) is False else ""
+    return header, [[one.label, *(once(one, name) for name in shown)] for one in in_order(filled)]
 
 
 def all_steps(filled: Sequence[Filled]) -> Table:
     """Scores of every row that has some, a line for each horizon; rows as in `lines`."""
-    cells = {name: _mean if name in FLOORS.values() else _cell for name in SHOWN if name != "goals" or filled[0].study.goals}
-    every = [(one, h, [cell(one, name, h) for name, cell in cells.items()]) for one in in_order(filled) for h in one.study.horizons]
-    return ["", "steps", *cells], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
-
-
-def _cell(one: Filled, name: str, horizon: int) -> str:
-    found = one.estimate(name, horizon)
-    return MISSING if found is None else found.text() + _fewer(one, found.values)
-
-
-def _mean(one: Filled, name: str, horizon: int) -> str:
-    found = one.estimate(name, horizon)
-    return MISSING if found is None else f"{found.mean:.1f}"
+    texts = {name: mean_cell if name in FLOORS.values() else cell for name in SHOWN if name != "goals" or filled[0].study.goals}
+    every = [(one, h, [text(one, name, h) for name, text in texts.items()]) for one in in_order(filled) for h in one.study.horizons]
+    return ["", "steps", *texts], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
 
 
 def curve_lines(filled: Sequence[Filled]) -> Table:
@@ -155,8 +128,8 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
         for there in found:
             both = usual.keys() & there.keys()
             fell = f" ({mean(there[s] - usual[s] for s in both):+.1f})" if both else ""
-            text.append(Estimate.over_seeds(there).text() + fell + _fewer(one, there) if there else MISSING)
-        rows.append([one.label, *text, *(_once(one, WEIGHTS, *splits) for splits in ((), *((split,) for split in study.orders)))])
+            text.append(Estimate.over_seeds(there).text() + fell + fewer(one, there) if there else MISSING)
+        rows.append([one.label, *text, *(once(one, WEIGHTS, *splits) for splits in ((), *((split,) for split in study.orders)))])
     order = [WEIGHTS, *(f"{WEIGHTS}, {split}" for split in study.orders)]
     return ["", "as in training", *study.modes, *order], rows
 

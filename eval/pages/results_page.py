@@ -23,6 +23,7 @@ from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN
 from eval.effort.studies import studies
 from eval.effort.table import all_steps, curve_lines, lines, long_csv, mode_lines, read_lines, setting_lines
+from eval.effort.worlds import TOLD, worlds_figure, worlds_lines, worlds_of
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
@@ -82,9 +83,18 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
             sections[env] = _section(filled, cfg, _films(filled, ledger, runs_dir))
     if not sections:
         raise Problem(f"{ledger} holds no run of table causes; make some with: python eval/tables.py table=causes")
-    body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | sections)
+    body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | _worlds(ledger) | sections)
     out.mkdir(parents=True, exist_ok=True)
     return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
+
+
+def _worlds(ledger: Path) -> dict[str, str]:
+    """What every row knows in one world beside the others, where there is more than one."""
+    worlds = worlds_of(ledger)
+    if len(worlds) < 2:
+        return {}
+    drawing = f'<div class="scroll chart">{inline_svg(worlds_figure(worlds), "worlds")}</div>'
+    return {"Worlds side by side": f"{drawing}{_folded('As numbers', *worlds_lines(worlds))}<p class=soft>{escape(TOLD)}</p>"}
 
 
 def _section(filled: list[Filled], cfg: dict, films: str) -> str:

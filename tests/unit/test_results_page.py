@@ -9,7 +9,7 @@ import pytest
 
 from envs.problem import Problem
 from eval.effort.jobs import table_name
-from eval.effort.settings import choose, rows_of
+from eval.effort.settings import choice, choose, rows_of
 from eval.effort.studies import studies
 from eval.pages.results_page import write_results
 from eval.runs.answers import Answers
@@ -68,6 +68,19 @@ def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     assert "edge + InfoNCE: knows most" in text and "AE + InfoNCE: ranks, and does not know" in text and text.count("image/gif") == 2
     assert "trains its transition from" not in text
     assert "<td class=text>GNN + InfoNCE</td>" in text, "the run that a sentence lacks is named"
+
+
+def test_two_worlds_stand_side_by_side(ledger, tmp_path):
+    title = "Worlds side by side"
+    assert title not in write_results(ledger, tmp_path / "none", tmp_path / "page").read_text(), "one stands beside none"
+    (ledger / "physics5").mkdir()
+    for path in (ledger / ENV).iterdir():
+        entry, (row,) = json.loads(path.read_text()) | {"env": "physics5"}, rows_of([json.loads(path.read_text())["row"]])
+        chosen = choice(ledger, "physics5", row)["overrides"]  # those of the first
+        entry["run"] = table_name(MAIN, "", row, "physics5", chosen, entry["seed"])
+        (ledger / "physics5" / f"{entry['run']}-0.json").write_text(json.dumps(entry))
+    text = write_results(ledger, tmp_path / "none", tmp_path / "page").read_text()
+    assert title in text and "physics5: what if 1 / 10" in text
 
 
 def test_what_all_rows_know_is_said_of_none_to_be_lacking(ledger, tmp_path, monkeypatch):

@@ -1,0 +1,38 @@
+"""The text of one score of a row, with its interval, of how many seeds, and whether it is above its floor."""
+
+from collections.abc import Mapping
+
+from eval.effort.captions import WEIGHTS
+from eval.effort.filled import Filled
+from eval.effort.intervals import Estimate
+
+MISSING = "-"
+
+
+def cell(one: Filled, name: str, horizon: int) -> str:
+    """The mean over seeds, with its interval."""
+    found = one.estimate(name, horizon)
+    return MISSING if found is None else found.text() + fewer(one, found.values)
+
+
+def mean_cell(one: Filled, name: str, horizon: int) -> str:
+    """The mean over seeds alone, as of floors."""
+    found = one.estimate(name, horizon)
+    return MISSING if found is None else f"{found.mean:.1f}"
+
+
+def once(one: Filled, name: str, *splits: str) -> str:
+    """One of AT_ONCE, which has no steps."""
+    found = {seed: value * (100 if name == "smallest gap" else 1) for seed, value in one.at_once(name, *splits).items()}
+    return Estimate.over_seeds(found).text(2 if name == WEIGHTS else 1) + fewer(one, found) if found else MISSING
+
+
+def fewer(one: Filled, found: Mapping[int, float]) -> str:
+    """Of how many of the row's seeds a number is, where some were not asked for it."""
+    every = one.scores("H@1", one.study.horizons[-1])
+    return f" ({len(found)} of {len(every)})" if len(found) < len(every) else ""
+
+
+def low(one: Filled, name: str, horizon: int) -> str:
+    """The mark of a score that is not above its floor."""
+    return " *" if one.above_floor(name, horizon) is False else ""

@@ -1,0 +1,82 @@
+"""Every row of the main table in one world beside the others: what holds in one world alone shows here."""
+
+from pathlib import Path
+from statistics import mean
+
+from envs.whole_files import write_whole
+from eval.effort.cells import MISSING, low, mean_cell
+from eval.effort.filled import FLOORS, Filled, in_order, seeds_of, whole_of
+from eval.effort.settings import MAIN, causes
+from eval.effort.studies import studies
+from eval.effort.table import Table
+from eval.figures.charts import write_chart
+from eval.figures.row_marks import Mark, marks_figure
+from eval.paper.table_text import markdown
+
+KNOWN, RANKED = "what if", "H@1"
+TOLD = ("what if after the first and the last number of steps, H@1 after the last, split final, means over as many seeds as are told; (floor): the start in "
+        "place of the prediction, in the row's own latents, of what if its mean over rows; *: what stands before it is not above the "
+        "row's own floor; rows are in the order of what if after the last in the first world; protocol, intervals and settings stand in the table of each world beside; percent")  # fmt: skip
+
+
+def worlds_of(ledger: Path) -> dict[str, list[Filled]]:
+    """Env -> its rows that have a run, best first, of all seeds of the ledger; envs without any are left out."""
+    study, found = studies()[MAIN], {}
+    for env in causes()["compared"]:
+        whole, _ = whole_of(study, study.rows_of(None), env, {"ledger": str(ledger), "seeds": seeds_of(study, env, ledger)})
+        if ran := [one for one in whole if one.entries]:
+            found[env] = in_order(ran)
+    return found
+
+
+def _beside(worlds: dict[str, list[Filled]]) -> dict[str, dict[str, Filled]]:
+    """Label -> env -> the row there; best first by what if in the first world, those that it lacks follow in the order of the next."""
+    found: dict[str, dict[str, Filled]] = {}
+    for env, filled in worlds.items():
+        for one in filled:
+            found.setdefault(one.label, {})[env] = one
+    return found
+
+
+def worlds_lines(worlds: dict[str, list[Filled]]) -> Table:
+    """A line for each row, three columns for each world."""
+    header, rows = [""], {label: [label] for label in _beside(worlds)}
+    for env, filled in worlds.items():
+        first, last = filled[0].study.horizons[0], filled[0].study.horizons[-1]
+        header += [f"{env}: {KNOWN} {first} / {last} (floor {_floor(filled, first)} / {_floor(filled, last)})", f"{RANKED} {last} (floor)", "seeds"]
+        for label, row in _beside(worlds).items():
+            one = row.get(env)
+            rows[label] += [MISSING] * 3 if one is None else [
+                f"{mean_cell(one, KNOWN, first)} / {mean_cell(one, KNOWN, last)}{low(one, KNOWN, last)}",
+                f"{mean_cell(one, RANKED, last)} ({mean_cell(one, FLOORS[RANKED], last)}){low(one, RANKED, last)}",
+                str(len(one.scores(KNOWN, last))),
+            ]  # fmt: skip
+    return header, list(rows.values())
+
+
+def _floor(filled: list[Filled], horizon: int) -> str:
+    """Of what if, mean over rows."""
+    found = [floor.mean for one in filled if (floor := one.estimate(FLOORS[KNOWN], horizon))]
+    return f"{mean(found):.1f}" if found else MISSING
+
+
+def worlds_figure(worlds: dict[str, list[Filled]]):
+    """What if after the first number of steps, where copying scores the same in all worlds.  -> matplotlib Figure."""
+    marks: dict[str, dict[str, Mark]] = {}
+    for label, row in _beside(worlds).items():
+        for env, one in row.items():
+            first = one.study.horizons[0]
+            if found := one.estimate(KNOWN, first):
+                floor = one.estimate(FLOORS[KNOWN], first)
+                marks.setdefault(label, {})[env] = Mark(found.mean, *found.drawn, floor and floor.mean, found.two)
+    return marks_figure(marks, "what if after one step, %", "floor: copying the start")
+
+
+def write_worlds(ledger: Path, out: Path) -> Path | None:
+    """<out>/worlds.md and the figure; None where fewer than two worlds have a run."""
+    worlds = worlds_of(ledger)
+    if len(worlds) < 2:
+        return None
+    out.mkdir(parents=True, exist_ok=True)
+    write_chart(worlds_figure(worlds), out / "worlds")
+    return write_whole(out / "worlds.md", f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), TOLD)}")

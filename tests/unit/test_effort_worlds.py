@@ -1,0 +1,80 @@
+"""Rows in one world beside the others: each number stands in its world's column, and what was not run is a dash."""
+
+import json
+
+import pytest
+
+from eval.effort.filled import Filled
+from eval.effort.jobs import table_name
+from eval.effort.settings import CONFIGS, causes, choose, rows_of
+from eval.effort.studies import studies
+from eval.effort.worlds import worlds_figure, worlds_lines, worlds_of, write_worlds
+
+MAIN = studies()["causes"]
+HINGE, NCE, OWN = rows_of(["edge + hinge", "edge + InfoNCE", "categorical + inverse action"])
+SHUFFLED, CHEMISTRY = "physics5_shuffled", "chemistry_chain5"
+
+
+def metrics(known: float, ranked: float) -> dict[str, float]:
+    found = {"test/cf_hits@1/mean/h1": known + 1, "test/cf_hits@1/mean/h10": known, "test/hits@1/h10": ranked}
+    return found | {"floor/copy/cf_hits@1/mean/h1": 33.3, "floor/copy/cf_hits@1/mean/h10": 5.0, "floor/copy/hits@1/h10": 30.0}
+
+
+def filled(row, env: str, known: float, seeds: int = 1) -> Filled:
+    entries = {seed: {"rounds": [], "scores": {"final": {"metrics": metrics(known + seed, 90.0)}}} for seed in range(seeds)}
+    return Filled(MAIN, "", row, env, None, entries)
+
+
+@pytest.fixture
+def worlds():
+    return {SHUFFLED: [filled(NCE, SHUFFLED, 90, 3), filled(HINGE, SHUFFLED, 40)], CHEMISTRY: [filled(OWN, CHEMISTRY, 70), filled(HINGE, CHEMISTRY, 60)]}
+
+
+def test_every_number_stands_in_its_world(worlds):
+    header, rows = worlds_lines(worlds)
+    assert header == ["", "physics5_shuffled: what if 1 / 10 (floor 33.3 / 5.0)", "H@1 10 (floor)", "seeds",
+                      "chemistry_chain5: what if 1 / 10 (floor 33.3 / 5.0)", "H@1 10 (floor)", "seeds"]  # fmt: skip
+    assert rows == [
+        ["edge + InfoNCE", "92.0 / 91.0", "90.0 (30.0)", "3", "-", "-", "-"],
+        ["edge + hinge", "41.0 / 40.0", "90.0 (30.0)", "1", "61.0 / 60.0", "90.0 (30.0)", "1"],
+        ["categorical + inverse action", "-", "-", "-", "71.0 / 70.0", "90.0 (30.0)", "1"],
+    ]
+
+
+def test_a_floor_that_no_row_was_asked_for_is_a_dash(worlds):
+    for one in worlds[CHEMISTRY]:
+        for entry in one.entries.values():
+            del entry["scores"]["final"]["metrics"]["floor/copy/cf_hits@1/mean/h1"]
+    assert worlds_lines(worlds)[0][4] == "chemistry_chain5: what if 1 / 10 (floor - / 5.0)"
+
+
+def test_the_figure_has_a_mark_for_each_world_after_one_step(worlds):
+    (axes,) = worlds_figure(worlds).axes
+    drawn = {line.get_label(): list(line.get_xdata()) for line in axes.lines}
+    assert drawn[SHUFFLED] == [92.0, 41.0] and drawn[CHEMISTRY] == [61.0, 71.0]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["edge + InfoNCE", "edge + hinge", "categorical + inverse action"]
+
+
+def enter(ledger, row, env: str, known: float, seeds: int) -> None:
+    scored = {n: {f"{kind}/cf_hits@1/mean/h{h}": n for h in (1, 5, 10) for kind in ("test", "floor/copy")} for n in range(causes()["tune"]["draws"])}
+    found = choose(ledger, env, row, scored, scored)
+    (ledger / env).mkdir(parents=True, exist_ok=True)
+    for seed in range(seeds):
+        entry = {"run": table_name(MAIN, "", row, env, found["overrides"], seed), "row": row.name, "env": env, "seed": seed, "rounds": [],
+                 "scores": {"final": {"metrics": metrics(known, 90.0)}}}  # fmt: skip
+        (ledger / env / f"{entry['run']}-0.json").write_text(json.dumps(entry))
+
+
+def test_all_seeds_of_the_ledger_are_there(tmp_path):
+    enter(tmp_path, HINGE, SHUFFLED, 40, 2)
+    assert write_worlds(tmp_path, tmp_path / "out") is None and not (tmp_path / "out").exists(), "one world stands beside none"
+    enter(tmp_path, OWN, CHEMISTRY, 70, 1)
+    worlds = worlds_of(tmp_path)
+    assert {env: [(one.label, len(one.entries)) for one in of] for env, of in worlds.items()} == {
+        SHUFFLED: [("edge + hinge", 2)], CHEMISTRY: [("categorical + inverse action", 1)]}
+    text = write_worlds(tmp_path, tmp_path / "out").read_text()
+    assert "| edge + hinge | 41.0 / 40.0 | 90.0 (30.0) | 2 | - | - | - |" in text and (tmp_path / "out/worlds.svg").exists()
+
+
+def test_compared_worlds_are_those_of_the_table():
+    assert MAIN.envs[0] == causes()["compared"][0] and all((CONFIGS / "env" / f"{env}.yaml").exists() for env in causes()["compared"])
