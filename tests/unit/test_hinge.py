@@ -1,7 +1,7 @@
 """The hinge between states, on the pairs that InfoNCE compares, against numbers worked out by hand."""
 
 import pytest
-from test_losses import Table, windows
+from added_actions import Table, windows
 
 from losses.hinge import AllPairsHinge
 
@@ -14,6 +14,14 @@ def test_all_pairs_hinge_by_hand():
     assert terms["negative"].item() == pytest.approx((1 - 2 * 0.2**2 + 0) / 2, rel=1e-4)  # .2 to 0; 4 to 3 lies outside
     same = windows([[[[0.0]], [[0.2]]], [[[3.0]], [[4.0]]]], [[[0.5]], [[1.0]]], [[7, 7], [8, 9]])
     assert AllPairsHinge()(Table(), same)["negative"].item() == 0.0  # an equal picture is no negative
+
+
+def test_energies_are_means_over_slots():
+    """Two slots that are alike cost what one of them does."""
+    frames, actions = [[[[0.0]], [[0.2]]], [[[3.0]], [[4.0]]]], [[[0.5]], [[1.0]]]
+    twice = [[slots * 2 for slots in window] for window in frames]
+    one, two = (AllPairsHinge()(Table(), windows(told, actions)) for told in (frames, twice))
+    assert all(one[name].item() == pytest.approx(two[name].item(), rel=1e-5) for name in one)
 
 
 def test_a_constant_offset_does_not_satisfy_the_all_pairs_hinge():

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from added_actions import Table, windows
 from hydra.utils import instantiate
 from torch.distributions import Normal, kl_divergence
 
@@ -65,28 +66,40 @@ def test_gaussian_slots_are_drawn_apart_or_together(built):
         assert all(term.isfinite() and term > 0 for term in terms.values())
 
 
+def test_directions_have_length_one_and_the_statistic_its_weight(built):
+    model, batch = built("modular")
+    drawn = torch.randn(48, 64, generator=torch.Generator().manual_seed(1))
+    latent = model.eval().encode(batch.obs.flatten(0, 1)).flatten(1)
+    by_hand = epps_pulley(latent @ (drawn / drawn.square().sum(0).sqrt())).mean().item()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("losses.sigreg.torch.randn", lambda *shape, **how: drawn)
+        for weight in (1.0, 200.0):
+            assert SIGReg(weight=weight)(model, batch)["gaussian"].item() == pytest.approx(weight * by_hand, rel=1e-3)
+
+
 def test_spread_and_correlation_have_their_prices():
     class Model:
-        """Latents as they are given, predictions that are right."""
+        """Latents as they are given, predictions that are as far off as is said."""
 
         training = False
         transition = None
 
-        def __init__(self, latent):
-            self.latent = latent
+        def __init__(self, off):
+            self.off = off
 
         def predict_windows(self, latent, action):
-            return latent[:, 1:]
+            return latent[:, 1:] + self.off
 
     torch.manual_seed(0)
     drawn = torch.randn(400, 2, 1, 3)
     action, ids = torch.zeros(400, 1, 2), torch.arange(800).view(400, 2)
 
-    def terms(latent):
-        return VICReg()(Model(latent), Batch(None, action, ids, latent))
+    def terms(latent, off=0.0):
+        return VICReg()(Model(off), Batch(None, action, ids, latent))
 
     free = terms(drawn)
     assert free["prediction"] == 0 and free["variance"] < 1 and free["covariance"] < 0.05
+    assert terms(drawn, off=2.0)["prediction"].item() == pytest.approx(25 * 4, rel=1e-4), "a squared error costs 25"
     flat = terms(torch.ones_like(drawn))
     assert flat["variance"].item() == pytest.approx(25 * (1 - 0.01), rel=1e-3) and flat["covariance"] == 0
     tied = terms(drawn[..., :1].expand_as(drawn))
@@ -109,6 +122,19 @@ def test_the_copy_follows_slowly_and_learns_nothing(built):
     assert any(weight.grad is not None for weight in model.encoder.parameters())
     objective(model.eval(), batch)
     assert torch.equal(objective.copy.encoder.mlp[0].weight, after), "validation moves nothing"
+
+
+def test_the_copy_is_asked_for_the_frame_that_comes_next(built):
+    model, batch = built("modular")
+    objective = TargetNetwork()
+    objective.prepare(model.eval(), None)
+    with torch.no_grad():
+        for weight in objective.copy.parameters():
+            weight.mul_(1.5)
+        frames = batch.obs.flatten(0, 1)
+        mine, theirs = (one.eval().encode(frames).unflatten(0, (6, 3)) for one in (model, objective.copy))
+        error = (model.predict_windows(mine, batch.action) - theirs[:, 1:]).square().mean()
+    assert objective(model, batch)["prediction"].item() == pytest.approx(error.item(), rel=1e-4)
 
 
 def test_the_copy_goes_with_the_checkpoint(built):
@@ -140,6 +166,15 @@ def test_negatives_of_the_own_window(built):
     assert set(Contrastive()(model, batch)) == {"positive", "negative"}
 
 
+@pytest.mark.parametrize("anchor, apart", [("current", (2 + 8) / 2), ("next", (8 + 18) / 2)])
+def test_the_anchor_of_an_own_negative_is_the_one_that_is_said(monkeypatch, anchor, apart):
+    """Of the frames 0, 1, 3 each anchor meets the frame after it, the last the first; 2 d^2 each."""
+    monkeypatch.setattr("losses.contrastive.torch.randint", lambda low, high, shape, **how: torch.ones(shape, dtype=torch.long))
+    batch = windows([[[[0.0]], [[1.0]], [[3.0]]]], [[[0.0], [0.0]]])
+    found = Contrastive(hinge=100, anchor=anchor, same_episode=True)(Table(), batch)["same_episode"]
+    assert found.item() == pytest.approx(100 - apart)
+
+
 def test_divergence_is_that_of_gaussians():
     torch.manual_seed(0)
     q, p = (Latent(torch.randn(4, 3, 2), torch.randn(4, 3, 2)) for _ in range(2))
@@ -155,6 +190,31 @@ def test_each_divergence_moves_its_own_side(built):
         RecurrentState(free=0.0)(model.train(), batch)[name].backward()
         reached = any(w.grad is not None and w.grad.any() for w in model.transition.logvar.parameters())
         assert reached == (moved == "transition")
+
+
+def test_the_prior_is_drawn_to_the_frame_that_comes_next(built):
+    """Beside a prior N(1, 1) at all times, both divergences by hand; of representation the first frame's from N(0, 1) as well."""
+    model, batch = built("rssm")
+    dist = model.eval().encode_dist(batch.obs.flatten(0, 1))
+    q = Normal(*(part.unflatten(0, (6, 3)) for part in (dist.mean, (dist.logvar / 2).exp())))
+    model.transition.prior = lambda latent, action: Latent(torch.ones_like(latent[:, 1:]), torch.zeros_like(latent[:, 1:]))
+    terms = RecurrentState(free=0.0)(model, batch)
+    after = kl_divergence(q, Normal(1.0, 1.0)).sum((2, 3))[:, 1:].mean().item()
+    first = kl_divergence(q, Normal(0.0, 1.0)).sum((2, 3))[:, 0].mean().item()
+    assert terms["dynamics"].item() == pytest.approx(after, rel=1e-4)
+    assert terms["representation"].item() == pytest.approx(0.1 * (after + first), rel=1e-4)
+
+
+def test_the_prior_does_not_see_what_it_predicts(built):
+    model, batch = built("rssm")
+    latent = torch.randn_like(model.encode(batch.obs.flatten(0, 1)).unflatten(0, (6, 3)))
+    other = latent.clone()
+    other[:, 2] += 1
+    before, after = (model.transition.prior(one, batch.action) for one in (latent, other))
+    assert torch.equal(before.mean, after.mean) and torch.equal(before.logvar, after.logvar)
+    other[:, 1] += 1
+    seen = model.transition.prior(other, batch.action).mean
+    assert torch.equal(seen[:, 0], before.mean[:, 0]) and not torch.equal(seen[:, 1], before.mean[:, 1])
 
 
 def test_free_nats_cost_nothing(built):
