@@ -1,5 +1,7 @@
 """Every kind of observation has its trunk, its likelihood and its units; what does not fit is refused in a sentence."""
 
+import math
+
 import pytest
 import torch
 from hydra.utils import instantiate
@@ -140,6 +142,8 @@ def test_gaussian_by_hand():
     assert learned.nll(outputs, obs).item() == pytest.approx(told.item())
     learned.nll(3 * outputs, obs).backward()
     assert (learned.log_variance.grad < 0).all()  # errors of three: the variance is too small
+    learned.log_variance.data.fill_(math.log(4))
+    assert learned.nll(outputs, obs).item() == pytest.approx(6 * 0.5 * (1 / 4 + math.log(4) + math.log(2 * math.pi)))
     with pytest.raises(ValueError, match="variance is unit or learned, got 'free'"):
         Gaussian((2, 3), "free")
 

@@ -73,6 +73,27 @@ def test_predictions_are_measured_where_a_block_moves(read, monkeypatch):
     assert found["floor/copy/readout/block_error/median/h1"] > 50
 
 
+def test_the_read_out_learns_from_frames_of_training(monkeypatch):
+    """Nothing of the split that is scored."""
+
+    class Column:
+        def __init__(self, file, name):
+            assert file == "of training" and name == "objects"
+
+        def __len__(self):
+            return 300
+
+        def take(self, rows):
+            return PLACES[rows]
+
+    monkeypatch.setattr(block_readout, "OnDisk", Column)
+    asked = []
+    run = SimpleNamespace(world=Scene(), model=SimpleNamespace(device="cpu", encode=lambda obs: bent(obs.numpy())),
+                          file=lambda split, data_dir: asked.append((split, data_dir)) or "of training")  # fmt: skip
+    read = block_readout.read_places(run, "there")
+    assert asked == [("train", "there")] and np.abs(read(bent(PLACES[:300])) - PLACES[:300]).mean() < 0.05
+
+
 def test_who_decodes_the_table_says_itself_where_blocks_are(monkeypatch):
     """The read-out is for all others: models of pictures, and models without a decoder."""
     monkeypatch.setattr(block_readout, "read_places", lambda run, data_dir: "read")

@@ -7,7 +7,8 @@ import pytest
 
 from envs.problem import Problem
 from eval.runs.entry import read_entry
-from eval.runs.ledger import entries
+from eval.runs import Run
+from eval.runs.ledger import check_select, entries
 
 SCORES = {"metrics": {"test/hits@1/h1": 99.0, "order/tau": -0.5}, "protocol": {"pool": 10}, "answers": {"test/hits@1/h1": "1x1 a b"}}
 WHOLE = {"run": "mine 1", "row": "ours", "env": "physics3", "seed": 0, "scores": {"final": SCORES}, "plans": {"background": SCORES},
@@ -67,3 +68,12 @@ def test_what_no_run_can_have_reached_is_refused(tmp_path, at, value, said):
 def test_what_is_none_at_all_is_refused(tmp_path, entry):
     with pytest.raises(Problem, match="is no entry of a ledger, it is damaged"):
         read_entry(write(tmp_path, entry))
+
+
+@pytest.mark.parametrize("world", [0, 9, 10, 12, 14])
+def test_drawn_worlds_of_final_are_not_chosen_on(compose, world):
+    run = Run(None, compose("fit", "env=chemistry_chain5", f"env.world.scm_seed={world}"), world="not asked")
+    if world < 10:
+        return check_select(run)
+    with pytest.raises(Problem, match=f"drawn world {world} is kept for 'final'; choose on env.world.scm_seed=0 to 4"):
+        check_select(run)

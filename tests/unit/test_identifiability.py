@@ -67,10 +67,11 @@ def test_to_know_the_episode_is_not_to_know_what_stays_in_it(monkeypatch):
     names = torch.nn.functional.one_hot(torch.from_numpy(episode), 100).float()
     latent = torch.stack([names, names], 1) + 0.01 * torch.randn(2000, 2, 100)
     weights = np.random.default_rng(0).integers(4, size=(100, 2, 1))[episode]
-    monkeypatch.setattr("eval.probes.identifiability.frames_of", lambda *_: Frames(latent, weights, episode))
+    asked = []
+    monkeypatch.setattr("eval.probes.identifiability.frames_of", lambda run, split, _: asked.append(split) or Frames(latent, weights, episode))
     run, data = SimpleNamespace(world=SimpleNamespace(factor_sizes=(4,))), SimpleNamespace(data_dir=None, say=lambda _: None)
     found = identifiability(run, data)
-    assert found["identifiability/whole"] < 5 and found["identifiability/own"] < 5
+    assert asked == ["valid"] and found["identifiability/whole"] < 5 and found["identifiability/own"] < 5
     both = torch.from_numpy(np.random.default_rng(1).permutation(2000))
     target = torch.nn.functional.one_hot(torch.from_numpy(weights[..., 0]), 4).float()
     assert reads(latent.flatten(1)[both, None], target[both], 1000)[0].min() > 0.9  # the trap that is avoided

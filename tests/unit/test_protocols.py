@@ -6,6 +6,7 @@ import sys
 import time
 import zipfile
 from io import BytesIO
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -124,6 +125,20 @@ def test_summary_of_known_numbers():
     mean, low, high = found["last"]
     assert mean == 0.75 and 0 < low < 0.75 < high <= 1 and found["acceptance"] == 0.5
     assert found["integrated"] == [0.5, 0.5, 0.5]
+
+
+def test_an_interval_holds_the_mean_in_95_of_100():
+    """Of 400 throws of a coin: 1.96 times .025 on either side."""
+    low, high = episodes.interval(np.arange(400) % 2, np.random.default_rng(0))
+    assert high - low == pytest.approx(2 * 1.96 * 0.025, rel=0.1)
+
+
+def test_an_episode_is_scored_at_its_end_over_all_and_over_its_last_twenty_steps(tmp_path, monkeypatch):
+    played = [SimpleNamespace(info={"fractional_success": n / 29}) for n in (*range(29, 9, -1), *range(10))]
+    monkeypatch.setattr("envs.trifinger.env.play.play", lambda *_: iter(played))
+    (row,) = episodes.play(settings(tmp_path), "P0", [0])
+    assert row["last"] == pytest.approx(9 / 29) and row["integrated"] == pytest.approx(0.5) and row["steps"] == 30
+    assert row["last20"] == pytest.approx(np.mean([*range(19, 9, -1), *range(10)]) / 29)
 
 
 def archive(path, width=56, names=("shared_fc0", "shared_fc1")):
