@@ -6,6 +6,8 @@ import zipfile
 
 import numpy as np
 import pytest
+import torch
+from omegaconf import OmegaConf
 
 pytest.importorskip("pybullet")
 from envs.problem import Problem  # noqa: E402
@@ -18,6 +20,19 @@ TINY = [
     "task=reaching", "cloning.starts=[P0,P5]", "cloning.episodes=25", "cloning.corrected=25", "cloning.rounds=1",
     "cloning.updates=150", "cloning.hidden=32", "max_steps=30", "protocols=[P0]", "episodes=2", "name=first", "runs_dir=r", "jobs=1",
 ]  # fmt: skip
+
+
+def test_episodes_that_are_held_out_are_not_learned_from(tmp_path):
+    """Column `error` of metrics.csv would be that of what was learned."""
+    import train.agents.cloning as cloning
+
+    torch.manual_seed(0)
+    seen, said = np.random.default_rng(0).normal(size=(5, 7, 6)).astype(np.float32), np.zeros((5, 7, 9), np.float32)
+    seen[:2] = np.nan
+    cfg = OmegaConf.create({"seed": 0, "cloning": {"updates": 20, "learning_rate": 1e-3, "batch_size": 32}})
+    policy = ClonedPolicy(6, 8)
+    cloning._learn(policy, seen, said, 2, cfg, 1, tmp_path)
+    assert all(weight.isfinite().all() for weight in policy.parameters())
 
 
 def test_cloned_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypatch):

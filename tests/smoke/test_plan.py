@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from omegaconf import OmegaConf
 
 from envs.collect import collect
@@ -102,5 +103,12 @@ def test_distances_are_learned(tmp_path):
     for kind in ("siamese", "flat"):
         head, error = fit_distance(kind, train, valid, 120, 3e-3, seed=0)
         assert error < 0.5 * constant and not any(p.requires_grad for p in head.parameters())
+    few = collect({**env, "splits": {"train": {**splits["train"], "episodes": 2}}}, world, "train", tmp_path, quiet=True)
+    learned = Pairs(Mirror(), world, few, 12, False)
+    assert fit_distance("flat", learned, valid, 120, 3e-3, seed=0)[1] > 2 * fit_distance("flat", learned, learned, 120, 3e-3, seed=0)[1], "held out"
     latent, goal, distance = Pairs.draw(train, 64, np.random.default_rng(1))
     np.testing.assert_array_equal((latent == goal).all((1, 2)).numpy(), (distance == 0).numpy())
+    ahead = Pairs(Mirror(), world, few, 12, True)
+    ahead.latent = torch.arange(42).float()[:, None, None]  # each frame its number
+    first, second, _ = ahead.draw(500, np.random.default_rng(1))
+    assert torch.equal(second % 21, (first % 21 + 12).clamp(max=20)) and torch.equal(first // 21, second // 21), "twelve steps on, or the last"

@@ -270,3 +270,8 @@ def test_chances_of_seeds():
     assert students({0: 2.0, 1: 2.0}, {0: 1.0, 1: 1.0}, False) == students({0: 2.0, 1: 3.0}, {0: 1.0, 1: 2.0}, True) == (None, None, 0.0)
     apart = students({0: 1.0, 1: 2.0, 2: 3.0}, {5: 2.0, 1: 1.0, 2: 0.0}, False)
     assert apart.low < 1 < apart.high and 0.05 < apart.p < 0.5
+    uneven = {0: 0.0, 1: 0.0, 2: 9.0}, {0: 1.0, 1: 1.1, 2: 10.2}  # seed by seed 1, 1.1, 1.2
+    paired, alone = students(*uneven, True), students(*uneven, False)
+    assert paired.high == pytest.approx(-1.1 + 4.303 * 0.1 / 3**0.5, abs=1e-3) and paired.p < 0.01 < 0.8 < alone.p
+    welch = students({0: 0.0, 1: 10.0}, {0: 4.0, 1: 4.1, 2: 3.9, 3: 4.0}, False)
+    assert welch.low == pytest.approx(1 - 12.71 * 5, abs=0.5), "one degree of freedom, that of the side that varies"

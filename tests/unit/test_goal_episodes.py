@@ -79,7 +79,7 @@ def test_reward_is_the_way_made_and_success():
 
 
 def test_tasks_are_those_of_planning():
-    """The shares of horizon-1 goals that replay and random actions reach are the same in both, within chance."""
+    """Goals are as far away in both, within chance, of one step and of several; replay reaches more than half of those one step away."""
     world = ChemistryWorld(5)
     episodes = GoalEpisodes(world, 2000, 1, [0])
     episodes.reset()
@@ -87,6 +87,13 @@ def test_tasks_are_those_of_planning():
     far = world.distance(episodes.boards, episodes.goal)
     assert abs(far.mean() - world.distance(tasks.start, tasks.goal).mean()) < 0.02
     assert run_policy(world, tasks, Replay(), 0).mean() > 0.5
+    blocks = PhysicsWorld(3)
+    several = GoalEpisodes(blocks, 4000, 4, [0])
+    several.reset()
+    away = blocks.distance(several.boards, several.goal)
+    for steps in (1, 2, 4):  # a further step makes them farther by .2 and more
+        there = draw_tasks(blocks, 4000, steps, seed=0)
+        assert abs(away[several.remaining == steps].mean() - blocks.distance(there.start, there.goal).mean()) < 0.1
     assert not np.array_equal(world.pack(episodes.boards), world.pack(tasks.start))  # of another stream
 
 

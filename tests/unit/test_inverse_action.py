@@ -78,6 +78,10 @@ def test_whitening():
     encoder.fit(frames)
     flat = encoder(frames).mean.flatten(1)
     assert torch.allclose(flat.T.cov(), torch.eye(10), atol=2e-2)
+    inner = encoder.inner(frames).mean.flatten(1).detach().double()
+    most = torch.linalg.eigvalsh(inner.T.cov())[-10:]
+    kept = 1 / encoder.directions.double().square().sum(0)  # a direction is one of length 1 over the root of its variance
+    assert torch.allclose(kept, most, rtol=1e-2), "those along which frames differ most"
 
 
 class Blind:

@@ -1,5 +1,6 @@
 """OFPR-Net: what its heads learn from, how clips are judged, and which weights fit a backbone."""
 
+import math
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -91,15 +92,23 @@ def test_all_heads_learn_first_and_then_those_that_are_asked():
 
 def test_a_loss_of_labels_is_a_plain_sum():
     """Squared error of numbers, cross entropy of classes, by hand."""
-    heads = (Head("a", "label_features", 0, 0), Head("b", "label_features", 1, 3))
+    heads = (Head("a", "label_features", 0, 0), Head("b", "label_features", 1, 3), Head("c", "label_features", 2, 0))
     model = small()
     model.heads = Heads(heads, 16)
-    labels = {"label_features": torch.tensor([[0.5, 1.0], [1.5, 0.0]])}
+    labels = {"label_features": torch.tensor([[0.5, 1.0, 3.0], [1.5, 0.0, 4.0]])}
     latent = torch.randn(2, 2, 1, 16)
     terms = Labels()(model, Batch(None, torch.zeros(2, 1, 0), torch.zeros(2, 2), latent, labels=labels))
-    number, classes = model.heads(latent[:, 0])
-    assert torch.allclose(terms["numbers"], (number[:, 0] - labels["label_features"][:, 0]).pow(2).mean())
+    number, classes, other = model.heads(latent[:, 0])
+    errors = [(out[:, 0] - labels["label_features"][:, n]).pow(2).mean() for n, out in ((0, number), (2, other))]
+    assert torch.allclose(terms["numbers"], sum(errors))
     assert torch.allclose(terms["classes"], nn.functional.cross_entropy(classes, torch.tensor([1, 0]))) and terms["posterior"] == 0
+
+
+def test_a_yes_or_no_that_is_undecided_costs_ln_2():
+    undecided, sure = torch.zeros(4, 1), torch.tensor([[9.0], [-9.0], [9.0], [-9.0]])
+    told = torch.tensor([1, 0, 1, 0])
+    head = Head("a", "label_version", 0, 1)
+    assert head_loss(head, undecided, told).item() == pytest.approx(math.log(2)) and head_loss(head, sure, told).item() < 1e-3
 
 
 def test_heads_without_labels_of_theirs_are_left_out():

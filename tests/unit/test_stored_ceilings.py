@@ -45,6 +45,13 @@ def test_ceilings_are_kept_beside_the_data(counted, file):
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
+def test_what_an_older_code_measured_is_measured_anew(counted, file, monkeypatch):
+    ceilings(CHAIN, file, [1], 100, 20)
+    monkeypatch.setattr(eval.planning.ceilings, "VERSION", -1)
+    ceilings(CHAIN, file, [1], 100, 20)
+    assert len(counted) == 2
+
+
 def test_another_question_is_measured_and_both_are_kept(counted, file):
     """Other horizons, episodes or counterfactuals are measured anew and the earlier answers stay."""
     questions = [([1], 100, 20), ([1, 5], 100, 20), ([1], 50, 20), ([1], 100, 10)]

@@ -9,7 +9,7 @@ import pytest
 from envs.problem import Problem
 from envs.protocols import Violations
 from eval.figures.surprise_curves import surprise_curves
-from eval.probes.violation import Asked, Clips, Scale, largest, matched, moment_error, pair_metrics, scaled
+from eval.probes.violation import Asked, Clips, Scale, _scored, largest, matched, moment_error, pair_metrics, scaled
 from eval.surprise import surprise_run
 
 
@@ -47,8 +47,16 @@ def test_a_curve_is_counted_in_its_spread_at_every_frame():
     both = Scale.of(np.array([[[0, 1, 10.0], [0, 1e6, 0]], [[0, 3, 30.0], [0, -1e6, 0]]]))
     assert np.array_equal(both.spread[0], scale.spread)  # every horizon has its own
     found = scale(np.array([[0, 3, 30.0]]))[0]
-    assert found[0] == 0 and found[1] == pytest.approx(1, abs=0.1) and found[2] == pytest.approx(1, abs=0.1)
+    smooth = 0.1 * 11 / 3  # a tenth of the mean spread
+    assert found.tolist() == pytest.approx([0, 1 / (1 + smooth**2) ** 0.5, 10 / (100 + smooth**2) ** 0.5])
     assert np.isfinite(Scale.of(np.zeros((4, 3)))(np.zeros((2, 3)))).all()
+
+
+def test_what_surprises_more_than_95_of_100_usual_clips_is_called_surprising():
+    peaks = np.arange(101.0)
+    usual = clips(range(101), [0] * 101, np.stack([0 * peaks, 0 * peaks, peaks], 1)[:, None])
+    found = _scored({"valid": usual}, {"expected": "valid", "surprising": "valid"}, Asked(1, (1,), of_clip="peak"), ("A1",))
+    assert (found.versions["expected"].score > found.threshold).sum() == 5
 
 
 def test_pairs_are_matched_by_trial_in_total_and_for_each_subtype():

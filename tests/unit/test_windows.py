@@ -57,6 +57,13 @@ def test_likely_windows_are_drawn_first(file):
     drawn = torch.cat([batch.obs_id[:, 0] for batch in part])
     wanted = part.obs_id[part.starts[::3]]
     assert set(wanted.tolist()) <= set(drawn.tolist())
+    one = torch.full((len(part.starts),), 1e-9)
+    one[5] = 1.0
+    part.chances, part.obs_id, places = one, torch.arange(len(part.obs)), set()
+    for part.epoch in range(8):
+        drawn = torch.cat([batch.obs_id[:, 0] for batch in part])
+        places |= set((drawn == part.obs_id[part.starts[5]]).nonzero().flatten().tolist())
+    assert places != {0}, "the likeliest is not the first of every epoch"
 
 
 def test_errors_name_the_windows_with_the_wrong_transition(file):
