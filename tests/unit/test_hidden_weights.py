@@ -1,5 +1,7 @@
 """The hidden-weights curve: hits, buckets and the exact ceiling, worked out by hand on tiny boards."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 import torch
@@ -49,6 +51,31 @@ def test_a_recorded_move_against_a_stuck_block_tells_where_impossible_pushes_are
     assert push_posterior(world, state, action, False).yields[0].tolist() == [0.5, 0.5]
     told = push_posterior(world, state, action, True).yields[0]
     assert told == pytest.approx([0.5, 0.0])
+
+
+def test_what_was_recorded_is_likelier_where_fewer_actions_were_possible():
+    """All six orders, each by how likely it makes what was recorded: one over the actions that it allows, or 0 where it would move
+    otherwise."""
+    world = PhysicsWorld(3, hidden_weights=True)
+    columns, _ = world.record({"mode": "train", "length": 12, "drop_invalid": True}, np.random.default_rng(3), 40)
+    state, action = (columns[name].reshape(40, 13, *columns[name].shape[1:]) for name in ("state", "action"))
+    orders = np.array(list(permutations(range(3))))
+    chance = np.zeros((40, 6))
+    for o, order in enumerate(orders):
+        for t in range(12):
+            boards, after = world.unpack(state[:, t].copy()), world.unpack(state[:, t + 1])
+            boards.weights[:] = order + 1
+            tried = [world.step(boards, np.full(40, a)) for a in range(world.spec.action.size)]
+            allowed = sum(~invalid for _, invalid in tried)
+            moved, invalid = world.step(boards, action[:, t])
+            fits = (moved.positions == after.positions).all((1, 2)) & ~invalid
+            with np.errstate(divide="ignore"):
+                chance[:, o] += np.log(fits / allowed)
+    share = np.exp(chance - chance.max(1, keepdims=True))
+    share /= share.sum(1, keepdims=True)
+    heavier = np.einsum("eo,oij->eij", share, orders[:, :, None] > orders[:, None, :])
+    assert len(np.unique(heavier.round(6))) > 10, "more than certainty, ignorance and thirds"
+    assert np.allclose(push_posterior(world, state, action, True).heavier, heavier)
 
 
 def test_belief_is_calibrated():

@@ -1,5 +1,7 @@
 """Estimated graphs against true ones, by hand and on worlds whose graph is known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -215,6 +217,21 @@ def test_paths_that_hardly_move_are_tested_too(name):
     assert np.array_equal((share > SEEN) & ~np.eye(len(share), dtype=bool), ancestors(world.parents))
 
 
+def knower(world, transition, samples=32):
+    """A model whose latents are the factors, and whose predictions are means of what the world may do."""
+    rng = np.random.default_rng(0)
+
+    def rollout(latent, actions):
+        boards, mean = world.reset(len(latent), rng), 0.0
+        boards.colors[:] = latent.argmax(-1).numpy()
+        for _ in range(samples):
+            after, _ = world.step(boards, actions[:, 0].argmax(-1).numpy(), world.noise(len(boards), rng))
+            mean = mean + torch.from_numpy(world.factors(after)).float() / samples
+        return mean[:, None]
+
+    return SimpleNamespace(transition=transition, decoder=None, device="cpu", encode=lambda obs: obs.float(), rollout=rollout)
+
+
 def test_a_path_that_boards_left_alone_do_not_show_is_found():
     """World 10 of chain5: four of ten paths led to an object that has one colour always unless painted. They were called faint,
     and left out of the score, because models were asked on boards that nobody had touched."""
@@ -224,24 +241,25 @@ def test_a_path_that_boards_left_alone_do_not_show_is_found():
     left_alone = true_answers(world, state[:, 0])
     assert (ancestors(world.parents) & (left_alone < FAINT)).sum() == 4
 
-    class Boards:
-        episodes = staticmethod(lambda *names: (action, state))
-
-    class Tables:
-        transition, decoder, device = None, None, "cpu"
-        encode = staticmethod(lambda obs: obs.float())
-
-        @staticmethod
-        def rollout(latent, actions):
-            boards, mean = world.reset(len(latent), rng), 0.0
-            boards.colors[:] = latent.argmax(-1).numpy()
-            for _ in range(32):
-                after, _ = world.step(boards, actions[:, 0].argmax(-1).numpy(), world.noise(len(boards), rng))
-                mean = mean + torch.from_numpy(world.factors(after)).float() / 32
-            return mean[:, None]
-
-    metrics, _ = measure_structure(Tables, world, Boards)
+    metrics, _ = measure_structure(knower(world, None), world, SimpleNamespace(episodes=lambda *names: (action, state)))
     assert metrics["structure/reach/shd"] == 0 == metrics["structure/faint_paths"]
+
+
+def test_edges_that_do_not_show_are_told_apart_from_those_that_do():
+    """World 10 of chain5: one of four causes draws nearly the same colours whatever it shows. Who lacks its edge alone lacks none that
+    shows; edges lead from column to row."""
+    world, rng = ChemistryWorld(graph="chain5", observation="state", scm_seed=10), np.random.default_rng(0)
+    columns, _ = world.record({"mode": "train", "length": 10, "drop_invalid": False}, rng, 900)
+    action, state = columns["action"].reshape(900, 11), columns["state"].reshape(900, 11, 5, -1)
+
+    after, acted = world.unpack(state[:, 1:].reshape(-1, 5, state.shape[-1])), (action[:, :-1] // 5).ravel()
+    shows = world.parents & (strengths(world.model, after.colors, acted, rng) >= VACUOUS)
+    told = SimpleNamespace(categories=5, graph="learned", edges=lambda: torch.from_numpy(0.9 * shows))
+    metrics, _ = measure_structure(knower(world, told, samples=2), world, SimpleNamespace(episodes=lambda *names: (action, state)))
+    found = {key.removeprefix("structure/"): value for key, value in metrics.items()}
+    assert (found["vacuous_edges"], found["true_edges"]) == (1, 4)
+    assert found["direct/shd"] == 0, "codes of nine hundred episodes show them all"
+    assert (found["edges/shd"], found["edges/recall"], found["edges/shown/shd"], found["edges/shown/recall"]) == (1, 75, 0, 100)
 
 
 def test_delayed_worlds_are_not_asked():
