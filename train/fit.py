@@ -161,6 +161,7 @@ def run(cfg) -> dict:
     from eval.score import probes_of
     from train.datamodule import EpisodeData, splits_of
     from train.distributed import node_of
+    from train.dry_run import check_shapes
     from train.malloc import keep_freed_memory
     from train.run_folder import check_world, check_writable, choose_folder, open_folder
 
@@ -178,6 +179,7 @@ def run(cfg) -> dict:
     probes_of(Run(model, cfg, world=world), cfg.score.get("probes"))  # raises before training, not after it
     objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]  # before anything is made or deleted
     check_parts(model, objectives, spec_of(cfg.env.world, world.observation), cfg.loss.stages)  # old runs do not hold all of it
+    check_shapes(model, objectives, world.shown, world.spec)
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()
     node = node_of(cfg)

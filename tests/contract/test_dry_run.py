@@ -1,0 +1,76 @@
+"""Parts of wrong shapes are told by their names before data are collected; parts of ours are of the right ones."""
+
+import pytest
+import torch
+from hydra.utils import instantiate
+from parts import entries, models, pair
+from torch import nn
+
+from envs.problem import Problem
+from envs.spec import Action, EnvSpec, Observation
+from models.world_model import WorldModel
+from train.dry_run import check_shapes
+
+SHOWN = Observation("pixels", (50, 50, 3))
+SPEC = EnvSpec({"pixels": SHOWN}, Action(4), 2)
+
+
+class Slots(nn.Module):
+    """Two slots of three numbers, of any picture."""
+
+    def __init__(self, *shape):
+        super().__init__()
+        self.shape = shape or (2, 3)
+
+    def forward(self, obs):
+        from models.interfaces import Latent
+
+        return Latent(obs.new_zeros(len(obs), *self.shape))
+
+
+class Moved(nn.Module):
+    """Reads latents of three numbers and actions of four."""
+
+    def __init__(self, width=3, slots=2):
+        super().__init__()
+        self.change, self.slots = nn.Linear(3 + 4, width), slots
+
+    def forward(self, latent, action):
+        return self.change(torch.cat([latent, action[:, None].expand(-1, latent.shape[1], -1)], -1))[:, : self.slots]
+
+
+def gives(terms):
+    class Mine:
+        def __call__(self, model, batch):
+            return terms
+
+    return Mine()
+
+
+@pytest.mark.parametrize("encoder, transition, loss, said", [
+    (Slots(2), Moved(), gives({}), r"Slots gave \(2, 2\) for observations \(2, 3, 50, 50\); an encoder gives latents \(B, K, D\)"),
+    (Slots(2, 5), Moved(), gives({}), r"Moved cannot read latents and actions \(2, 2, 5\) and \(2, 4\): mat1 and mat2 shapes"),
+    (Slots(), Moved(width=4), gives({}), r"Moved gave \(2, 2, 4\) for latents \(2, 2, 3\); a transition keeps their shape"),
+    (Slots(), Moved(slots=1), gives({}), r"Moved gave \(2, 1, 3\) for latents \(2, 2, 3\)"),
+    (Slots(), Moved(), gives(torch.zeros(())), r"Mine gave \(\); a loss gives named scalars, {'name': term}"),
+    (Slots(), Moved(), gives({"mine": torch.zeros(2)}), r"term 'mine' of Mine is \(2,\); every term of a loss is a scalar, as term.mean"),
+    (Slots(), Moved(), gives({"mine": 0.5}), "term 'mine' of Mine is a float; every term"),
+])  # fmt: skip
+def test_wrong_shapes_are_told_by_name(encoder, transition, loss, said):
+    """One slot in place of two trained to the end under the hinge, by broadcasting, and failed in scoring."""
+    with pytest.raises(Problem, match=said):
+        check_shapes(WorldModel(encoder, transition), [loss], SHOWN, SPEC)
+
+
+@pytest.mark.parametrize("model", models())
+def test_ours_are_of_the_right_shapes(compose, model):
+    """And neither weights nor random numbers are others afterwards."""
+    losses = [loss for loss in entries("loss") if pair(model, loss)]
+    cfg = compose("fit", f"model={model}", f"loss={losses[0]}", f"env={'chemistry_chain5' if model == 'categorical' else 'physics3'}")
+    world, net = instantiate(cfg.env.world), instantiate(cfg.model.module)
+    before, drawn = {key: value.clone() for key, value in net.state_dict().items()}, torch.random.get_rng_state()
+    for loss in losses:
+        stages = compose("fit", f"model={model}", f"loss={loss}", f"env={cfg.env.name}").loss.stages
+        check_shapes(net, [instantiate(stage.objective) for stage in stages], world.shown, world.spec)
+    assert net.training and torch.equal(torch.random.get_rng_state(), drawn)
+    assert all(torch.equal(value, before[key]) for key, value in net.state_dict().items())
