@@ -42,8 +42,12 @@ def header(world: Source, plan: dict, name: str) -> dict:
 
     plan: of a split, as `plan_of` gives it.  name: of the split.
     """
+    if missing := [one for one in ("spec", "observation", "row_bytes") if one not in dir(world)]:
+        raise Problem(f"{type(world).__name__} has no {missing[0]}; set it, as envs/protocols.py says of Source")
+    if (own := world.header()) is None:
+        raise Problem(f"{type(world).__name__} has no header() that gives anything; write it, as envs/protocols.py says of Source")
     return {
-        **world.header(),
+        **own,
         **plan,
         "split": name,
         "columns": sorted(_columns(world, plan)),
@@ -57,6 +61,10 @@ def plan_of(env: dict, split: str) -> dict:
     if split not in env["splits"]:
         raise Problem(f"env '{env['name']}' has no split '{split}': {nearest(split, env['splits'])}")
     plan = env["splits"][split] | {key: env[key] for key in EVERY_SPLIT if key in env}
+    for key in ("episodes", "length", "seed"):
+        if key not in plan:
+            raise Problem(f"split '{split}' of env '{env['name']}' does not say {key}; a split has episodes, length and seed, it has "
+                          f"{', '.join(plan)}; set +env.splits.{split}.{key}=")  # fmt: skip
     for key in ("episodes", "length"):
         if plan[key] < 1:
             raise Problem(f"split '{split}' of env '{env['name']}' needs {key} >= 1, got {plan[key]}; "
@@ -159,11 +167,34 @@ def _remedy(path: Path) -> str:
 
 
 def _columns(world: Source, plan: dict) -> dict[str, Column]:
-    """What columns may hold: the shapes and types of a short episode, and actions below their size."""
-    sample, _ = world.record({**plan, "length": 1, "start": 0}, np.random.default_rng(0), 1)
+    """What columns may hold: the shapes and types of a short episode, and actions below their size.
+
+    Raises Problem on a world that records nothing, or other columns than its spec says.
+    """
+    recorded = world.record({**plan, "length": 1, "start": 0}, np.random.default_rng(0), 1)
+    if recorded is None:
+        raise Problem(f"{type(world).__name__} has no record() that gives anything; write it, as envs/protocols.py says of Source")
+    sample, _ = recorded
+    _check_recorded(world, sample)
     action = world.spec.action
     limits = {"action": action.size} if action.discrete else {}
     return {name: Column(v.shape[1:], v.dtype.kind, limits.get(name)) for name, v in sample.items()}
+
+
+def _check_recorded(world: Source, sample: dict[str, np.ndarray]) -> None:
+    """Raise Problem where what models are shown, or the action, is not recorded as the spec says."""
+    shown, action = world.shown, world.spec.action
+    asked = {shown.column: (shown.shape, "u" if shown.values == "binary" else "f")}
+    if action.size:
+        asked["action"] = ((), "iu") if action.discrete else ((action.size,), "f")
+    for column, (shape, kinds) in asked.items():
+        if column not in sample:
+            raise Problem(f"{type(world).__name__} recorded {', '.join(sample)}, and its spec has a column '{column}'; mend its record() or "
+                          f"its spec")  # fmt: skip
+        values, kind = sample[column], {"u": "uint8", "f": "floats", "iu": "whole numbers"}[kinds]
+        if values.shape[1:] != tuple(shape) or values.dtype.kind not in kinds:
+            raise Problem(f"{type(world).__name__} recorded column '{column}' as {values.dtype} {values.shape[1:]}, its spec says {kind} "
+                          f"{tuple(shape)}; mend its record() or its spec")  # fmt: skip
 
 
 def _check_space(path: Path, rows: int, row_bytes: int) -> None:

@@ -16,7 +16,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from envs.collect import collect
 from envs.episodes import EpisodeFile
-from envs.problem import Problem
+from envs.problem import Problem, nearest
 from envs.protocols import Source
 from envs.spec import EnvSpec
 from eval.runs.before import as_of_today
@@ -120,14 +120,21 @@ def _splits_of_today(env: str) -> dict:
 
 
 def _spell_out(node):
-    """Add to every `_target_` node the defaults of its callable, so that the file no longer depends on the code's."""
+    """Add to every `_target_` node the defaults of its callable, so that the file no longer depends on the code's.
+
+    Raises Problem on an argument that the callable does not take.
+    """
     if isinstance(node, list):
         return [_spell_out(item) for item in node]
     if not isinstance(node, dict):
         return node
     node = {key: _spell_out(value) for key, value in node.items()}
     if "_target_" in node:
-        for parameter in inspect.signature(find_class(node["_target_"])).parameters.values():
+        taken = inspect.signature(find_class(node["_target_"])).parameters
+        others = [key for key in node if key not in taken and not key.startswith("_")]
+        if others and not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in taken.values()):
+            raise Problem(f"{node['_target_']} takes no argument '{others[0]}': {nearest(others[0], taken)}")
+        for parameter in taken.values():
             if parameter.default is not inspect.Parameter.empty:
                 node.setdefault(parameter.name, parameter.default)
     return node

@@ -10,7 +10,7 @@ import inspect
 import re
 from collections.abc import Iterator
 
-from envs.problem import Problem
+from envs.problem import Problem, nearest
 
 PACKAGES = ("models", "losses", "envs")
 LEARNERS = "stable_baselines3"
@@ -60,9 +60,12 @@ def find_class(target: str) -> type:
         raise refused
     module, name = target.rsplit(".", 1)
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        found = getattr(imported := importlib.import_module(module), name, None)
     except ModuleNotFoundError as error:
         raise Problem(f"_target_ '{target}' cannot be imported: {error}") from error
+    if found is None:
+        there = [own for own, value in vars(imported).items() if inspect.isclass(value) and value.__module__.startswith(module)]
+        raise Problem(f"_target_ '{target}' names no class of {module}: {nearest(name, there)}")
     if not inspect.isclass(found) or found.__module__.split(".")[0] != module.split(".")[0]:
         raise refused
     return found

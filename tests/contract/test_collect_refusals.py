@@ -13,6 +13,8 @@ import envs.collect
 from envs.collect import collect, splits_of
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
+from envs.protocols import Source
+from envs.spec import Action, EnvSpec, Observation
 
 WORLD = PhysicsWorld(3)
 LENGTH = 5
@@ -30,6 +32,59 @@ def test_nothing_to_collect(tmp_path, wrong):
     with pytest.raises(Problem, match=f"needs {key} >= 1, got 0; set env.splits.train.{key}="):
         collect(plan(**wrong), WORLD, "train", tmp_path, quiet=True)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_split_that_does_not_say_its_length(tmp_path):
+    """A misspelt key ended in a KeyError."""
+    env = plan()
+    env["splits"]["train"]["lenght"] = env["splits"]["train"].pop("length")
+    with pytest.raises(Problem, match=r"does not say length; .* it has episodes, seed, mode, lenght.*; set \+env.splits.train.length="):
+        collect(env, WORLD, "train", tmp_path, quiet=True)
+
+
+class Discs(Source):
+    """Says that it shows pictures of 4 x 4 and has two numbers as its action; what it records is given to it."""
+
+    observation, row_bytes = "pixels", 50
+    spec = EnvSpec({"pixels": Observation("pixels", (4, 4, 3))}, Action(2), 1)
+
+    def __init__(self, **columns):
+        self.columns = columns
+
+    def header(self):
+        return {"world": "Discs"}
+
+    def record(self, split, rng, episodes):
+        rows = split["length"] + 1
+        return {name: np.repeat(one[None], episodes * rows, 0) for name, one in self.columns.items()}, np.full(episodes, rows)
+
+
+PICTURE, ACTION = np.zeros((4, 4, 3), np.uint8), np.zeros(2, np.float32)
+
+
+@pytest.mark.parametrize("columns, said", [
+    ({"pixels": PICTURE[0], "action": ACTION}, r"recorded column 'pixels' as uint8 \(4, 3\), its spec says uint8 \(4, 4, 3\); mend"),
+    ({"pixels": PICTURE / 255, "action": ACTION}, r"recorded column 'pixels' as float64 \(4, 4, 3\), its spec says uint8"),
+    ({"frames": PICTURE, "action": ACTION}, "recorded frames, action, and its spec has a column 'pixels'"),
+    ({"pixels": PICTURE}, "recorded pixels, and its spec has a column 'action'"),
+    ({"pixels": PICTURE, "action": np.array(1)}, r"recorded column 'action' as int64 \(\), its spec says floats \(2,\)"),
+])  # fmt: skip
+def test_what_a_world_records_is_what_its_spec_says(tmp_path, columns, said):
+    """All of these were written; the reader refused the file, and its remedy collected the same again."""
+    env = {"name": "discs", "splits": {"train": {"episodes": 2, "length": 3, "seed": 0}}}
+    with pytest.raises(Problem, match=f"Discs {said}"):
+        collect(env, Discs(**columns), "train", tmp_path, quiet=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_world_without_a_part_is_told_which(tmp_path):
+    """A Protocol's own methods give None."""
+    env = {"name": "discs", "splits": {"train": {"episodes": 2, "length": 3, "seed": 0}}}
+    for part in ("header", "record", "row_bytes"):
+        bare = type("Bare", (Source,), {name: one for name, one in vars(Discs).items() if name in {"header", "record", "row_bytes"} - {part}}
+                    | {"spec": Discs.spec, "observation": "pixels", "columns": {"pixels": PICTURE, "action": ACTION}})  # fmt: skip
+        with pytest.raises(Problem, match=f"Bare has no {part}.*as envs/protocols.py says of Source"):
+            collect(env, bare(), "train", tmp_path, quiet=True)
 
 
 def test_unknown_split(tmp_path):

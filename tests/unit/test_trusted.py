@@ -49,12 +49,25 @@ def run_of(config, folder):
     return folder
 
 
+def test_a_misspelt_class_is_told_the_nearest():
+    """It sounded as if it were forbidden."""
+    said = "names no class of models.transitions.modular: did you mean 'ModularTransition'"
+    with pytest.raises(Problem, match=said):
+        find_class("models.transitions.modular.ModularTransiton")
+
+
+def test_a_misspelt_argument_is_told_where_and_the_nearest(compose):
+    """Python named neither the file nor a near name."""
+    with pytest.raises(Problem, match=r"models.transitions.\w+.EdgeTransition takes no argument 'widht': did you mean 'width'"):
+        freeze(compose("fit", "model=edge", "env=physics3", "+model.module.transition.widht=3"))
+
+
 @pytest.mark.parametrize("target", REFUSED)
 def test_what_is_not_a_class_of_ours_is_refused(target):
     """Wherever it stands; one such name refuses the whole config before the others are imported."""
     inner = {"_target_": target}
     for config in (inner, {"a": [{"b": inner}]}, {"_target_": "models.x.Y", "_args_": [inner]}):
-        with pytest.raises(Problem, match="is not allowed|cannot be imported"):
+        with pytest.raises(Problem, match="is not allowed|cannot be imported|names no class of models.encoders"):
             check_targets(config)
 
 
