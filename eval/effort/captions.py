@@ -18,13 +18,25 @@ CLAIMS = (
 )
 
 
+def as_list(told: str) -> str:
+    """A caption as Markdown, a line for each of its facts, which semicolons outside of brackets part."""
+    facts, depth = [""], 0
+    for letter in told:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == ";" and depth == 0:
+            facts.append("")
+        else:
+            facts[-1] += letter
+    return "\n".join(f"- {fact.strip()}" for fact in facts if fact.strip())
+
+
 def caption(filled: Sequence[Filled]) -> str:
     """The protocol: a number without it means nothing."""
     study, env = filled[0].study, filled[0].env
     tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
     effort = _of_effort(study)
     tuned = (f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} again for "
-             f"{causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen; all by the mean of what if at {_list(causes()['horizons'])} "
+             f"{causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen, all by the mean of what if at {_list(causes()['horizons'])} "
              f"steps in {tune['states']} states of {SELECT}; intervals are given the chosen setting, the chance of choosing is not in them")  # fmt: skip
     if study.modes:
         return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "
@@ -37,7 +49,8 @@ def caption(filled: Sequence[Filled]) -> str:
         f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; floor: the start in "
         f"place of the prediction, in the row's own latents; *: not above it{goals}{_of_bounds(filled)}; "
         f"{effort} for every row, {_of_seeds(filled)}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
-        f"episodes and that of Student's t over seeds, of goals and single columns t alone; of two seeds both in braces, of one neither; "
+        f"episodes and that of Student's t over seeds, of goals and single columns t alone, and is not cut at 0 and 100; of two seeds both in "
+        f"braces, of one neither; "
         f"updates: training steps{_of_updates(study)}; {_privileges(filled)}; "
         f"{_of_precision(filled)}{_of_machines(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
         f"{'last weights' if study.in_rounds else 'weights of the least validation loss'}{_worlds(env)}; percent"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
+from eval.effort.captions import as_list
 from eval.effort.figures import chart, rows_figure
 from eval.effort.filled import Filled, seeds_of, tell_left_out, whole_of
 from eval.effort.jobs import (
@@ -142,7 +143,7 @@ def _write(filled: list[Filled], made: dict[str, tuple[Table, str]], out: Path) 
     """Whole file by whole file, rows in the order of causes.yaml.  made: their tables.  -> the table, which others lie beside."""
     study, env = filled[0].study, filled[0].env
     out.mkdir(parents=True, exist_ok=True)
-    parts = [f"### {env}: {title}\n\n{markdown(header, body, told)}" for title, ((header, body), told) in made.items()]
+    parts = [f"### {env}: {title}\n\n{markdown(header, body, as_list(told))}" for title, ((header, body), told) in made.items()]
     write_whole(out / f"{env}.md", "\n".join([*parts, waiting(filled)]))
     write_whole(out / f"{env}.csv", long_csv(filled))
     title = f"{env}, {study.title}"

@@ -4,6 +4,7 @@ from pathlib import Path
 from statistics import mean
 
 from envs.whole_files import write_whole
+from eval.effort.captions import as_list
 from eval.effort.cells import MISSING, low, mean_cell
 from eval.effort.filled import FLOORS, Filled, in_order, seeds_of, whole_of
 from eval.effort.settings import MAIN, causes
@@ -79,4 +80,4 @@ def write_worlds(ledger: Path, out: Path) -> Path | None:
         return None
     out.mkdir(parents=True, exist_ok=True)
     write_chart(worlds_figure(worlds), out / "worlds")
-    return write_whole(out / "worlds.md", f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), TOLD)}")
+    return write_whole(out / "worlds.md", f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), as_list(TOLD))}")

@@ -18,7 +18,7 @@ from envs.whole_files import write_whole
 from eval.effort import claims
 from eval.effort.captions import CLAIMS, asked_by_pushes, caption, late, of_reading
 from eval.effort.figures import plots_of, rows_figure
-from eval.effort.filled import Filled, difference, tell_left_out, whole_of
+from eval.effort.filled import FLOORS, Filled, difference, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN
 from eval.effort.studies import studies
@@ -138,9 +138,11 @@ def _short(filled: list[Filled]) -> str:
     empty = [one for _, y, one in well if y <= claims.KNOWS and one.above_floor("H@1", h) is False]
     copying = f", and {len(empty)} of these rank{'s' * (len(empty) == 1)} no better than copying the start{_named([one.label for one in empty])}" if empty else ""
     hides = "Ranking does not say which: " if less else ""
+    ranks = f" {hides}<b>{len(well)}</b> rank above {claims.RANKS:g} %, of which <b>{less}</b> know{'s' * (less == 1)} less{copying}." if well else ""
+    floors = [floor.mean for one in filled if (floor := one.estimate(FLOORS["what if"], h))]
+    floor = f" (copying the start: {max(floors):.1f} at most)" if floors else ""
     return (f"<p>After {h} steps <b>{len(knowing)} of {len(both)}</b> rows, of {seeds} each, know more than {claims.KNOWS:g} % of what another action would "
-            f"have done{_named([f'{one.label} ({y:.1f})' for _, y, one in knowing])}. {hides}<b>{len(well)}</b> rank above "
-            f"{claims.RANKS:g} %, of which <b>{less}</b> know{'s' * (less == 1)} less{copying}.</p>")  # fmt: skip
+            f"have done{floor}{_named([f'{one.label} ({y:.1f})' for _, y, one in knowing])}.{ranks}</p>")  # fmt: skip
 
 
 def _named(labels: list[str]) -> str:

@@ -64,7 +64,7 @@ def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):
     assert curve_lines(filled)[1][0][1:] == [f"{value - 9 + .5:.1f} (1.0)", f"{value - 8 + .5:.1f} (2.0)", f"{value - 5 + .5:.1f} (5.0)",
                                               f"{value - .5:.1f} (10.0)"]  # fmt: skip
     text = (tmp_path / "out/causes/physics3.md").read_text()
-    assert "edge + InfoNCE" in text and "of which one was chosen; all by the mean of what if" in text and (tmp_path / "out/causes/physics3.svg").exists()
+    assert "edge + InfoNCE" in text and "of which one was chosen, all by the mean of what if" in text and (tmp_path / "out/causes/physics3.svg").exists()
     assert "physics3,edge + InfoNCE,what if,10,end,0," in (tmp_path / "out/causes/physics3.csv").read_text()
 
 
@@ -282,7 +282,7 @@ def test_no_seed_is_lost_by_asking_for_fewer(cfg, scripts, tmp_path, capsys):
         capsys.readouterr()
         run_study("causes", cfg | {"rows": "edge + InfoNCE"} | fewer, run_missing)
         text = (tmp_path / "out/causes/physics3.md").read_text()
-        assert "seeds 0 to 1 at most;" in text and "every row, seed 0;" in " ".join(capsys.readouterr().out.split())
+        assert "seeds 0 to 1 at most\n" in text and "every row, seed 0;" in " ".join(capsys.readouterr().out.split())
 
 
 def test_draws_that_learned_nothing_are_told(cfg, scripts):

@@ -1,6 +1,6 @@
 """Captions of tables of equal effort: in which precision, on what machines, and what rows were told."""
 
-from eval.effort.captions import caption, of_reading
+from eval.effort.captions import as_list, caption, of_reading
 from eval.effort.filled import Filled
 from eval.effort.settings import causes, rows_of
 from eval.effort.studies import studies
@@ -20,6 +20,13 @@ def test_precisions_are_told():
     assert "trainer.precision=32-true; every row" in caption([filled(edge, "32-true"), filled(sigreg, "32-true")])
     told = caption([filled(edge, "32-true"), filled(sigreg, "bf16-mixed")])
     assert "trainer.precision=32-true of edge + InfoNCE; bf16-mixed of edge + SIGReg; every row" in told
+
+
+def test_facts_of_a_caption_are_lines():
+    """A page of one sentence of 370 words was read by nobody."""
+    assert as_list("one; two (a; b); three [c; d]; ") == "- one\n- two (a; b)\n- three [c; d]"
+    facts = as_list(caption([Filled(MAIN, "", row, ENV, None, {}) for row in rows_of(None)])).splitlines()
+    assert len(facts) > 10 and all(fact.startswith("- ") for fact in facts) and max(map(len, facts)) < 420
 
 
 def test_machines_are_told():
