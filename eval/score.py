@@ -26,11 +26,14 @@ import math
 import platform
 import subprocess
 import time
+from collections.abc import Sequence
 
 from filelock import FileLock
 from omegaconf import ListConfig, OmegaConf
 
+from envs.episodes import EpisodeFile
 from envs.problem import Problem, nearest
+from envs.protocols import Source
 from envs.whole_files import write_whole
 from eval.probes import every_probe
 from eval.probes.data import Data
@@ -115,6 +118,21 @@ def measure(run: Run, data: Data, probes: list[Probe], progress: Steps) -> dict[
         metrics |= one(run, data)
         progress.step(one.name.replace("_", " "))
     return metrics
+
+
+def score_model(
+    model, world: Source, file: EpisodeFile, probes: Sequence[str] = ("ranking_pool", "counterfactual"),
+    horizons: Sequence[int] = (1, 5, 10), episodes: int = 10_000, counterfactuals: int = 1000,
+) -> dict[str, float]:  # fmt: skip
+    """Metrics of a model that is no run, as of another code base; most are percent.
+
+    model: has `device`, `encode`, obs (B, C, H, W) uint8 or a table (B, N, F) -> latent (B, K, D), and `rollout`, latent (B, K, D) and
+    actions (B, T, A) -> (B, T, K, D); further probes ask for more. Raises Problem on a probe that it cannot be asked.
+    """
+    run = Run(model, world=world)
+    asked = probes_of(run, list(probes))
+    with Steps("scoring", len(asked)) as progress:
+        return measure(run, Data(run, file, list(horizons), episodes, counterfactuals), asked, progress)
 
 
 def score_run(
