@@ -33,6 +33,7 @@ PAIRS = (  # sentence, section of the paper, metric, the rows that are said to b
     ("negatives of the same episode help the hinge, asked what if (ours to ask)", "", "what if", ("edge + hinge, same episode",), "edge + hinge"),
     ("hiding objects helps, asked what if (C-JEPA)", "", "what if", ("transformer + InfoNCE, hidden objects",), "transformer + InfoNCE"),
 )  # fmt: skip
+CORRELATED = (("H@1", "goals", "4.3"), ("what if", "goals", "4.3"), ("H@1", "what if", "ours"))  # scores, and whose sentence it is
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def check(filled: Sequence[Filled]) -> list[Verdict]:
     horizon = filled[0].study.horizons[-1]
     rows = {one.label: one for one in filled if one.scores("H@1", horizon)}
     found = _all_at_once([_pairs(rows, horizon, *claim) for claim in PAIRS])
-    return [*found, *(_correlated(list(rows.values()), name, horizon) for name in ("H@1", "what if")), _ranks_and_knows(list(rows.values()), horizon)]
+    every = list(rows.values())
+    return [*found, *(_correlated(every, *pair, horizon) for pair in CORRELATED), _ranks_and_knows(every, horizon)]
 
 
 def _all_at_once(verdicts: list[Verdict]) -> list[Verdict]:
@@ -101,13 +103,13 @@ def _common(one: Filled, other: Filled, name: str, horizon: int) -> set[int]:
     return mine & theirs if one.own_worlds else mine
 
 
-def _correlated(rows: list[Filled], name: str, horizon: int) -> Verdict:
+def _correlated(rows: list[Filled], name: str, other: str, section: str, horizon: int) -> Verdict:
     """Rows are drawn with replacement. Chance of seeds in the means of rows lowers a correlation: where it does so by much, nothing is told."""
-    text = f"{name} and success correlate only partly (Spearman below {PARTLY}), {horizon} steps (4.3)"
-    fit = [one for one in rows if _unfit(one, name, horizon) is None and len(one.scores("goals", horizon)) >= SEEDS]
+    text = f"{name} and {other.replace('goals', 'success')} correlate only partly (Spearman below {PARTLY}), {horizon} steps ({section})"
+    fit = [one for one in rows if _unfit(one, name, horizon) is None and len(one.scores(other, horizon)) >= SEEDS]
     if len(fit) < FEWEST:
         return Verdict(text, UNTESTED, f"rows above their floors of copying with {SEEDS} seeds: {len(fit)}; {FEWEST} are needed")
-    sides = [[one.estimate(side, horizon) for one in fit] for side in (name, "goals")]
+    sides = [[one.estimate(side, horizon) for one in fit] for side in (name, other)]
     points = [Point(one.label, "", "", x.mean, y.mean) for one, x, y in zip(fit, *sides)]
     rho, kept = rank_correlation(points), np.sqrt(np.prod([reliability(side) for side in sides]))
     if rho is None or kept < RELIABLE:

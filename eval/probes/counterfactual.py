@@ -17,7 +17,7 @@ CHANGED = ("nothing", "one", "several")  # objects that an action changes
 @probe(needs=(Simulator,), rows=(
     Row(CF, "counterfactual H@1", short="counterfactual H@1", horizons=("first",)),
     Row("floor/copy/cf_hits@1/", "copy the start", "floor", CF),
-    Row(f"{CF}mean/", "counterfactual H@1, mean over what actions change", horizons=()),
+    Row(f"{CF}mean/", "what if: counterfactual H@1, mean over what actions change", horizons=()),
     *bounds(f"{CF}mean/", ("floor/copy/cf_hits@1/mean/", "copy the start", "floor")),
     *(Row(f"{CF}{name}/", f"counterfactual H@1 of actions that change {name}", horizons=()) for name in CHANGED),
     Row("test/cf_hits@1/{event}/", "counterfactual H@1 where {event}", horizons=()),
