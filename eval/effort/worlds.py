@@ -80,4 +80,5 @@ def write_worlds(ledger: Path, out: Path) -> Path | None:
         return None
     out.mkdir(parents=True, exist_ok=True)
     write_chart(worlds_figure(worlds), out / "worlds")
-    return write_whole(out / "worlds.md", f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), as_list(TOLD))}")
+    told = "\n".join([*(f"- {env}: {causes()['compared'][env]}" for env in worlds), as_list(TOLD)])
+    return write_whole(out / "worlds.md", f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), told)}")

@@ -20,7 +20,7 @@ from eval.effort.captions import CLAIMS, asked_by_pushes, caption, late, of_read
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import FLOORS, Filled, difference, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
-from eval.effort.settings import MAIN
+from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
 from eval.effort.table import all_steps, curve_lines, lines, long_csv, mode_lines, read_lines, setting_lines
 from eval.effort.worlds import TOLD, worlds_figure, worlds_lines, worlds_of
@@ -100,7 +100,7 @@ def _worlds(ledger: Path) -> dict[str, str]:
 def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     """Of one world."""
     env, last = filled[0].env, filled[0].study.horizons[-1]
-    parts = [_short(filled), _charts(filled), _table(*lines(filled)), _folded("At all steps", *all_steps(filled)),
+    parts = [f"<p class=soft>{escape(causes()['compared'].get(env, ''))}</p>", _short(filled), _charts(filled), _table(*lines(filled)), _folded("At all steps", *all_steps(filled)),
              f'<p class="soft">{escape(caption(filled))}</p>', _download(filled),
              f"<h3>Read off latents{', and asked by pushes' if asked_by_pushes(filled) else ''}</h3>", _table(*read_lines(filled)),
              f"<p class=soft>{escape(of_reading(filled))}</p>",

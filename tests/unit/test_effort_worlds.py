@@ -77,4 +77,4 @@ def test_all_seeds_of_the_ledger_are_there(tmp_path):
 
 
 def test_compared_worlds_are_those_of_the_table():
-    assert MAIN.envs[0] == causes()["compared"][0] and all((CONFIGS / "env" / f"{env}.yaml").exists() for env in causes()["compared"])
+    assert MAIN.envs[0] == next(iter(causes()["compared"])) and all((CONFIGS / "env" / f"{env}.yaml").exists() for env in causes()["compared"])
