@@ -34,6 +34,8 @@ from envs.problem import Problem, nearest
 from envs.protocols import OlderFiles, Source
 
 BLOCK_ROWS = 10_000
+WHOLE = "whole numbers", [np.integer]  # what a column may hold: in words, and types of numpy
+NUMBERS = "numbers", [np.number, np.bool_]
 EVERY_SPLIT = ("drop_invalid", "block_rows")  # keys of an env that are asked of all its splits
 
 
@@ -42,9 +44,11 @@ def header(world: Source, plan: dict, name: str) -> dict:
 
     plan: of a split, as `plan_of` gives it.  name: of the split.
     """
-    if missing := [one for one in ("spec", "observation", "row_bytes") if one not in dir(world)]:
-        raise Problem(f"{type(world).__name__} has no {missing[0]}; set it, as envs/protocols.py says of Source")
-    if (own := world.header()) is None:
+    try:
+        own, *_ = world.header(), world.spec, world.observation, world.row_bytes
+    except AttributeError as error:
+        raise Problem(f"{type(world).__name__} has no {error.name}; set it, as envs/protocols.py says of Source") from error
+    if own is None:
         raise Problem(f"{type(world).__name__} has no header() that gives anything; write it, as envs/protocols.py says of Source")
     return {
         **own,
@@ -184,16 +188,16 @@ def _columns(world: Source, plan: dict) -> dict[str, Column]:
 def _check_recorded(world: Source, sample: dict[str, np.ndarray]) -> None:
     """Raise Problem where what models are shown, or the action, is not recorded as the spec says."""
     shown, action = world.shown, world.spec.action
-    asked = {shown.column: (shown.shape, "u" if shown.values == "binary" else "f")}
+    asked = {shown.column: (shown.shape, ("uint8", ["uint8"]) if len(shown.shape) == 3 and shown.values == "binary" else NUMBERS)}
     if action.size:
-        asked["action"] = ((), "iu") if action.discrete else ((action.size,), "f")
-    for column, (shape, kinds) in asked.items():
+        asked["action"] = ((), WHOLE) if action.discrete else ((action.size,), NUMBERS)
+    for column, (shape, (said, types)) in asked.items():
         if column not in sample:
             raise Problem(f"{type(world).__name__} recorded {', '.join(sample)}, and its spec has a column '{column}'; mend its record() or "
                           f"its spec")  # fmt: skip
-        values, kind = sample[column], {"u": "uint8", "f": "floats", "iu": "whole numbers"}[kinds]
-        if values.shape[1:] != tuple(shape) or values.dtype.kind not in kinds:
-            raise Problem(f"{type(world).__name__} recorded column '{column}' as {values.dtype} {values.shape[1:]}, its spec says {kind} "
+        values = sample[column]
+        if values.shape[1:] != tuple(shape) or not any(np.issubdtype(values.dtype, one) for one in types):
+            raise Problem(f"{type(world).__name__} recorded column '{column}' as {values.dtype} {values.shape[1:]}, its spec says {said} "
                           f"{tuple(shape)}; mend its record() or its spec")  # fmt: skip
 
 

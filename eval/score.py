@@ -28,6 +28,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 
+import torch
 from filelock import FileLock
 from omegaconf import ListConfig, OmegaConf
 
@@ -46,6 +47,7 @@ from eval.runs.results import holds_plan, numbers
 from eval.runs.run import FINAL
 from eval.terminal import Steps
 
+OF_ANY_MODEL = ("ranking_pool", "counterfactual", "reference_rule")  # probes that ask a model for nothing but encode and rollout
 
 def versions(*others: str) -> dict:
     """Of the packages that decide numbers, and the commit where the code lies in a git repository."""
@@ -121,14 +123,19 @@ def measure(run: Run, data: Data, probes: list[Probe], progress: Steps) -> dict[
 
 
 def score_model(
-    model, world: Source, file: EpisodeFile, probes: Sequence[str] = ("ranking_pool", "counterfactual"),
+    model, world: Source, file: EpisodeFile, probes: Sequence[str] = OF_ANY_MODEL[:2],
     horizons: Sequence[int] = (1, 5, 10), episodes: int = 10_000, counterfactuals: int = 1000,
 ) -> dict[str, float]:  # fmt: skip
     """Metrics of a model that is no run, as of another code base; most are percent.
 
     model: has `device`, `encode`, obs (B, C, H, W) uint8 or a table (B, N, F) -> latent (B, K, D), and `rollout`, latent (B, K, D) and
-    actions (B, T, A) -> (B, T, K, D); further probes ask for more. Raises Problem on a probe that it cannot be asked.
+    actions (B, T, A) -> (B, T, K, D); a module is asked in eval mode, and left there.  file: of any split; nothing keeps `final` here.
+    Raises Problem on a probe that asks a model for more than that.
     """
+    if others := [name for name in probes if name not in OF_ANY_MODEL]:
+        raise Problem(f"score_model asks {', '.join(OF_ANY_MODEL)}, got '{others[0]}'; further probes are asked of runs alone")
+    if isinstance(model, torch.nn.Module):
+        model.eval()
     run = Run(model, world=world)
     asked = probes_of(run, list(probes))
     with Steps("scoring", len(asked)) as progress:

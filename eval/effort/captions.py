@@ -22,7 +22,7 @@ def as_list(told: str) -> str:
     """A caption as Markdown, a line for each of its facts, which semicolons outside of brackets part."""
     facts, depth = [""], 0
     for letter in told:
-        depth += (letter in "([") - (letter in ")]")
+        depth = max(0, depth + (letter in "([") - (letter in ")]"))
         if letter == ";" and depth == 0:
             facts.append("")
         else:

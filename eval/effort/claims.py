@@ -108,7 +108,7 @@ def _correlated(rows: list[Filled], name: str, other: str, section: str, horizon
     text = f"{name} and {other.replace('goals', 'success')} correlate only partly (Spearman below {PARTLY}), {horizon} steps ({section})"
     fit = [one for one in rows if _unfit(one, name, horizon) is None and len(one.scores(other, horizon)) >= SEEDS]
     if len(fit) < FEWEST:
-        return Verdict(text, UNTESTED, f"rows above their floors of copying with {SEEDS} seeds: {len(fit)}; {FEWEST} are needed")
+        return Verdict(text, UNTESTED, f"rows above their floor of copying in {name} with {SEEDS} seeds: {len(fit)}; {FEWEST} are needed")
     sides = [[one.estimate(side, horizon) for one in fit] for side in (name, other)]
     points = [Point(one.label, "", "", x.mean, y.mean) for one, x, y in zip(fit, *sides)]
     rho, kept = rank_correlation(points), np.sqrt(np.prod([reliability(side) for side in sides]))

@@ -3,10 +3,11 @@
 from pathlib import Path
 from statistics import mean
 
+from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort.captions import as_list
 from eval.effort.cells import MISSING, low, mean_cell
-from eval.effort.filled import FLOORS, Filled, in_order, seeds_of, whole_of
+from eval.effort.filled import FLOORS, Filled, in_order, seeds_of, tell_left_out, whole_of
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
 from eval.effort.table import Table
@@ -16,17 +17,21 @@ from eval.paper.table_text import markdown
 
 KNOWN, RANKED = "what if", "H@1"
 TOLD = ("what if after the first and the last number of steps, H@1 after the last, split final, means over as many seeds as are told; (floor): the start in "
-        "place of the prediction, in the row's own latents, of what if its mean over rows; *: what stands before it is not above the "
-        "row's own floor; rows are in the order of what if after the last in the first world; protocol, intervals and settings stand in the table of each world beside; percent")  # fmt: skip
+        "place of the prediction, in the row's own latents, of what if its mean over rows; *: the number after the last "
+        "step is not above the row's own floor; rows are in the order of what if after the last in the first world; protocol, intervals and settings stand in the table of each world beside; percent")  # fmt: skip
 
 
 def worlds_of(ledger: Path) -> dict[str, list[Filled]]:
     """Env -> its rows that have a run, best first, of all seeds of the ledger; envs without any are left out."""
     study, found = studies()[MAIN], {}
     for env in causes()["compared"]:
-        whole, _ = whole_of(study, study.rows_of(None), env, {"ledger": str(ledger), "seeds": seeds_of(study, env, ledger)})
-        if ran := [one for one in whole if one.entries]:
-            found[env] = in_order(ran)
+        whole, wrong = whole_of(study, study.rows_of(None), env, {"ledger": str(ledger), "seeds": seeds_of(study, env, ledger)})
+        tell_left_out(env, wrong)
+        try:
+            if ran := [one for one in whole if one.entries]:
+                found[env] = in_order(ran)
+        except Problem as problem:  # damaged answers of one world do not stand in the way of the others
+            print(f"{env}: left out; {problem}")
     return found
 
 

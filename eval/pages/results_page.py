@@ -100,7 +100,8 @@ def _worlds(ledger: Path) -> dict[str, str]:
 def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     """Of one world."""
     env, last = filled[0].env, filled[0].study.horizons[-1]
-    parts = [f"<p class=soft>{escape(causes()['compared'].get(env, ''))}</p>", _short(filled), _charts(filled), _table(*lines(filled)), _folded("At all steps", *all_steps(filled)),
+    about = causes()["compared"].get(env)
+    parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)), _folded("At all steps", *all_steps(filled)),
              f'<p class="soft">{escape(caption(filled))}</p>', _download(filled),
              f"<h3>Read off latents{', and asked by pushes' if asked_by_pushes(filled) else ''}</h3>", _table(*read_lines(filled)),
              f"<p class=soft>{escape(of_reading(filled))}</p>",

@@ -65,7 +65,7 @@ def find_class(target: str) -> type:
         raise Problem(f"_target_ '{target}' cannot be imported: {error}") from error
     if found is None:
         there = [own for own, value in vars(imported).items() if inspect.isclass(value) and value.__module__.startswith(module)]
-        raise Problem(f"_target_ '{target}' names no class of {module}: {nearest(name, there)}")
+        raise Problem(f"_target_ '{target}' names no class of {module}: {nearest(name, there)}") if there else refused
     if not inspect.isclass(found) or found.__module__.split(".")[0] != module.split(".")[0]:
         raise refused
     return found

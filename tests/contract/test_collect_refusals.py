@@ -67,7 +67,7 @@ PICTURE, ACTION = np.zeros((4, 4, 3), np.uint8), np.zeros(2, np.float32)
     ({"pixels": PICTURE / 255, "action": ACTION}, r"recorded column 'pixels' as float64 \(4, 4, 3\), its spec says uint8"),
     ({"frames": PICTURE, "action": ACTION}, "recorded frames, action, and its spec has a column 'pixels'"),
     ({"pixels": PICTURE}, "recorded pixels, and its spec has a column 'action'"),
-    ({"pixels": PICTURE, "action": np.array(1)}, r"recorded column 'action' as int64 \(\), its spec says floats \(2,\)"),
+    ({"pixels": PICTURE, "action": np.array(1)}, r"recorded column 'action' as int64 \(\), its spec says numbers \(2,\)"),
 ])  # fmt: skip
 def test_what_a_world_records_is_what_its_spec_says(tmp_path, columns, said):
     """All of these were written; the reader refused the file, and its remedy collected the same again."""

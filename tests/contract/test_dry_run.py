@@ -47,7 +47,16 @@ def gives(terms):
     return Mine()
 
 
+class Bare(Slots):
+    """Forgets that latents have a kind."""
+
+    def forward(self, obs):
+        return super().forward(obs).mean
+
+
 @pytest.mark.parametrize("encoder, transition, loss, said", [
+    (Bare(), Moved(), gives({}), r"Bare gave \(2, 2, 3\); an encoder gives a Latent, as Latent\(mean\)"),
+    (Slots(), Moved(), gives({}), r"Mine gave a dict; a loss gives named scalars"),
     (Slots(2), Moved(), gives({}), r"Slots gave \(2, 2\) for observations \(2, 3, 50, 50\); an encoder gives latents \(B, K, D\)"),
     (Slots(2, 5), Moved(), gives({}), r"Moved cannot read latents and actions \(2, 2, 5\) and \(2, 4\): mat1 and mat2 shapes"),
     (Slots(), Moved(width=4), gives({}), r"Moved gave \(2, 2, 4\) for latents \(2, 2, 3\); a transition keeps their shape"),
@@ -60,6 +69,42 @@ def test_wrong_shapes_are_told_by_name(encoder, transition, loss, said):
     """One slot in place of two trained to the end under the hinge, by broadcasting, and failed in scoring."""
     with pytest.raises(Problem, match=said):
         check_shapes(WorldModel(encoder, transition), [loss], SHOWN, SPEC)
+
+
+def wants(read, **has):
+    """A loss that reads something of the batch."""
+    class Wants:
+        def __call__(self, model, batch):
+            read(batch)
+            return {"term": batch.action.mean()}
+
+    for name, value in has.items():
+        setattr(Wants, name, value)
+    return Wants()
+
+
+@pytest.mark.parametrize("loss", [
+    wants(lambda batch: batch.obs[:, 4]),
+    wants(lambda batch: batch.action.flatten().topk(80)),
+    wants(lambda batch: batch.labels["label"], columns=("label",)),
+    wants(lambda batch: batch.latent.mean(), encoder_is_fixed=True),
+    wants(lambda batch: batch.labels["label"], prepare=lambda self, model, windows: None),
+])  # fmt: skip
+def test_what_a_loss_may_have_in_training_is_not_refused(loss):
+    """Longer windows, more of them, labels, latents that are kept."""
+    net = WorldModel(Slots(), Moved())
+    net.encoder.eval()
+    check_shapes(net, [loss], SHOWN, SPEC)
+    assert net.training and not net.encoder.training, "modes are as they were"
+
+
+def test_a_discrete_action_is_one():
+    """All zeros are no choice, and a transition may look for the one."""
+    class Chosen(Moved):
+        def forward(self, latent, action):
+            return super().forward(latent, torch.eye(4)[action.nonzero()[:, 1]])
+
+    check_shapes(WorldModel(Slots(), Chosen()), [], SHOWN, EnvSpec({"pixels": SHOWN}, Action(4, discrete=True), 2))
 
 
 @pytest.mark.parametrize("model", models())

@@ -17,6 +17,7 @@ from envs.problem import Problem
 from eval.runs.trusted import find_class
 from models.encoders import FlatEncoder
 from train.datamodule import EpisodeData
+from train.dry_run import check_shapes
 from train.fit import check_parts
 
 PUSHING = ("env=trifinger_pushing", "env.world.workers=1", "env.world.skip_frame=4")
@@ -69,7 +70,7 @@ def attempt(compose, clip, tmp_path_factory):
         files = [collect(env, world, split, folder / kind, quiet=True) for split in SPLITS]
         data = EpisodeData(*files, world.spec, 0, world.observation)
         data.cut(WINDOW, TRANSITIONS)
-        return env, data
+        return env, data, world
 
     @cache
     def composed(override):
@@ -82,7 +83,7 @@ def attempt(compose, clip, tmp_path_factory):
     @cache
     def built(kind, model, keys):
         """(model, spec), or the sentence with which it refuses the world."""
-        cfg, (env, data) = composed(f"model={model}").copy(), recorded(kind)
+        cfg, (env, data, _) = composed(f"model={model}").copy(), recorded(kind)
         with open_dict(cfg):
             cfg.env = env
         cfg.merge_with_dotlist(list(keys))
@@ -105,6 +106,7 @@ def attempt(compose, clip, tmp_path_factory):
             check_parts(made[0], objectives, made[1])
         except Problem as problem:
             return str(problem)
+        check_shapes(made[0], objectives, recorded(kind)[2].shown, recorded(kind)[2].spec)  # refuses none that may train
         for stage, objective in zip(stages_of(loss), objectives):
             train_one_step(made[0], objective, stage, recorded(kind)[1])
         return None

@@ -2,6 +2,14 @@
 
 import re
 
+import pytest
+import torch
+
+from envs.collect import collect
+from envs.physics import PhysicsWorld
+from envs.problem import Problem
+from eval.score import score_model
+
 
 def test_the_snippets_of_the_page_run(root, tmp_path, monkeypatch, capsys):
     """In a small world. Who predicts the start has the scores of the floor."""
@@ -17,3 +25,30 @@ def test_the_snippets_of_the_page_run(root, tmp_path, monkeypatch, capsys):
     names = {}
     exec(acting, names)
     assert names["frames"].shape == (8, 50, 50, 3) == names["info"]["goal"].shape
+
+
+def test_a_foreign_module_is_asked_in_eval_mode_and_for_what_it_has(tmp_path):
+    """Batch statistics of whatever is asked together would decide its latents, and scoring would move them."""
+    world = PhysicsWorld(3, observation="state")
+    file = collect({"name": "physics3", "splits": {"test": {"episodes": 20, "length": 2, "seed": 1, "mode": "train", "drop_invalid": False}}},
+                   world, "test", tmp_path, quiet=True)  # fmt: skip
+
+    class Yours(torch.nn.Module):
+        device = "cpu"
+
+        def __init__(self):
+            super().__init__()
+            self.norm = torch.nn.BatchNorm1d(3)
+
+        def encode(self, obs):
+            return self.norm(obs.float())
+
+        def rollout(self, latent, actions):
+            return latent[:, None].expand(-1, actions.shape[1], -1, -1)
+
+    model = Yours()
+    before = model.norm.running_mean.clone()
+    found = score_model(model, world, file, ["ranking_pool"], horizons=[1], episodes=20)
+    assert found["test/hits@1/h1"] == found["floor/copy/hits@1/h1"] and torch.equal(model.norm.running_mean, before)
+    with pytest.raises(Problem, match="score_model asks ranking_pool, counterfactual, reference_rule, got 'readout'"):
+        score_model(model, world, file, ["readout"])

@@ -128,7 +128,7 @@ def test_goals_of_too_few_seeds_are_in_no_correlation(answered):
             for n in range(5)]  # fmt: skip
     for seed in (1, 2):
         rows[0].entries[seed]["scores"]["select"]["metrics"].clear()
-    assert said_of(*rows)["H@1 and success correlate only partly (Spearman below 0.8)"].figures == "rows above their floors of copying with 3 seeds: 4; 5 are needed"
+    assert said_of(*rows)["H@1 and success correlate only partly (Spearman below 0.8)"].figures == "rows above their floor of copying in H@1 with 3 seeds: 4; 5 are needed"
 
 
 def by_seed(found: dict) -> dict:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from envs.problem import Problem
-from eval.runs.entry import read_entry
 from eval.runs import Run
+from eval.runs.entry import read_entry
 from eval.runs.ledger import check_select, entries
 
 SCORES = {"metrics": {"test/hits@1/h1": 99.0, "order/tau": -0.5}, "protocol": {"pool": 10}, "answers": {"test/hits@1/h1": "1x1 a b"}}
