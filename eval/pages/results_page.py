@@ -18,12 +18,12 @@ from envs.whole_files import write_whole
 from eval.effort import claims
 from eval.effort.captions import CLAIMS, asked_by_pushes, caption, late, of_reading
 from eval.effort.figures import plots_of, rows_figure
-from eval.effort.filled import FLOORS, Filled, difference, tell_left_out, whole_of
+from eval.effort.filled import FLOORS, Filled, difference, in_order, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
 from eval.effort.table import all_steps, curve_lines, lines, long_csv, mode_lines, read_lines, setting_lines
-from eval.effort.worlds import TOLD, worlds_figure, worlds_lines, worlds_of
+from eval.effort.worlds import TOLD, worlds_figure, worlds_lines
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
@@ -74,23 +74,23 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     rows = main.rows_of(None)
     names = [row.name for row in rows]
     seeds = 1 + max((one["seed"] for one in every if one["row"] in names), default=0)
-    cfg, sections = {"ledger": str(ledger), "seeds": seeds}, {}
+    cfg, sections, worlds = {"ledger": str(ledger), "seeds": seeds}, {}, {}
     for env in envs:
         whole, wrong = whole_of(main, rows, env, cfg)
         tell_left_out(env, wrong)
         filled = [one for one in whole if one.entries]
         if filled:
-            sections[env] = _section(filled, cfg, _films(filled, ledger, runs_dir))
+            sections[env], worlds[env] = _section(filled, cfg, _films(filled, ledger, runs_dir)), filled
     if not sections:
         raise Problem(f"{ledger} holds no run of table causes; make some with: python eval/tables.py table=causes")
-    body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | _worlds(ledger) | sections)
+    body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | _worlds(worlds) | sections)
     out.mkdir(parents=True, exist_ok=True)
     return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
 
 
-def _worlds(ledger: Path) -> dict[str, str]:
+def _worlds(found: dict[str, list[Filled]]) -> dict[str, str]:
     """What every row knows in one world beside the others, where there is more than one."""
-    worlds = worlds_of(ledger)
+    worlds = {env: in_order(found[env]) for env in causes()["compared"] if env in found}
     if len(worlds) < 2:
         return {}
     drawing = f'<div class="scroll chart">{inline_svg(worlds_figure(worlds), "worlds")}</div>'
@@ -101,7 +101,8 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     """Of one world."""
     env, last = filled[0].env, filled[0].study.horizons[-1]
     about = causes()["compared"].get(env)
-    parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)), _folded("At all steps", *all_steps(filled)),
+    parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)),
+             _folded("At all steps", *all_steps(filled)),
              f'<p class="soft">{escape(caption(filled))}</p>', _download(filled),
              f"<h3>Read off latents{', and asked by pushes' if asked_by_pushes(filled) else ''}</h3>", _table(*read_lines(filled)),
              f"<p class=soft>{escape(of_reading(filled))}</p>",
