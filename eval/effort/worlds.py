@@ -46,11 +46,12 @@ def _beside(worlds: dict[str, list[Filled]]) -> dict[str, dict[str, Filled]]:
 
 def worlds_lines(worlds: dict[str, list[Filled]]) -> Table:
     """A line for each row, three columns for each world."""
-    header, rows = [""], {label: [label] for label in _beside(worlds)}
+    beside = _beside(worlds)
+    header, rows = [""], {label: [label] for label in beside}
     for env, filled in worlds.items():
         first, last = filled[0].study.horizons[0], filled[0].study.horizons[-1]
         header += [f"{env}: {KNOWN} {first} / {last} (floor {_floor(filled, first)} / {_floor(filled, last)})", f"{RANKED} {last} (floor)", "seeds"]
-        for label, row in _beside(worlds).items():
+        for label, row in beside.items():
             one = row.get(env)
             rows[label] += [MISSING] * 3 if one is None else [
                 f"{mean_cell(one, KNOWN, first)} / {mean_cell(one, KNOWN, last)}{low(one, KNOWN, last)}",
