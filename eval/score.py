@@ -49,6 +49,7 @@ from eval.terminal import Steps
 
 OF_ANY_MODEL = ("ranking_pool", "counterfactual", "reference_rule")  # probes that ask a model for nothing but encode and rollout
 
+
 def versions(*others: str) -> dict:
     """Of the packages that decide numbers, and the commit where the code lies in a git repository."""
     from importlib.metadata import version
