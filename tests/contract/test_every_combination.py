@@ -1,5 +1,6 @@
 """Every model with every loss on every kind of world: it is trained, or refused in one sentence whose remedy is trained."""
 
+import copy
 import re
 import sys
 import types
@@ -81,6 +82,10 @@ def attempt(compose, clip, tmp_path_factory):
         return OmegaConf.to_container(composed(f"loss={loss}").loss.stages, resolve=True)
 
     @cache
+    def objectives_of(loss):
+        return [instantiate(stage["objective"]) for stage in stages_of(loss)]
+
+    @cache
     def built(kind, model, keys):
         """(model, spec), or the sentence with which it refuses the world."""
         cfg, (env, data, _) = composed(f"model={model}").copy(), recorded(kind)
@@ -101,7 +106,7 @@ def attempt(compose, clip, tmp_path_factory):
         made = built(kind, model, keys)
         if isinstance(made, str):
             return made
-        objectives = [instantiate(stage["objective"]) for stage in stages_of(loss)]
+        objectives = copy.deepcopy(objectives_of(loss))
         try:
             check_parts(made[0], objectives, made[1])
         except Problem as problem:

@@ -99,6 +99,16 @@ def test_every_trainer_composes(compose, trainer):
     assert freeze(compose("fit", f"trainer={trainer}")).trainer.name == trainer
 
 
+def test_configs_of_tests_are_those_of_the_command_line(compose, root):
+    """The fixture sets entries of groups and values on a copy; Hydra composes the whole: keys, their order and values are the same."""
+    for overrides in (["model=gnn", "env=trifinger_pushing", "loss=nll"], ["env=chemistry", "env.graph=chain3", "model=categorical"],
+                      ["trainer=ddp", "experiment=nine_blocks", "seed=3"]):  # fmt: skip
+        with hydra.initialize_config_dir(str(root / "configs"), version_base="1.3"):
+            whole = hydra.compose("fit", overrides)
+        ours = compose("fit", *overrides)
+        assert ours == whole and OmegaConf.to_yaml(ours, resolve=True) == OmegaConf.to_yaml(whole, resolve=True)
+
+
 @pytest.mark.parametrize("env", ENVS)
 def test_every_env_composes(compose, env):
     """No interpolation is left open, and the file's name is the env's."""

@@ -22,13 +22,13 @@ EPISODES = 12
 COLUMNS = ("action", "goal", "pixels", "reward", "state")  # objects and events follow from these
 
 
-def _build(*overrides: str):
+def _build(*overrides: str, command: str = "fit"):
     import hydra
 
     import configs  # noqa: F401  what yaml alone cannot compute
 
     with hydra.initialize_config_dir(str(ROOT / "configs"), version_base="1.3"):
-        return hydra.compose("fit", list(overrides))
+        return hydra.compose(command, list(overrides))
 
 
 def _file(cfg, split: str, folder: str):
@@ -61,7 +61,7 @@ def data() -> dict[str, str]:
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for preset in _recorded():
-            cfg = _build(*_preset(preset))
+            cfg = _build(*_preset(preset), command="collect")
             assert cfg.env.name == preset
             for split in cfg.env.splits:
                 columns = _file(cfg, split, folder).read()
