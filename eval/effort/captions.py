@@ -12,56 +12,87 @@ WEIGHTS = "order of weights"
 BAYES = "bayes/hits@1/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
 READ = AT_ONCE["factors read"].format(READ_OUTS[0])
 ABOVE = 1.0  # percent by which a draw must be above copying, to have learned anything
-CLAIMS = (
-    "in brackets 95 % intervals of each sentence taken alone; p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), then by Holm's correction for all "
-    "sentences on pairs that were tested; 'taken alone': its interval tells, and the correction does not; rows were chosen by what if and not by H@1"
-)
+CLAIMS = [
+    "in brackets 95 % intervals of each sentence taken alone",
+    "p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), "
+    "then by Holm's correction for all sentences on pairs that were tested",
+    "'taken alone': its interval tells, and the correction does not",
+    "rows were chosen by what if and not by H@1",
+]
+
+PUSHES = [
+    "data of physics hold no push that would need a second one, as in the paper, so that what it does cannot be learned, and not all is reached",
+    "pushes told: which of two blocks pushes the other, each asked alone, chance 50",
+]
 
 
-def as_list(told: str) -> str:
-    """A caption as Markdown, a line for each of its facts, which semicolons outside of brackets part."""
-    facts, depth = [""], 0
-    for letter in told:
-        depth = max(0, depth + (letter in "([") - (letter in ")]"))
-        if letter == ";" and depth == 0:
-            facts.append("")
-        else:
-            facts[-1] += letter
-    return "\n".join(f"- {fact.strip()}" for fact in facts if fact.strip())
+def one_line(facts: Sequence[str]) -> str:
+    """As a terminal shows them."""
+    return "; ".join(facts)
 
 
-def caption(filled: Sequence[Filled]) -> str:
-    """The protocol: a number without it means nothing."""
+def bullets(facts: Sequence[str]) -> str:
+    """As Markdown."""
+    return "\n".join(f"- {fact}" for fact in facts)
+
+
+def caption(filled: Sequence[Filled]) -> list[str]:
+    """The protocol, fact by fact: a number without it means nothing."""
     study, env = filled[0].study, filled[0].env
-    tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
-    effort = _of_effort(study)
-    tuned = (f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} again for "
-             f"{causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen, all by the mean of what if at {_list(causes()['horizons'])} "
-             f"steps in {tune['states']} states of {SELECT}; intervals are given the chosen setting, the chance of choosing is not in them")  # fmt: skip
     if study.modes:
-        return (f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions; in brackets by how "
-                f"much they differ from boards as in training; order of weights: Kendall's tau by asking pushes, on final and on other shades; zero-shot: other shades, background: grey in place of black, fewer: "
-                f"objects are missing; shape names the object here and cannot be changed; mean and 95 % interval (t) over "
-                f"seeds, of two seeds both in braces; percent")  # fmt: skip
-    goals = "; goals: 1000 tasks, closed loop, exactly T actions, on no split; true world: the same search, greedy and one step ahead, in the world itself, a comparison and no bound" if study.goals else ""
-    return (
-        f"{env}; split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if; "
-        f"what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several; floor: the start in "
-        f"place of the prediction, in the row's own latents; *: not above it{goals}{_of_bounds(filled)}; "
-        f"{effort} for every row, {_of_seeds(filled)}; mean and half of the 95 % interval, which holds that of a bootstrap over seeds and "
-        f"episodes and that of Student's t over seeds, of goals and single columns t alone, and is not cut at 0 and 100; of two seeds both in "
-        f"braces, of one neither; "
-        f"updates: training steps{_of_updates(study)}; {_privileges(filled)}; "
-        f"{_of_precision(filled)}{_of_machines(filled)}{tuned if study.tuned else 'loss, rate, window and epochs are those of the paper, encoders are small and 128 wide'}; scored are the "
-        f"{'last weights' if study.in_rounds else 'weights of the least validation loss'}{_worlds(env)}; percent"
-    )
+        return [
+            f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions",
+            "in brackets by how much they differ from boards as in training",
+            "order of weights: Kendall's tau by asking pushes, on final and on other shades",
+            "zero-shot: other shades, background: grey in place of black, fewer: objects are missing",
+            "shape names the object here and cannot be changed",
+            "mean and 95 % interval (t) over seeds, of two seeds both in braces; percent",
+        ]
+    return [
+        f"{env}",
+        f"split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if",
+        "what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several",
+        "floor: the start in place of the prediction, in the row's own latents",
+        "*: not above it",
+        *_of_goals(study),
+        *_of_bounds(filled),
+        f"{_of_effort(study)} for every row, {_of_seeds(filled)}",
+        "mean and half of the 95 % interval, which holds that of a bootstrap over seeds and episodes and that of Student's t over seeds, of goals "
+        "and single columns t alone, and is not cut at 0 and 100",
+        "of two seeds both in braces, of one neither",
+        f"updates: training steps{_of_updates(study)}",
+        _privileges(filled),
+        *_of_precision(filled),
+        *_of_machines(filled),
+        *(_of_tuning(env) if study.tuned else ["loss, rate, window and epochs are those of the paper, encoders are small and 128 wide"]),
+        f"scored are the {'last weights' if study.in_rounds else 'weights of the least validation loss'}",
+        *_worlds(env),
+        "percent",
+    ]
 
 
-def _of_bounds(filled: Sequence[Filled]) -> str:
+def _of_goals(study: Study) -> list[str]:
+    if not study.goals:
+        return []
+    return ["goals: 1000 tasks, closed loop, exactly T actions, on no split",
+            "true world: the same search, greedy and one step ahead, in the world itself, a comparison and no bound"]  # fmt: skip
+
+
+def _of_tuning(env: str) -> list[str]:
+    tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
+    return [
+        f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} again "
+        f"for {causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen, all by the mean of what if at {_list(causes()['horizons'])} "
+        f"steps in {tune['states']} states of {SELECT}",
+        "intervals are given the chosen setting, the chance of choosing is not in them",
+    ]
+
+
+def _of_bounds(filled: Sequence[Filled]) -> list[str]:
     """What a world has besides: an order of weights, or a bound that chance sets."""
-    order = f"; {WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau" if asked_by_pushes(filled) else ""
+    order = [f"{WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau"] if asked_by_pushes(filled) else []
     drawn = any(one.number(BAYES.format(h)) for one in filled for h in one.study.horizons)
-    return order + ("; exact Bayes: outcomes are drawn, and no model of any kind can expect more" if drawn else "")
+    return order + (["exact Bayes: outcomes are drawn, and no model of any kind can expect more"] if drawn else [])
 
 
 def asked_by_pushes(filled: Sequence[Filled]) -> bool:
@@ -69,20 +100,21 @@ def asked_by_pushes(filled: Sequence[Filled]) -> bool:
     return any(one.at_once(WEIGHTS) for one in filled)
 
 
-def of_reading(filled: Sequence[Filled]) -> str:
+def of_reading(filled: Sequence[Filled]) -> list[str]:
     """What is read off latents; of worlds with pushes, what these tell."""
     choosing = SELECT if any(one.number(READ, SELECT) for one in filled) else "valid, which holds the frames that they learned from"
-    pushes = ("data of physics hold no push that would need a second one, as in the paper, so that what it does cannot be learned, and not all is "
-              "reached; pushes told: which of two blocks pushes the other, each asked alone, chance 50; ")  # fmt: skip
-    return (
-        "a linear and a small network learn the factors of all objects from latents of valid, of each run the one is asked that reads more factors "
-        f"on {choosing}; (3 of 5): of so many of its seeds, the others were not asked; place, weight (which the shade shows), color: of true frames, floor: the usual values; true outcome: share of episodes of which "
-        "every factor is read off the latent of what happened, the bound of reading; predicted outcome: off the predicted latent; of every action: "
-        "off the predictions for all actions of a state, mean over actions that change nothing, one object, several, told by start and end; floor: "
-        f"the state that was; {pushes if asked_by_pushes(filled) else 'where outcomes are drawn, chance bounds what is predicted; '}"
-        "own R2: of objects in their own slots, learned from half of the episodes of valid and told of the other half; smallest gap: of two states that differ in one object, percent of a "
-        "random pair, below 2 a variable is lost"
-    )
+    return [
+        f"a linear and a small network learn the factors of all objects from latents of valid, of each run the one is asked that reads more factors on {choosing}",
+        "(3 of 5): of so many of its seeds, the others were not asked",
+        "place, weight (which the shade shows), color: of true frames, floor: the usual values",
+        "true outcome: share of episodes of which every factor is read off the latent of what happened, the bound of reading",
+        "predicted outcome: off the predicted latent",
+        "of every action: off the predictions for all actions of a state, mean over actions that change nothing, one object, several, told by start and "
+        "end; floor: the state that was",
+        *(PUSHES if asked_by_pushes(filled) else ["where outcomes are drawn, chance bounds what is predicted"]),
+        "own R2: of objects in their own slots, learned from half of the episodes of valid and told of the other half",
+        "smallest gap: of two states that differ in one object, percent of a random pair, below 2 a variable is lost",
+    ]
 
 
 def _of_seeds(filled: Sequence[Filled]) -> str:
@@ -111,32 +143,31 @@ def _privileges(filled: Sequence[Filled]) -> str:
     return f"told: what a row knows beforehand, {', '.join(f'{word}: {what}' for word, what in causes()['privileges'].items() if word in present)}"
 
 
-def _of_precision(filled: Sequence[Filled]) -> str:
+def _of_precision(filled: Sequence[Filled]) -> list[str]:
     """In what was multiplied, which decides how many updates a minute holds; where rows differ, which had what."""
     rows: dict[str, list[str]] = {}
     for one in filled:
         for precision in sorted({entry["setting"]["trainer"]["precision"] for entry in one.entries.values() if "setting" in entry}):
             rows.setdefault(precision, []).append(one.label)
     named = [precision if len(rows) == 1 else f"{precision} of {', '.join(labels)}" for precision, labels in rows.items()]
-    return f"trainer.precision={'; '.join(named)}; " if named else ""
+    return [f"trainer.precision={'; '.join(named)}"] if named else []
 
 
-def _of_machines(filled: Sequence[Filled]) -> str:
+def _of_machines(filled: Sequence[Filled]) -> list[str]:
     """What the trainings ran on, and where that was not one kind of machine, how many on which."""
     every = [entry["machine"] for one in filled for entry in one.entries.values() if "machine" in entry]
     count = Counter(machine.get("gpu") or machine["processor"] for machine in every)
-    return f"trained on {', '.join(name if len(count) == 1 else f'{name} ({n})' for name, n in count.most_common())}; " if count else ""
+    return [f"trained on {', '.join(name if len(count) == 1 else f'{name} ({n})' for name, n in count.most_common())}"] if count else []
 
 
-def _worlds(env: str) -> str:
+def _worlds(env: str) -> list[str]:
     """Which drawn worlds a table saw, where there are any."""
     told = causes()["worlds"].get(env)
-    return f"; chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed" if told else ""
+    return [f"chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed"] if told else []
 
 
-def of_curve(filled: Sequence[Filled]) -> str:
-    told = f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls"
-    return "; ".join([told, *late(filled)])
+def of_curve(filled: Sequence[Filled]) -> list[str]:
+    return [f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls", *late(filled)]
 
 
 def late(filled: Sequence[Filled]) -> list[str]:
@@ -146,12 +177,15 @@ def late(filled: Sequence[Filled]) -> list[str]:
             if one.entries and (after := one.row.rounds_before_transition(rounds))]  # fmt: skip
 
 
-def of_settings() -> str:
+def of_settings() -> list[str]:
     told = causes()["tune"]
-    return (f"worth: mean of what if at {_list(causes()['horizons'])} steps in {told['states']} states of {SELECT}, seed {told['seed']}, which no score "
-            f"above has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes; copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start "
-            f"in their own latents, which is to have learned nothing; strength: of "
-            f"the number that balances the terms of the objective")  # fmt: skip
+    return [
+        f"worth: mean of what if at {_list(causes()['horizons'])} steps in {told['states']} states of {SELECT}, seed {told['seed']}, which no score above "
+        f"has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes",
+        f"copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start in their own latents, which is to have "
+        f"learned nothing",
+        "strength: of the number that balances the terms of the objective",
+    ]
 
 
 def _list(numbers: Sequence[int]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.effort.captions import as_list
+from eval.effort.captions import bullets, one_line
 from eval.effort.figures import chart, rows_figure
 from eval.effort.filled import Filled, seeds_of, tell_left_out, whole_of
 from eval.effort.jobs import (
@@ -111,7 +111,7 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
         failed = {name: why for name, why in failed.items() if not _diverged(name, envs, Path(cfg["ledger"]))}
     for env in envs:
         _show(study, rows, env, cfg)
-    if study.name == MAIN and (path := write_worlds(Path(cfg["ledger"]), Path(cfg["out"]) / study.name)):
+    if study.name == MAIN and (path := write_worlds(Path(cfg["ledger"]), Path(cfg["out"]) / study.name, told=envs)):
         print(f"all rows in every world: {path}")
     return failed
 
@@ -128,7 +128,7 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
     for title, ((header, body), told) in made.items():
         if title == CLAIMED and asked != rows:  # sentences on rows that were not asked for
             continue
-        print_table(header, body, told, title=f"{study.name}, {env}: {title}", width=160)
+        print_table(header, body, one_line(told), title=f"{study.name}, {env}: {title}", width=160)
     print(waiting(filled))
     whole = cfg | {"seeds": max(cfg["seeds"], seeds_of(study, env, Path(cfg["ledger"])))}
     if asked != rows or whole != cfg:
@@ -139,11 +139,11 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
         print(f"all rows and seeds of the ledger: {_write(filled, made, Path(cfg['out']) / study.name)}")
 
 
-def _write(filled: list[Filled], made: dict[str, tuple[Table, str]], out: Path) -> Path:
+def _write(filled: list[Filled], made: dict[str, tuple[Table, list[str]]], out: Path) -> Path:
     """Whole file by whole file, rows in the order of causes.yaml.  made: their tables.  -> the table, which others lie beside."""
     study, env = filled[0].study, filled[0].env
     out.mkdir(parents=True, exist_ok=True)
-    parts = [f"### {env}: {title}\n\n{markdown(header, body, as_list(told))}" for title, ((header, body), told) in made.items()]
+    parts = [f"### {env}: {title}\n\n{markdown(header, body, bullets(told))}" for title, ((header, body), told) in made.items()]
     write_whole(out / f"{env}.md", "\n".join([*parts, waiting(filled)]))
     write_whole(out / f"{env}.csv", long_csv(filled))
     title = f"{env}, {study.title}"

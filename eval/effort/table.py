@@ -134,14 +134,14 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
     return ["", "as in training", *study.modes, *order], rows
 
 
-def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, str]]:
+def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
     """Title -> what a study shows, and what to know of it; of scores, rows that have a run."""
     study, ran = filled[0].study, [one for one in filled if one.entries] or filled
     told = caption(filled)
     if study.modes:
         there = [one for one in filled if any(one.reached_elsewhere(mode) for mode in study.modes)] or filled
         return {study.title: (mode_lines(there), told)}
-    found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), "")}
+    found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), [])}
     if study.main:
         found[f"read off latents after 10 steps{', and asked by pushes' if asked_by_pushes(ran) else ''}"] = read_lines(ran), of_reading(ran)
     if study.curve:

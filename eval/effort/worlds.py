@@ -1,11 +1,12 @@
 """Every row of the main table in one world beside the others: what holds in one world alone shows here."""
 
+from collections.abc import Collection
 from pathlib import Path
 from statistics import mean
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.effort.captions import as_list
+from eval.effort.captions import bullets
 from eval.effort.cells import MISSING, low, mean_cell
 from eval.effort.filled import FLOORS, Filled, in_order, seeds_of, tell_left_out, whole_of
 from eval.effort.settings import MAIN, causes
@@ -16,17 +17,25 @@ from eval.figures.row_marks import Mark, marks_figure
 from eval.paper.table_text import markdown
 
 KNOWN, RANKED = "what if", "H@1"
-TOLD = ("what if after the first and the last number of steps, H@1 after the last, split final, means over as many seeds as are told; (floor): the start in "
-        "place of the prediction, in the row's own latents, of what if its mean over rows; *: the number after the last "
-        "step is not above the row's own floor; rows are in the order of what if after the last in the first world; protocol, intervals and settings stand in the table of each world beside; percent")  # fmt: skip
+TOLD = [
+    "what if after the first and the last number of steps, H@1 after the last, split final, means over as many seeds as are told",
+    "(floor): the start in place of the prediction, in the row's own latents, of what if its mean over rows",
+    "*: the number after the last step is not above the row's own floor",
+    "rows are in the order of what if after the last in the first world",
+    "protocol, intervals and settings stand in the table of each world beside; percent",
+]
 
 
-def worlds_of(ledger: Path) -> dict[str, list[Filled]]:
-    """Env -> its rows that have a run, best first, of all seeds of the ledger; envs without any are left out."""
+def worlds_of(ledger: Path, told: Collection[str]) -> dict[str, list[Filled]]:
+    """Env -> its rows that have a run, best first, of all seeds of the ledger; envs without any are left out.
+
+    told: envs of which the terminal says already what is left out.
+    """
     study, found = studies()[MAIN], {}
     for env in causes()["compared"]:
         whole, wrong = whole_of(study, study.rows_of(None), env, {"ledger": str(ledger), "seeds": seeds_of(study, env, ledger)})
-        tell_left_out(env, wrong)
+        if env not in told:
+            tell_left_out(env, wrong)
         try:
             if ran := [one for one in whole if one.entries]:
                 found[env] = in_order(ran)
@@ -79,12 +88,12 @@ def worlds_figure(worlds: dict[str, list[Filled]]):
     return marks_figure(marks, "what if after one step, %", "floor: copying the start")
 
 
-def write_worlds(ledger: Path, out: Path) -> Path | None:
-    """<out>/worlds.md and the figure; None where fewer than two worlds have a run."""
-    worlds = worlds_of(ledger)
+def write_worlds(ledger: Path, out: Path, told: Collection[str] = ()) -> Path | None:
+    """<out>/worlds.md and the figure; None where fewer than two worlds have a run.  told: see `worlds_of`."""
+    worlds = worlds_of(ledger, told)
     if len(worlds) < 2:
         return None
     out.mkdir(parents=True, exist_ok=True)
     write_chart(worlds_figure(worlds), out / "worlds")
-    told = "\n".join([*(f"- {env}: {causes()['compared'][env]}" for env in worlds), as_list(TOLD)])
+    told = bullets([*(f"{env}: {causes()['compared'][env]}" for env in worlds), *TOLD])
     return write_whole(out / "worlds.md", f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), told)}")

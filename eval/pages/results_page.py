@@ -94,7 +94,7 @@ def _worlds(found: dict[str, list[Filled]]) -> dict[str, str]:
     if len(worlds) < 2:
         return {}
     drawing = f'<div class="scroll chart">{inline_svg(worlds_figure(worlds), "worlds")}</div>'
-    return {"Worlds side by side": f"{drawing}{_folded('As numbers', *worlds_lines(worlds))}<p class=soft>{escape(TOLD)}</p>"}
+    return {"Worlds side by side": f"{drawing}{_folded('As numbers', *worlds_lines(worlds))}{_facts(TOLD)}"}
 
 
 def _section(filled: list[Filled], cfg: dict, films: str) -> str:
@@ -103,12 +103,12 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     about = causes()["compared"].get(env)
     parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)),
              _folded("At all steps", *all_steps(filled)),
-             f'<p class="soft">{escape(caption(filled))}</p>', _download(filled),
+             _facts(caption(filled)), _download(filled),
              f"<h3>Read off latents{', and asked by pushes' if asked_by_pushes(filled) else ''}</h3>", _table(*read_lines(filled)),
-             f"<p class=soft>{escape(of_reading(filled))}</p>",
+             _facts(of_reading(filled)),
              "<h3>Two rows side by side</h3>", _compare(filled), films,
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
-             f"<p class=soft>{escape(CLAIMS)}</p>"]  # fmt: skip
+             _facts(CLAIMS)]  # fmt: skip
     if any(one.curve for one in filled):
         parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled), _folded("As numbers", *curve_lines(filled))]
     parts.append(_folded("Chosen settings", *setting_lines(filled)))
@@ -118,10 +118,10 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
         (varied, wrong), title = whole_of(other, other.rows_of(None), env, cfg), other.title.capitalize()
         tell_left_out(env, wrong)
         if elsewhere := [one for one in varied if any(one.reached_elsewhere(mode) for mode in other.modes)]:
-            parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}<p class=soft>{escape(caption(elsewhere))}</p>")
+            parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}{_facts(caption(elsewhere))}")
         elif not other.main and (found := [one for one in varied if one.entries]):
             parts.append(f"<h3>{escape(title)}</h3>{_curves(found)}{_folded('As numbers', *lines(found))}"
-                         f"{_folded('At all steps', *all_steps(found))}<p class=soft>{escape(caption(found))}</p>")  # fmt: skip
+                         f"{_folded('At all steps', *all_steps(found))}{_facts(caption(found))}")  # fmt: skip
     return "\n".join(parts)
 
 
@@ -165,6 +165,11 @@ def _charts(filled: list[Filled]) -> str:
 
 def _table(header: list[str], rows: list[list[str]], text_columns: int = 1) -> str:
     return table([escape(cell) for cell in header], [[escape(cell) for cell in row] for row in rows], text_columns=text_columns)
+
+
+def _facts(facts: list[str]) -> str:
+    """A caption."""
+    return f"<ul class=soft>{''.join(f'<li>{escape(fact)}</li>' for fact in facts)}</ul>"
 
 
 def _folded(title: str, header: list[str], rows: list[list[str]]) -> str:

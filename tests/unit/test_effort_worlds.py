@@ -6,7 +6,7 @@ import pytest
 
 from eval.effort.filled import Filled
 from eval.effort.jobs import table_name
-from eval.effort.settings import CONFIGS, causes, choose, rows_of
+from eval.effort.settings import CONFIGS, causes, choose, chosen_file, rows_of
 from eval.effort.studies import studies
 from eval.effort.worlds import worlds_figure, worlds_lines, worlds_of, write_worlds
 
@@ -69,11 +69,23 @@ def test_all_seeds_of_the_ledger_are_there(tmp_path):
     enter(tmp_path, HINGE, SHUFFLED, 40, 2)
     assert write_worlds(tmp_path, tmp_path / "out") is None and not (tmp_path / "out").exists(), "one world stands beside none"
     enter(tmp_path, OWN, CHEMISTRY, 70, 1)
-    worlds = worlds_of(tmp_path)
+    worlds = worlds_of(tmp_path, [])
     assert {env: [(one.label, len(one.entries)) for one in of] for env, of in worlds.items()} == {
         SHUFFLED: [("edge + hinge", 2)], CHEMISTRY: [("categorical + inverse action", 1)]}
     text = write_worlds(tmp_path, tmp_path / "out").read_text()
     assert "| edge + hinge | 41.0 / 40.0 | 90.0 (30.0) | 2 | - | - | - |" in text and (tmp_path / "out/worlds.svg").exists()
+
+
+def test_what_is_left_out_is_told_once(tmp_path, capsys):
+    """The command tells it beside the table of a world; it told it again beside all worlds."""
+    enter(tmp_path, HINGE, SHUFFLED, 40, 1)
+    enter(tmp_path, NCE, SHUFFLED, 50, 1)
+    enter(tmp_path, OWN, CHEMISTRY, 70, 1)
+    chosen_file(tmp_path, SHUFFLED, NCE).write_text("{}")
+    write_worlds(tmp_path, tmp_path / "out", told=[SHUFFLED])
+    assert "physics5_shuffled, edge" not in capsys.readouterr().out
+    write_worlds(tmp_path, tmp_path / "out", told=[CHEMISTRY])
+    assert capsys.readouterr().out.count("physics5_shuffled, edge + InfoNCE: left out; ") == 1
 
 
 def test_compared_worlds_are_those_of_the_table():
