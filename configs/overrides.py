@@ -80,9 +80,10 @@ def check(config: str, overrides: list[str]) -> None:
         for group, name in named:
             if group == "experiment":
                 _check_experiment(config, name)
-            else:
-                _check_own_name(config, group, name)
         node = hydra.compose(config, chosen)
+        for group, name in named:
+            if group != "experiment":
+                _check_own_name(config, group, name, node if f"{group}={name}" in chosen else None)
     for override in keys:
         key = override.lstrip("~").split("=", 1)[0]
         _check_kind(key, _find(node, key, config, known), override)
@@ -103,15 +104,19 @@ def _check_experiment(config: str, name: str) -> None:
         raise Problem(f"experiment '{name}' sets {', '.join(foreign)}, which {config} has not; it is one of {' and '.join(homes)}")
 
 
-def _check_own_name(config: str, group: str, name: str) -> None:
-    """An entry copied from another, or beginning with it, keeps that one's name, and its runs would be called alike."""
+def _check_own_name(config: str, group: str, name: str, node: DictConfig | None) -> None:
+    """An entry copied from another, or beginning with it, keeps that one's name, and its runs would be called alike.
+
+    node: a configuration that has the entry, where one is composed already.
+    """
     path = HERE / group / f"{name}.yaml"
     if not path.exists():
         return
     own = OmegaConf.to_container(OmegaConf.load(path)).get("name")
     if "${" in str(own):
         return  # the entry is called by its arguments
-    own = own or OmegaConf.select(hydra.compose(config, [f"{group}={name}"]), f"{group}.name")
+    if not own:
+        own = OmegaConf.select(hydra.compose(config, [f"{group}={name}"]) if node is None else node, f"{group}.name")
     if str(own or name) != name:
         raise Problem(f"configs/{group}/{name}.yaml has the name '{own}'; write name: {name} there, runs are called by it")
 

@@ -135,7 +135,7 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
 
 
 def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
-    """Title -> what a study shows, and what to know of it; of scores, rows that have a run."""
+    """Title -> what a study shows, and what to know of it; of scores, rows that have a run. A table without a line is none."""
     study, ran = filled[0].study, [one for one in filled if one.entries] or filled
     told = caption(filled)
     if study.modes:
@@ -148,7 +148,9 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
         found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran), of_curve(filled)
     if study.tuned:
         found["chosen settings"] = setting_lines(filled), of_settings()
-    return found | ({CLAIMED: (claims.lines(claims.check(filled)), CLAIMS)} if study.main else {})
+    if study.main:
+        found[CLAIMED] = claims.lines(claims.check(filled)), CLAIMS
+    return {title: (table, told) for title, (table, told) in found.items() if table[1]}
 
 
 def waiting(filled: Sequence[Filled]) -> str:

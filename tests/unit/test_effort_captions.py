@@ -29,6 +29,13 @@ def test_facts_of_a_caption_are_lines():
     assert bullets(["one", "two (a; b)"]) == "- one\n- two (a; b)"
 
 
+def test_a_table_without_a_line_is_not_shown():
+    """Before the first run a study printed the head of a table alone."""
+    (row,) = rows_of("edge + InfoNCE")
+    study = studies()["causes-published"]
+    assert list(tables([Filled(study, "", row, ENV, None, {})])) == [study.title]
+
+
 def test_machines_are_told():
     def filled(name, *machines):
         entries = {seed: {"scores": {}, "rounds": [], "plans": {}} | ({"machine": one} if one else {}) for seed, one in enumerate(machines)}
