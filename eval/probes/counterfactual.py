@@ -34,11 +34,11 @@ def counterfactual(run, data) -> dict[str, float]:
         return metrics
     data.protocol["counterfactual_states"] = len(chosen)
     for h in data.horizons:
-        ranked = ranks_among(run.model, run.world, data.obs[chosen, 0], _outcomes(run.world, data, h))
+        ranked = ranks_among(run.model, run.world, data.obs[chosen, 0], asked_outcomes(run.world, data, h))
         data.protocol["counterfactual_actions"] = ranked.model.shape[1]
         for name, result in (("test", ranked.model), ("floor/copy", ranked.copy)):
             metrics |= {f"{name}/cf_hits@1/h{h}": hits_at_k(result.ravel()), f"{name}/cf_mrr/h{h}": mrr(result.ravel())}
-            metrics |= _by_change(f"{name}/cf_hits@1", h, result, ranked.changed)
+            metrics |= by_change(f"{name}/cf_hits@1", h, result, ranked.changed)
             data.answers[f"{name}/cf_hits@1/h{h}"] = Answers.of(result < 1)
             if ranked.changed is not None:
                 kinds = ranked.changed.clip(max=2)
@@ -52,7 +52,7 @@ def counterfactual(run, data) -> dict[str, float]:
     return metrics
 
 
-def _outcomes(world: Simulator, data, horizon: int) -> Outcomes:
+def asked_outcomes(world: Simulator, data, horizon: int) -> Outcomes:
     """What every candidate action of the chosen states leads to."""
     asked = {"state": data.state[data.chosen, 0], "action": data.action[data.chosen]}
 
@@ -65,7 +65,7 @@ def _outcomes(world: Simulator, data, horizon: int) -> Outcomes:
     return Outcomes(found["sequences"], world.unpack(found["states"]), found["outcome"], found.get("changed"))
 
 
-def _by_change(name: str, horizon: int, ranks: np.ndarray, changed: np.ndarray | None) -> dict[str, float]:
+def by_change(name: str, horizon: int, ranks: np.ndarray, changed: np.ndarray | None) -> dict[str, float]:
     """H@1 of each class of actions that is there, and their mean; nothing in a world without factors."""
     if changed is None:
         return {}

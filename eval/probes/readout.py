@@ -22,6 +22,7 @@ from eval.rollouts import branch, counterfactual_outcomes, encode_frames, values
 FRAMES, STEPS, BATCH, HIDDEN = 8192, 600, 1024, 256
 RATES = 5e-2, 1e-3  # of the linear part, of the rest
 KINDS = ("linear", "mlp")
+WHAT_IF = "readout/{}/what_if"
 
 
 class Linear(nn.Module):
@@ -105,7 +106,7 @@ def frames_of(run, split: str, data_dir) -> Frames:
 def _rows() -> tuple[Row, ...]:
     found = []
     for kind in KINDS[::-1]:
-        exactly, what_if = f"readout/{kind}/exact/", f"readout/{kind}/what_if/"
+        exactly, what_if = f"readout/{kind}/exact/", f"{WHAT_IF.format(kind)}/"
         found += [
             Row(f"readout/{kind}/frames", f"factors read off true frames, {kind}", horizons=()),
             *bounds(f"readout/{kind}/frames", *[("floor/constant/frames", "the usual ones", "floor")] * (kind == "mlp")),
@@ -117,6 +118,9 @@ def _rows() -> tuple[Row, ...]:
             Row(what_if, f"exact outcomes of every action, {kind}, mean over what it changes", horizons=()),
             *bounds(what_if, *[("floor/copy/what_if/", "nothing changes", "floor")] * (kind == "mlp")),
             *(Row(f"{what_if}{name}/", f"exact outcomes of actions that change {name}, {kind}", horizons=()) for name in CHANGED),
+            *(Row(f"{what_if}{factor}/", f"every {factor} after every action, {kind}, mean over what it changes", horizons=()) for factor in FACTORS),
+            *(Row(f"{what_if}{factor}/{name}/", f"every {factor} after actions that change {name}, {kind}", horizons=())
+              for factor in FACTORS for name in CHANGED),
         ]  # fmt: skip
     return tuple(found)
 
@@ -128,7 +132,8 @@ def readout(run, data) -> dict[str, float]:
     frames: of factors of the split's frames, which are unseen on any split but `valid`, and of each kind of factor; floor: the
     most frequent values.  exact: of episodes whose predicted state is exact.  eyes: the same read off the true outcome, what
     seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean over actions that
-    change nothing, one object, and several, so that the frequent ones do not decide.
+    change nothing, one object, and several, so that the frequent ones do not decide; of each factor that actions change beside it,
+    since a latent that lacks a weight has no whole state, and may still hold every place.
     """
     latent, true, _ = frames_of(run, "valid", data.data_dir)
     world = run.world
@@ -148,7 +153,7 @@ def readout(run, data) -> dict[str, float]:
             metrics |= {f"readout/{kind}/exact/{event}/h{h}": 100 * right[seen].mean()
                         for event, seen in data.events(h).items() if seen.any()}  # fmt: skip
             if asked is not None:
-                metrics |= _told(kind, h, reads, *asked[h])
+                metrics |= _told(WHAT_IF.format(kind), h, reads, asked[h], world.factor_names)
         data.say(f"read-out, {kind}")
     return metrics
 
@@ -177,12 +182,20 @@ def _what_if(run, data, horizon: int) -> tuple[Tensor, np.ndarray, np.ndarray]:
     return predicted, values(world, states)[outcome.ravel()], np.repeat(before, sequences.shape[1], 0)
 
 
-def _told(kind: str, horizon: int, reads: Readout, predicted: Tensor, after: np.ndarray, before: np.ndarray) -> dict[str, float]:
-    changed = (after != before).any(-1).sum(-1).clip(max=2)
-    right, still = exact(reads(predicted), after), changed == 0
-    classes = {name: changed == number for number, name in enumerate(CHANGED) if (changed == number).any()}
-    shares = {name: 100 * right[of].mean() for name, of in classes.items()}
-    metrics = {f"readout/{kind}/what_if/{name}/h{horizon}": share for name, share in shares.items()}
-    metrics[f"readout/{kind}/what_if/h{horizon}"] = float(np.mean(list(shares.values())))
-    metrics[f"floor/copy/what_if/h{horizon}"] = float(np.mean([100 * still[of].mean() for of in classes.values()]))
-    return metrics
+def _told(key: str, horizon: int, reads: Readout, asked: tuple[Tensor, np.ndarray, np.ndarray], names: tuple[str, ...]) -> dict[str, float]:
+    """Of what `_what_if` asks: whole states, and of each factor that actions change that of all objects; names of factors."""
+    predicted, after, before = asked
+    read, changed = reads(predicted), (after != before).any(-1).sum(-1)
+    metrics = by_end(key, horizon, exact(read, after), changed)
+    for g in np.flatnonzero((after != before).any((0, 1))):
+        metrics |= by_end(f"{key}/{names[g]}", horizon, exact(read[..., [g]], after[..., [g]]), changed)
+    still = by_end("still", horizon, changed == 0, changed)
+    return metrics | {f"floor/copy/what_if/h{horizon}": still[f"still/h{horizon}"]}
+
+
+def by_end(key: str, horizon: int, right: np.ndarray, changed: np.ndarray) -> dict[str, float]:
+    """Percent of actions whose answer is right (A,), of those in whose outcome nothing, one object or several are not as at the start,
+    changed (A,); and the mean over these classes."""
+    classes = {name: changed.clip(max=2) == number for number, name in enumerate(CHANGED)}
+    shares = {name: 100 * float(right[of].mean()) for name, of in classes.items() if of.any()}
+    return {f"{key}/{name}/h{horizon}": share for name, share in shares.items()} | {f"{key}/h{horizon}": float(np.mean(list(shares.values())))}

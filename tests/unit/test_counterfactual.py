@@ -6,7 +6,7 @@ from test_rollouts import Still, situation
 
 from envs.collect import collect
 from envs.physics import PhysicsWorld
-from eval.probes.counterfactual import _by_change, counterfactual
+from eval.probes.counterfactual import by_change, counterfactual
 from eval.probes.data import Data
 from eval.rollouts import counterfactual_outcomes, values
 from eval.runs import Run
@@ -18,11 +18,11 @@ def test_classes_weigh_the_same_however_many_actions_they_hold():
     """Two of four that change nothing are right, one of one that changes one, none of three that change more."""
     ranks = np.array([[0, 0, 1, 1], [0, 2, 1, 3]])
     changed = np.array([[0, 0, 0, 0], [1, 2, 3, 2]])
-    found = _by_change("test/cf_hits@1", 5, ranks, changed)
+    found = by_change("test/cf_hits@1", 5, ranks, changed)
     assert found == {"test/cf_hits@1/nothing/h5": 50.0, "test/cf_hits@1/one/h5": 100.0, "test/cf_hits@1/several/h5": 0.0,
                      "test/cf_hits@1/mean/h5": 50.0}  # fmt: skip
-    assert _by_change("a", 1, ranks[:1], changed[:1]) == {"a/nothing/h1": 50.0, "a/mean/h1": 50.0}, "a class that is not there is no share"
-    assert _by_change("a", 1, ranks, None) == {}
+    assert by_change("a", 1, ranks[:1], changed[:1]) == {"a/nothing/h1": 50.0, "a/mean/h1": 50.0}, "a class that is not there is no share"
+    assert by_change("a", 1, ranks, None) == {}
 
 
 def test_an_action_changes_as_many_objects_as_have_other_factors():

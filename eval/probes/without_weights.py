@@ -1,0 +1,101 @@
+"""What if in a world whose causes are known but for the weights: how far one comes without them.
+
+Every order of the weights is tried in the simulator, and the answer is what most of them lead to. What is not above it need know
+no weight. Ranked among the outcomes of all actions it asks weights little: that a block is pushed is an outcome only where it
+yields, and where it does not nothing moves, which is the outcome of other actions as well. Whole boards ask them of every contact.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from envs.physics import NUM_DIRECTIONS, PhysicsWorld
+from eval.probes.counterfactual import CF, asked_outcomes, by_change
+from eval.probes.probe import bounds, probe
+from eval.probes.readout import WHAT_IF, by_end
+from eval.rollouts import Outcomes
+
+RANKED, BOARD = "blind/cf_hits@1", "blind/what_if/place"
+MOST = 6  # blocks, whose 720 orders are all tried
+
+
+def _why_not(run) -> str | None:
+    count = run.world.spec.objects
+    return f"tries every order of the weights, at most of {MOST} blocks, and there are {count}" if count > MOST else None
+
+
+@probe(needs=(PhysicsWorld,), unless=_why_not, by_name=True, rows=(
+    *bounds(f"{CF}mean/", (f"{RANKED}/mean/", "true world, weights unknown", "comparison")),
+    *bounds(f"{WHAT_IF.format('mlp')}/place/", (f"{BOARD}/", "true world, weights unknown", "ceiling")),
+))  # fmt: skip
+def without_weights(run, data) -> dict[str, float]:
+    """H@1 over all candidate actions of the chosen states, as `counterfactual` has it for the model, and how often the likeliest
+    board is the true one, as `readout` has it; percent."""
+    metrics = {}
+    for h in data.horizons if len(data.chosen) else ():
+        state, found = data.state[data.chosen, 0], asked_outcomes(run.world, data, h)
+        ends = endings(run.world, state, found)
+        metrics |= by_change(RANKED, h, likeliest_ranks(ends), found.changed)
+        changed = (ends.true != ends.start[:, None]).sum(-1)
+        metrics |= by_end(BOARD, h, likeliest_boards(ends).ravel(), changed.ravel())
+        data.say(f"weights unknown, {h} steps")
+    return metrics
+
+
+class Endings(NamedTuple):
+    """Cells of all blocks, where every action of every state leads: start (M, N), true (M, C, N), under each of O orders (O, M, C, N),
+    and where every block yields (M, C, N)."""
+
+    start: np.ndarray
+    true: np.ndarray
+    orders: np.ndarray
+    yielding: np.ndarray
+
+
+def endings(world: PhysicsWorld, state: np.ndarray, found: Outcomes) -> Endings:
+    """state (M, N, 7): where the sequences of `found` begin."""
+    count, choices, steps = found.sequences.shape[:3]
+    actions, boards = found.sequences.reshape(count * choices, steps), world.unpack(np.repeat(state, choices, 0))
+    objects = state.shape[1]
+
+    def cells(positions: np.ndarray) -> np.ndarray:
+        return positions[..., 0].astype(np.int16) * world.board + positions[..., 1]
+
+    def led(weights: Callable[[int], np.ndarray]) -> np.ndarray:
+        """weights: of step t, (N,) or (M C, N)."""
+        here = boards
+        for t in range(steps):
+            here, _ = world.step(replace(here, weights=np.broadcast_to(weights(t), (len(actions), objects)).astype(np.float32)), actions[:, t])
+        return cells(here.positions).reshape(count, choices, objects)
+
+    mover = np.eye(objects)[actions // NUM_DIRECTIONS]
+    orders = np.stack([led(lambda t, order=order: np.array(order)) for order in permutations(range(objects))])
+    return Endings(cells(world.unpack(state).positions), cells(found.states.positions)[found.outcome], orders, led(lambda t: mover[:, t]))
+
+
+def likeliest_ranks(ends: Endings) -> np.ndarray:
+    """How many other outcomes of its state at least as many orders lead to as to the true one, of every action (M, C); 0 = best.
+
+    Of two that as many lead to, the one is meant to which the action leads where every block yields.
+    """
+    votes = (ends.yielding[:, :, None] == ends.true[:, None]).all(-1).astype(int)
+    for led in ends.orders:
+        votes += 2 * (led[:, :, None] == ends.true[:, None]).all(-1)
+    same = (ends.true[:, :, None] == ends.true[:, None]).all(-1)
+    first = ~np.tril(same, -1).any(-1)  # of actions with one outcome
+    true = votes.diagonal(axis1=1, axis2=2)[..., None]
+    return ((votes >= true) & first[:, None, :] & ~same).sum(-1)
+
+
+def likeliest_boards(ends: Endings) -> np.ndarray:
+    """The chance that one of the boards to which most orders lead is the true one, (M, C); no guess without weights is better."""
+    most, ties = np.zeros(ends.true.shape[:2]), np.zeros(ends.true.shape[:2])
+    for led in ends.orders:
+        alike = (ends.orders == led).all(-1).sum(0)
+        ties = np.where(alike > most, 1, ties + (alike == most))  # counts every order that leads to a likeliest board
+        most = np.maximum(most, alike)
+    true = (ends.orders == ends.true).all(-1).sum(0)
+    return (true == most) / (ties / most)
