@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from eval.effort.filled import AT_ONCE, READ_OUTS, Filled
+from eval.effort.filled import AT_ONCE, BLIND, READ_OUTS, Filled
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
 from eval.runs.ledger import FINAL, SELECT
@@ -56,6 +56,7 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         "*: not above it",
         *_of_goals(study),
         *_of_bounds(filled),
+        *_of_blindness(filled),
         f"{_of_effort(study)} for every row, {_of_seeds(filled)}",
         "mean and half of the 95 % interval, which holds that of a bootstrap over seeds and episodes and that of Student's t over seeds, of goals "
         "and single columns t alone, and is not cut at 0 and 100",
@@ -95,6 +96,13 @@ def _of_bounds(filled: Sequence[Filled]) -> list[str]:
     return order + (["exact Bayes: outcomes are drawn, and no model of any kind can expect more"] if drawn else [])
 
 
+def _of_blindness(filled: Sequence[Filled]) -> list[str]:
+    if not any(one.number(key.format(filled[0].study.horizons[-1])) for one in filled for key in BLIND.values()):
+        return []
+    return ["weights unknown: the true world under every order of the weights, of the outcomes the likeliest; what is not above it need know no "
+            "weight, and after one step it is never wrong among the outcomes of all actions"]  # fmt: skip
+
+
 def asked_by_pushes(filled: Sequence[Filled]) -> bool:
     """Whether any row told which block is heavier, as those of physics alone can."""
     return any(one.at_once(WEIGHTS) for one in filled)
@@ -110,7 +118,8 @@ def of_reading(filled: Sequence[Filled]) -> list[str]:
         "true outcome: share of episodes of which every factor is read off the latent of what happened, the bound of reading",
         "predicted outcome: off the predicted latent",
         "of every action: off the predictions for all actions of a state, mean over actions that change nothing, one object, several, told by start and "
-        "end; floor: the state that was",
+        "end; floor: the state that was; places of every action: of all objects, whatever else is read",
+        *_of_blindness(filled),
         *(PUSHES if asked_by_pushes(filled) else ["where outcomes are drawn, chance bounds what is predicted"]),
         "own R2: of objects in their own slots, learned from half of the episodes of valid and told of the other half",
         "smallest gap: of two states that differ in one object, percent of a random pair, below 2 a variable is lost",

@@ -94,7 +94,11 @@ def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name
     low, high = min(one.low for one in apart.values()), min(one.high for one in apart.values())
     against = [one.p for one in apart.values() if one.high < 0]  # one pair refutes a sentence, all are needed to hold it
     p = min(1.0, len(apart) * min(against)) if against else max(one.p for one in apart.values())
-    return Verdict(text, HOLDS if low > 0 else FAILS if high < 0 else OPEN, figures, p)
+    word = HOLDS if low > 0 else FAILS if high < 0 else OPEN
+    room = 100 - rows[worse].estimate(name, horizon).mean
+    if word == OPEN and room < min((one.high - one.low) / 2 for one in apart.values()):
+        word, figures = UNTESTED, f"{figures}, which leaves {room:.1f} to be better by"
+    return Verdict(text, word, figures, p)  # a p all the same: whether it was tested is not decided by what was found
 
 
 def _common(one: Filled, other: Filled, name: str, horizon: int) -> set[int]:

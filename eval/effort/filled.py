@@ -30,6 +30,8 @@ AT_ONCE = {  # one number of a run; {}: of a read-out
     "predicted outcome": "readout/{}/exact/h10",
     "of every action": "readout/{}/what_if/h10",
     **{f"of those that change {name}": f"readout/{{}}/what_if/{name}/h10" for name in CHANGED},
+    "places of every action": "readout/{}/what_if/place/h10",
+    "places where several change": "readout/{}/what_if/place/several/h10",
     "order of weights": ORDER,
     "pushes told": ASKS,
     "own R2": "identifiability/own",
@@ -40,6 +42,12 @@ READ_FLOORS = {
     **{name: f"floor/constant/frames/{name}" for name in FACTORS},
     "predicted outcome": "floor/copy/exact/h10",
     "of every action": "floor/copy/what_if/h10",
+    "places of every action": "floor/copy/what_if/h10",
+}
+BLIND = {  # name -> what the world itself says of it where the weights are unknown, of eval/probes/without_weights.py
+    "what if": "blind/cf_hits@1/mean/h{}",
+    "places of every action": "blind/what_if/place/h10",
+    "places where several change": "blind/what_if/place/several/h10",
 }
 ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}  # where a world has no classes of actions
 FLOORS = {"H@1": "copy floor", "what if": "what if, copy floor"}

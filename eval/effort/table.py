@@ -8,7 +8,7 @@ from statistics import mean
 from eval.effort import claims
 from eval.effort.captions import ABOVE, BAYES, CLAIMS, WEIGHTS, asked_by_pushes, caption, of_curve, of_reading, of_settings
 from eval.effort.cells import MISSING, cell, fewer, low, mean_cell, once
-from eval.effort.filled import AT_ONCE, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
+from eval.effort.filled import AT_ONCE, BLIND, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
 from eval.effort.settings import causes
 from eval.runs.ledger import FINAL, SELECT
@@ -16,6 +16,7 @@ from eval.runs.ledger import FINAL, SELECT
 CURVE = "what if"
 CLAIMED = "claims"  # the title of the last table
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
+UNKNOWN = "weights unknown"
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 Table = tuple[list[str], list[list[str]]]  # header and rows
 
@@ -25,6 +26,7 @@ def lines(filled: Sequence[Filled]) -> Table:
     last = filled[0].study.horizons[-1]
     best, bests = _beside(filled, "exact Bayes", BAYES.format(last), FINAL)
     reach, reaches = _beside(filled, "true world", TRUE_WORLD.format(last), SELECT, "valid")
+    blind, blinds = _beside(filled, UNKNOWN, BLIND["what if"].format(last), FINAL)
     ordered = asked_by_pushes(filled)
 
     def floored(one: Filled, name: str, bounds: Sequence[str] = ()) -> str:
@@ -38,7 +40,7 @@ def lines(filled: Sequence[Filled]) -> Table:
         return {
             "": one.label,
             f"H@1 {last} ({'; '.join(['floor', *best])})": floored(one, "H@1", bests.get(one.label, [])),
-            f"what if {last} (floor)": floored(one, "what if"),
+            f"what if {last} ({'; '.join(['floor', *blind])})": floored(one, "what if", blinds.get(one.label, [])),
             **(goals if one.study.goals else {}),
             **({WEIGHTS: once(one, WEIGHTS)} if ordered else {}),
             f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
@@ -69,9 +71,13 @@ def _updates(one: Filled) -> str:
 
 def read_lines(filled: Sequence[Filled]) -> Table:
     """What does not depend on how a latent measures distance, of weights at the end; rows as in `lines`."""
-    floors = {name: mean(found) for name, key in READ_FLOORS.items() if (found := [v for one in filled for v in one.number(key).values()])}
+    bounds: dict[str, list[str]] = {}
+    for word, keys in (("floor", READ_FLOORS), (UNKNOWN, BLIND)):
+        for name, key in keys.items():
+            if name in AT_ONCE and (found := [v for one in filled for v in one.number(key).values()]):
+                bounds.setdefault(name, []).append(f"{word} {mean(found):.1f}")
     shown = [name for name in AT_ONCE if any(one.at_once(name) for one in filled)]
-    header = ["", *(f"{name} (floor {floors[name]:.1f})" if name in floors else name for name in shown)]
+    header = ["", *(f"{name} ({'; '.join(bounds[name])})" if name in bounds else name for name in shown)]
     return header, [[one.label, *(once(one, name) for name in shown)] for one in in_order(filled)]
 
 

@@ -77,15 +77,15 @@ def _floor(filled: list[Filled], horizon: int) -> str:
 
 
 def worlds_figure(worlds: dict[str, list[Filled]]):
-    """What if after the first number of steps, where copying scores the same in all worlds.  -> matplotlib Figure."""
+    """What if after the last number of steps: after one, boards ask hardly more than what moves, and no weight.  -> matplotlib Figure."""
     marks: dict[str, dict[str, Mark]] = {}
     for label, row in _beside(worlds).items():
         for env, one in row.items():
-            first = one.study.horizons[0]
-            if found := one.estimate(KNOWN, first):
-                floor = one.estimate(FLOORS[KNOWN], first)
+            last = one.study.horizons[-1]
+            if found := one.estimate(KNOWN, last):
+                floor = one.estimate(FLOORS[KNOWN], last)
                 marks.setdefault(label, {})[env] = Mark(found.mean, *found.drawn, floor and floor.mean, found.two)
-    return marks_figure(marks, "what if after one step, %", "floor: copying the start")
+    return marks_figure(marks, f"what if after {last} steps, %", "floor: copying the start")
 
 
 def write_worlds(ledger: Path, out: Path, told: Collection[str] = ()) -> Path | None:

@@ -143,11 +143,14 @@ def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
         scores = one.entries[seed]["scores"]
         scores["select"]["metrics"] |= {"readout/linear/frames": linear, "readout/mlp/frames": small}
         scores["final"]["metrics"] |= {"readout/linear/frames": 10.0, "readout/mlp/frames": 20.0, "readout/linear/what_if/h10": 1.0,
-                                       "readout/mlp/what_if/h10": 2.0, "floor/copy/what_if/h10": 33.3, "test/smallest_gap": 0.2, "order/asks": 75.0}
+                                       "readout/mlp/what_if/h10": 2.0, "readout/linear/what_if/place/h10": 60.0, "readout/mlp/what_if/place/h10": 60.0,
+                                       "blind/cf_hits@1/mean/h10": 87.5, "blind/what_if/place/h10": 77.1, "floor/copy/what_if/h10": 33.3, "test/smallest_gap": 0.2, "order/asks": 75.0}
     assert one.at_once("of every action") == {0: 1.0, 1: 2.0, 2: 1.0} and one.at_once("factors read") == {0: 10.0, 1: 20.0, 2: 10.0}
     header, body = read_lines(answered)
     (found,) = [dict(zip(header, row)) for row in body if row[0] == one.label]
     assert found["of every action (floor 33.3)"] == "1.3 ± 1.4" and found["smallest gap"] == "20.0 ± 0.0" and found["pushes told"] == "75.0 ± 0.0"
+    assert found["places of every action (floor 33.3; weights unknown 77.1)"] == "60.0 ± 0.0" and lines(answered)[0][2] == "what if 10 (floor; weights unknown 87.5)"
+    assert any("the true world under every order of the weights" in fact for fact in of_reading(answered))
     assert "own R2" not in header and [row[1] for row in body if row[0] != one.label] == ["-"]
     assert of_reading(answered)[0].endswith("reads more factors on select")
     for scores in (one.entries[0]["scores"], one.entries[2]["scores"]):
@@ -161,9 +164,10 @@ def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
 def test_names_of_probes_are_theirs():
     """Written again where a table is read, since probes take seconds to import."""
     from eval.effort import filled, jobs
-    from eval.probes import counterfactual, readout, weight_order
+    from eval.probes import counterfactual, readout, weight_order, without_weights
 
     assert filled.READ_OUTS == readout.KINDS and filled.CHANGED == counterfactual.CHANGED and jobs.ORDER == weight_order.TAU
+    assert filled.BLIND["what if"] == f"{without_weights.RANKED}/mean/h{{}}" and filled.BLIND["places of every action"] == f"{without_weights.BOARD}/h10"
     shown = {row.key.rstrip("/") for one in (readout.readout, weight_order.weight_order) for row in one.rows}
     asked = {key.format("mlp").removesuffix("/h10") for key in (*filled.AT_ONCE.values(), *filled.READ_FLOORS.values())}
     known = {key for key in asked if key.startswith(("readout/", "order/"))}
@@ -264,6 +268,14 @@ def test_one_pair_refutes_a_sentence_on_several(answered, monkeypatch):
     monkeypatch.setattr("eval.effort.claims.difference", lambda one, *_: found[one.label])
     verdict = said_of(*rows)["models with structure beat the monolithic one under the hinge loss"]
     assert verdict.word == "does not hold" and verdict.p == 0.002
+
+
+def test_a_row_without_room_above_it_decides_nothing(hinges, monkeypatch):
+    """It was called undecided whether hiding objects helps a row that has 99.2; the sentence is counted among the tested all the same."""
+    for low, high, word in ((-9.0, 7.0, "undecided"), (-80.0, 78.0, "not testable at this budget"), (0.1, 95.0, "holds")):
+        monkeypatch.setattr("eval.effort.claims.difference", lambda *_: Difference(-1.0, low, high, 0.001))  # noqa: B023  called at once
+        verdict = said_of(*hinges)[HELPS]
+        assert verdict.word == word and verdict.p == 0.001 and ("which leaves 4" in verdict.figures) == word.startswith("not"), "the row has about 60"
 
 
 def test_chances_of_seeds():

@@ -48,10 +48,10 @@ def test_a_floor_that_no_row_was_asked_for_is_a_dash(worlds):
     assert worlds_lines(worlds)[0][4] == "chemistry_chain5: what if 1 / 10 (floor - / 5.0)"
 
 
-def test_the_figure_has_a_mark_for_each_world_after_one_step(worlds):
+def test_the_figure_has_a_mark_for_each_world_after_the_last_step(worlds):
     (axes,) = worlds_figure(worlds).axes
     drawn = {line.get_label(): list(line.get_xdata()) for line in axes.lines}
-    assert drawn[SHUFFLED] == [92.0, 41.0] and drawn[CHEMISTRY] == [61.0, 71.0]
+    assert drawn[SHUFFLED] == [91.0, 40.0] and drawn[CHEMISTRY] == [60.0, 70.0] and "10 steps" in axes.get_xlabel()
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["edge + InfoNCE", "edge + hinge", "categorical + inverse action"]
 
 

@@ -77,6 +77,8 @@ class SeesPlaces(Knows):
 def test_what_a_latent_lacks_is_told_by_its_name(tmp_path):
     """Half of all factors is the same number for a model that knows no weight and for one that knows half of everything."""
     m = asked(tmp_path, PhysicsWorld(3, object_order="shuffled", observation="state"), SeesPlaces(1.0))
+    assert m["readout/linear/what_if/place/nothing/h1"] > 85 > 60 > m["readout/linear/what_if/nothing/h1"], "places are told without weights"
+    assert m["readout/linear/what_if/place/one/h1"] < 5 and m["readout/linear/what_if/place/h1"] == pytest.approx(m["floor/copy/what_if/h1"], abs=5)
     assert m["readout/linear/frames/place"] > 99 and m["readout/linear/frames/weight"] < 60 and 12 < m["floor/constant/frames"] < 35
     assert m["floor/constant/frames/place"] < 20 and m["readout/linear/frames"] < 80 and m["readout/linear/eyes/h1"] < 30
 
