@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import mean
 
 from eval.effort.filled import AT_ONCE, BLIND, READ_OUTS, Filled
 from eval.effort.settings import MAIN, causes
@@ -62,6 +63,8 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         "and single columns t alone, and is not cut at 0 and 100",
         "of two seeds both in braces, of one neither",
         f"updates: training steps{_of_updates(study)}",
+        *_of_stages(filled),
+        "parameters: of all parts; sizes of layers are those of the row's own configuration and were not drawn",
         _privileges(filled),
         *_of_precision(filled),
         *_of_machines(filled),
@@ -144,6 +147,16 @@ def _of_updates(study: Study) -> str:
         return ""
     return (" in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine, "
             "so that intervals over seeds hold this as well")  # fmt: skip
+
+
+def _of_stages(filled: Sequence[Filled]) -> list[str]:
+    """Rows that learn one part after the other: equal time for each is not equal work."""
+    found = {}
+    for one in filled:
+        every = list(one.updates.values())
+        if every and len(every[0]) > 1:
+            found[one.label] = ", ".join(f"{stage} {mean(each[stage] for each in every):,.0f}" for stage in every[0])
+    return [f"of {label} by stage, each with an equal share of the time: {told}" for label, told in found.items()]
 
 
 def _privileges(filled: Sequence[Filled]) -> str:

@@ -198,10 +198,15 @@ class Filled:
         return found
 
     @property
-    def updates(self) -> dict[int, int]:
-        """Seed -> training steps of all stages: equal minutes are not equal work where a model is slow or a machine is shared."""
+    def updates(self) -> dict[int, dict[str, int]]:
+        """Seed -> stage -> training steps: equal minutes are not equal work where a model is slow or a machine is shared."""
         every = {seed: {one["stage"]: one["updates"] for one in entry["rounds"]} for seed, entry in self.entries.items()}
-        return {seed: sum(found.values()) for seed, found in every.items() if found}
+        return {seed: found for seed, found in every.items() if found}
+
+    @property
+    def parameters(self) -> int | None:
+        """Numbers that are learned, of all parts; None where no run says."""
+        return next((sum(entry["parameters"].values()) for entry in self.entries.values() if "parameters" in entry), None)
 
     @property
     def fell(self) -> float | None:

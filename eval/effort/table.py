@@ -45,6 +45,7 @@ def lines(filled: Sequence[Filled]) -> Table:
             **({WEIGHTS: once(one, WEIGHTS)} if ordered else {}),
             f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
             "updates": _updates(one),
+            "parameters": MISSING if one.parameters is None else f"{one.parameters:,}",
             "told": ", ".join(one.row.told),
             "seeds": str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else ""),
         }
@@ -64,7 +65,7 @@ def _beside(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tupl
 
 def _updates(one: Filled) -> str:
     """Mean, and from the least to the most of any seed where they differ."""
-    done = one.updates.values()
+    done = [sum(found.values()) for found in one.updates.values()]
     least_most = f" ({min(done):,} to {max(done):,})" if len(set(done)) > 1 else ""
     return f"{mean(done):,.0f}{least_most}" if done else MISSING
 

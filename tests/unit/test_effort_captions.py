@@ -36,6 +36,20 @@ def test_a_table_without_a_line_is_not_shown():
     assert list(tables([Filled(study, "", row, ENV, None, {})])) == [study.title]
 
 
+def test_what_was_trained_is_told():
+    """Equal shares of the time are 11,239 steps of one stage and 959 of another, and rows differ in size."""
+    (row,) = rows_of("edge + NLL")
+    rounds = [{"stage": stage, "round": n, "updates": done, "cpu_s": 60.0 * n, "scores": {}} for n, (stage, done) in enumerate(
+        [("reconstruction", 700), ("reconstruction", 1499), ("prediction", 11239), ("finetune", 959)], 1)]  # fmt: skip
+    entry = {"scores": {}, "rounds": rounds, "plans": {}, "parameters": {"encoder": 1000, "transition": 234}}
+    one = Filled(MAIN, "", row, ENV, None, {0: entry})
+    assert "of edge + NLL by stage, each with an equal share of the time: reconstruction 1,499, prediction 11,239, finetune 959" in caption([one])
+    header, (cells,) = lines([one])
+    assert dict(zip(header, cells))["parameters"] == "1,234" and dict(zip(header, cells))["updates"] == "13,697"
+    bare = Filled(MAIN, "", row, ENV, None, {0: {"scores": {}, "rounds": rounds[:2], "plans": {}}})
+    assert "by stage" not in one_line(caption([bare])) and dict(zip(*(lines([bare])[0], lines([bare])[1][0])))["parameters"] == "-"
+
+
 def test_machines_are_told():
     def filled(name, *machines):
         entries = {seed: {"scores": {}, "rounds": [], "plans": {}} | ({"machine": one} if one else {}) for seed, one in enumerate(machines)}
@@ -60,7 +74,7 @@ def test_effort_is_said_as_it_was_counted():
             for name, study in studies().items()}  # fmt: skip
     assert "; 10 minutes of processor time for every row" in told["causes"] and "updates: training steps in that time" in told["causes"]
     for name in ("causes-episodes", "causes-objects"):
-        assert "; 4000 updates for every row" in told[name] and "updates: training steps; told:" in told[name]
+        assert "; 4000 updates for every row" in told[name] and "updates: training steps; parameters:" in told[name]
         assert "scored are the last weights" in told[name]
     assert "weights of the least validation loss" in told["causes-published"]
 
