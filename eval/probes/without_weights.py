@@ -1,8 +1,9 @@
 """What if in a world whose causes are known but for the weights: how far one comes without them.
 
 Every order of the weights, or 120 of them, is tried in the simulator, and the answer is what most of them lead to. What is not above it need know
-no weight. Ranked among the outcomes of all actions it asks weights little: that a block is pushed is an outcome only where it
-yields, and where it does not nothing moves, which is the outcome of other actions as well. Whole boards ask them of every contact.
+no weight; what is above it may still know none, as other answers may have more. Ranked among the outcomes of all actions it asks
+weights little: that a block is pushed is an outcome only where it yields, and where it does not nothing moves, which is the outcome
+of other actions as well. Whole boards ask them of every contact. Of more than five blocks some orders are drawn, and it is an estimate.
 """
 
 from collections.abc import Callable
@@ -25,11 +26,11 @@ ORDERS = 120  # those of five blocks; of more blocks as many are drawn
 
 @probe(needs=(PhysicsWorld,), unless=no_forecast, by_name=True, rows=(
     *bounds(f"{CF}mean/", (f"{RANKED}/mean/", "true world, weights unknown", "comparison")),
-    *bounds(f"{WHAT_IF.format('mlp')}/place/", (f"{BOARD}/", "true world, weights unknown", "ceiling")),
+    *bounds(f"{WHAT_IF.format('mlp')}/place/", (f"{BOARD}/", "true world, weights unknown", "comparison")),
 ))  # fmt: skip
 def without_weights(run, data) -> dict[str, float]:
-    """H@1 over all candidate actions of the chosen states, as `counterfactual` has it for the model, and how often the likeliest
-    board is the true one, as `readout` has it; percent."""
+    """H@1 over all candidate actions of the chosen states, as `counterfactual` has it for the model, and how often the board
+    that is meant is the true one, as `readout` has it; percent."""
     metrics = {}
     for h in data.horizons if len(data.chosen) else ():
         state, found = data.state[data.chosen, 0], asked_outcomes(run.world, data, h)
@@ -95,11 +96,21 @@ def likeliest_ranks(ends: Endings) -> np.ndarray:
 
 
 def likeliest_boards(ends: Endings) -> np.ndarray:
-    """The chance that one of the boards to which most orders lead is the true one, (M, C); no guess without weights is better."""
+    """The chance that the board which is meant is the true one, (M, C).
+
+    Classes of actions, after which nothing, one or several blocks are elsewhere, count alike however few they hold: the board is
+    meant to which most orders lead for the size of its class. No guess without weights is better, but by chance.
+    """
+
+    def kind(cells: np.ndarray) -> np.ndarray:
+        return (cells != ends.start[:, None]).sum(-1).clip(max=2)
+
+    share = 1 / np.bincount(kind(ends.true).ravel(), minlength=3).clip(1)
     most, ties = np.zeros(ends.true.shape[:2]), np.zeros(ends.true.shape[:2])
     for led in ends.orders:
         alike = (ends.orders == led).all(-1).sum(0)
-        ties = np.where(alike > most, 1, ties + (alike == most))  # counts every order that leads to a likeliest board
-        most = np.maximum(most, alike)
-    true = (ends.orders == ends.true).all(-1).sum(0)
-    return (true == most) / (ties / most)
+        worth = alike * share[kind(led)]
+        level = np.isclose(worth, most)
+        ties = np.where(level, ties + 1 / alike, np.where(worth > most, 1 / alike, ties))  # boards that are as likely
+        most = np.maximum(most, worth)
+    return np.isclose((ends.orders == ends.true).all(-1).sum(0) * share[kind(ends.true)], most) / ties
