@@ -64,7 +64,7 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         "of two seeds both in braces, of one neither",
         f"updates: training steps{_of_updates(study)}",
         *_of_stages(filled),
-        "parameters: of all parts; sizes of layers are those of the row's own configuration and were not drawn",
+        "parameters: of all parts; the width of latents was drawn, sizes of hidden layers are those of the row's own configuration",
         _privileges(filled),
         *_of_precision(filled),
         *_of_machines(filled),
@@ -102,8 +102,8 @@ def _of_bounds(filled: Sequence[Filled]) -> list[str]:
 def _of_blindness(filled: Sequence[Filled]) -> list[str]:
     if not any(one.number(key.format(filled[0].study.horizons[-1])) for one in filled for key in BLIND.values()):
         return []
-    return ["weights unknown: the true world under every order of the weights, of the outcomes the likeliest; what is not above it need know no "
-            "weight, and after one step it is never wrong among the outcomes of all actions"]  # fmt: skip
+    return ["weights unknown: the true world under every order of the weights, of the outcomes the likeliest, of boards the best guess; what is not "
+            "above it need know no weight, and after one step it is never wrong among the outcomes of all actions"]  # fmt: skip
 
 
 def asked_by_pushes(filled: Sequence[Filled]) -> bool:
@@ -156,7 +156,7 @@ def _of_stages(filled: Sequence[Filled]) -> list[str]:
         every = list(one.updates.values())
         if every and len(every[0]) > 1:
             found[one.label] = ", ".join(f"{stage} {mean(each[stage] for each in every):,.0f}" for stage in every[0])
-    return [f"of {label} by stage, each with an equal share of the time: {told}" for label, told in found.items()]
+    return [f"of {label} by stage, which share its rounds as evenly as they can: {told}" for label, told in found.items()]
 
 
 def _privileges(filled: Sequence[Filled]) -> str:

@@ -37,13 +37,13 @@ def test_a_table_without_a_line_is_not_shown():
 
 
 def test_what_was_trained_is_told():
-    """Equal shares of the time are 11,239 steps of one stage and 959 of another, and rows differ in size."""
+    """As many rounds are 11,239 steps of one stage and 1,499 of another, and rows differ in size."""
     (row,) = rows_of("edge + NLL")
     rounds = [{"stage": stage, "round": n, "updates": done, "cpu_s": 60.0 * n, "scores": {}} for n, (stage, done) in enumerate(
         [("reconstruction", 700), ("reconstruction", 1499), ("prediction", 11239), ("finetune", 959)], 1)]  # fmt: skip
     entry = {"scores": {}, "rounds": rounds, "plans": {}, "parameters": {"encoder": 1000, "transition": 234}}
     one = Filled(MAIN, "", row, ENV, None, {0: entry})
-    assert "of edge + NLL by stage, each with an equal share of the time: reconstruction 1,499, prediction 11,239, finetune 959" in caption([one])
+    assert "of edge + NLL by stage, which share its rounds as evenly as they can: reconstruction 1,499, prediction 11,239, finetune 959" in caption([one])
     header, (cells,) = lines([one])
     assert dict(zip(header, cells))["parameters"] == "1,234" and dict(zip(header, cells))["updates"] == "13,697"
     bare = Filled(MAIN, "", row, ENV, None, {0: {"scores": {}, "rounds": rounds[:2], "plans": {}}})
