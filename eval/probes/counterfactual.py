@@ -65,11 +65,16 @@ def asked_outcomes(world: Simulator, data, horizon: int) -> Outcomes:
     return Outcomes(found["sequences"], world.unpack(found["states"]), found["outcome"], found.get("changed"))
 
 
+def class_shares(right: np.ndarray, changed: np.ndarray) -> dict[str, float]:
+    """Percent of answers that are right, of each class of actions that is there, and of all by the mean of classes, "mean".
+
+    right: bool; changed: how many objects an action changes; of one shape.
+    """
+    classes = {kind: changed.clip(max=2) == number for number, kind in enumerate(CHANGED)}
+    shares = {kind: 100 * float(right[of].mean()) for kind, of in classes.items() if of.any()}
+    return shares | {"mean": float(np.mean(list(shares.values())))}
+
+
 def by_change(name: str, horizon: int, ranks: np.ndarray, changed: np.ndarray | None) -> dict[str, float]:
     """H@1 of each class of actions that is there, and their mean; nothing in a world without factors."""
-    if changed is None:
-        return {}
-    classes = {kind: changed.clip(max=2) == number for number, kind in enumerate(CHANGED)}
-    shares = {kind: hits_at_k(ranks[of]) for kind, of in classes.items() if of.any()}
-    found = {f"{name}/{kind}/h{horizon}": share for kind, share in shares.items()}
-    return found | {f"{name}/mean/h{horizon}": float(np.mean(list(shares.values())))}
+    return {} if changed is None else {f"{name}/{kind}/h{horizon}": share for kind, share in class_shares(ranks < 1, changed).items()}

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from envs.episodes.on_disk import OnDisk
 from envs.protocols import FACTORS, Factors
 from envs.streams import Stream
-from eval.probes.counterfactual import CHANGED
+from eval.probes.counterfactual import CHANGED, class_shares
 from eval.probes.probe import Row, bounds, no_forecast, probe
 from eval.rollouts import branch, counterfactual_outcomes, encode_frames, values
 
@@ -189,13 +189,11 @@ def _told(key: str, horizon: int, reads: Readout, asked: tuple[Tensor, np.ndarra
     metrics = by_end(key, horizon, exact(read, after), changed)
     for g in np.flatnonzero((after != before).any((0, 1))):
         metrics |= by_end(f"{key}/{names[g]}", horizon, exact(read[..., [g]], after[..., [g]]), changed)
-    still = by_end("still", horizon, changed == 0, changed)
-    return metrics | {f"floor/copy/what_if/h{horizon}": still[f"still/h{horizon}"]}
+    return metrics | {f"floor/copy/what_if/h{horizon}": class_shares(changed == 0, changed)["mean"]}
 
 
 def by_end(key: str, horizon: int, right: np.ndarray, changed: np.ndarray) -> dict[str, float]:
     """Percent of actions whose answer is right (A,), of those in whose outcome nothing, one object or several are not as at the start,
     changed (A,); and the mean over these classes."""
-    classes = {name: changed.clip(max=2) == number for number, name in enumerate(CHANGED)}
-    shares = {name: 100 * float(right[of].mean()) for name, of in classes.items() if of.any()}
-    return {f"{key}/{name}/h{horizon}": share for name, share in shares.items()} | {f"{key}/h{horizon}": float(np.mean(list(shares.values())))}
+    shares = class_shares(right, changed)
+    return {f"{key}/h{horizon}" if kind == "mean" else f"{key}/{kind}/h{horizon}": share for kind, share in shares.items()}
