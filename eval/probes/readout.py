@@ -15,9 +15,9 @@ from torch.nn import functional as F
 from envs.episodes.on_disk import OnDisk
 from envs.protocols import FACTORS, Factors
 from envs.streams import Stream
-from eval.probes.counterfactual import CHANGED, class_shares
+from eval.probes.counterfactual import CHANGED, asked_outcomes, class_shares
 from eval.probes.probe import Row, bounds, no_forecast, probe
-from eval.rollouts import branch, counterfactual_outcomes, encode_frames, values
+from eval.rollouts import branch, encode_frames, values
 
 FRAMES, STEPS, BATCH, HIDDEN = 8192, 600, 1024, 256
 RATES = 5e-2, 1e-3  # of the linear part, of the rest
@@ -174,9 +174,7 @@ def _usual(true: np.ndarray) -> np.ndarray:
 def _what_if(run, data, horizon: int) -> tuple[Tensor, np.ndarray, np.ndarray]:
     """Predicted latents (A, K, D) of all alternatives of all asked states, their true factors, and those that were (A, N, G)."""
     world, rows = run.world, data.chosen
-    sequences, states, outcome, _ = counterfactual_outcomes(
-        world, data.state[rows, 0], data.action[rows], horizon, Stream.COUNTERFACTUAL.rng(horizon)
-    )
+    sequences, states, outcome, _ = asked_outcomes(world, data, horizon)
     predicted = branch(run.model, data.start[rows], sequences, world.spec).flatten(0, 1)
     before = values(world, world.unpack(data.state[rows, 0]))
     return predicted, values(world, states)[outcome.ravel()], np.repeat(before, sequences.shape[1], 0)
