@@ -1,9 +1,9 @@
 """What if in a world whose causes are known but for the weights: how far one comes without them.
 
-Every order of the weights, or 120 of them, is tried in the simulator, and the answer is what most of them lead to. What is not above it need know
-no weight; what is above it may still know none, as other answers may have more. Ranked among the outcomes of all actions it asks
-weights little: that a block is pushed is an outcome only where it yields, and where it does not nothing moves, which is the outcome
-of other actions as well. Whole boards ask them of every contact. Of more than five blocks some orders are drawn, and it is an estimate.
+Every order of the weights, or 120 of them, is tried in the simulator, and the answer is what most of them lead to. What is not above
+it need know no weight; what is above it may still know none, as other answers may have more. Ranked among the outcomes of all actions
+it asks weights little: that a block is pushed is an outcome only where it yields, and where it does not nothing moves, which is the
+outcome of other actions as well. Whole boards ask them of every contact. Of more than five blocks orders are drawn: an estimate.
 """
 
 from collections.abc import Callable

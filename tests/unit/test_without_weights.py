@@ -27,7 +27,7 @@ def asked(weights):
 
 
 @pytest.mark.parametrize("weights", [(2, 1), (1, 2)])
-def test_a_push_is_told_by_chance_and_ranked_rightly(weights):
+def test_a_push_is_meant_whoever_is_heavier_and_ranked_rightly(weights):
     """That it is pushed is a candidate only where it yields: what if after one step asks no weight, the whole board does."""
     found, ends = asked(weights)
     changed = (ends.true != ends.start[:, None]).any(-1)
