@@ -44,6 +44,32 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def configs_are_read_once():
+    """Hydra looks for every file at each start and parses it anew; ours and its own stay as they are while tests run."""
+    from hydra._internal.config_repository import ConfigRepository
+
+    lasting = {str(ROOT / "configs"), "hydra.conf", ""}
+
+    def once(method):
+        found = {}
+
+        def asked(repository, config_path):
+            paths = tuple(source.path for source in repository.sources)
+            if not set(paths) <= lasting:  # a folder of the test's own
+                return method(repository, config_path)
+            if (paths, config_path) not in found:
+                found[paths, config_path] = method(repository, config_path)
+            return copy.deepcopy(found[paths, config_path])
+
+        return asked
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("load_config", "config_exists", "group_exists"):
+            patch.setattr(ConfigRepository, name, once(getattr(ConfigRepository, name)))
+        yield
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT

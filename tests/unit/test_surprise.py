@@ -92,7 +92,7 @@ TOY = ["env=square_clips", "trainer=smoke", "logger=csv", "score.horizons=[1]"]
 OFPR = ["model=ofpr", "loss=labels", "model.channels=8", "model.frames=[0,8,16]", "loss.clips=4",
         "loss.epochs.smoke=12", "loss.branch_epochs.smoke=2"]  # fmt: skip
 
-TRACKS = ["model=tracks", "loss=prediction", "env.observation=objects", "loss.epochs.smoke=30", "loss.batch_size=256"]
+TRACKS = ["model=tracks", "loss=prediction", "env.observation=objects", "loss.epochs.smoke=15", "loss.batch_size=256"]
 SMALL_LSTM = ["model=lstm", "env.observation=objects", "loss=nll", "loss.window=31", "loss.epochs.smoke=2", "loss.learning_rate=1e-2",
         "model.width=8", "model.module.encoder.hidden=64", "model.module.decoder.hidden=64", "model.module.transition.core.inputs=64",
         "model.module.transition.core.units=64"]  # fmt: skip
