@@ -21,11 +21,12 @@ def spec_of(world: DictConfig, observation: str) -> DictConfig:
     Raises the world's Problem on bad arguments.
     """
     plain = world if isinstance(world, dict) else OmegaConf.to_container(world, resolve=True)
-    return OmegaConf.create(json.loads(_spec_of(json.dumps(plain), str(observation))))
+    return _spec_of(json.dumps(plain), str(observation))
 
 
 @lru_cache(maxsize=32)
-def _spec_of(world: str, observation: str) -> str:
+def _spec_of(world: str, observation: str) -> DictConfig:
+    """Read-only, since every `${spec}` of a config asks for it anew and is given the same one."""
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
 
@@ -43,7 +44,9 @@ def _spec_of(world: str, observation: str) -> str:
     slots = shown.shape[0] if len(shown.shape) == 2 else spec.objects
     found = spec.to_dict()
     beside = dict(zip(BESIDE, (found["observations"][observation], slots, isinstance(made, Painting))))
-    return json.dumps({**found, **beside})
+    whole = OmegaConf.create({**found, **beside})
+    OmegaConf.set_readonly(whole, True)
+    return whole
 
 
 def board_of(shape) -> int:

@@ -1,5 +1,7 @@
 """What holds for every trial of violation of expectation."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,14 +17,17 @@ from envs.voe.scenes import first_difference  # noqa: E402
 from envs.voe.settings import published, sample  # noqa: E402
 from envs.voe.simulate import simulate  # noqa: E402
 
-DRAWN = {category: sample(category, seed=11) for category in CATEGORIES}
+
+@cache
+def supplement(category):
+    return sample(category, seed=11)
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
 @given(trial=st.integers(0, 4999), preset=st.sampled_from(["published", "supplement"]))
 @settings(max_examples=12)
 def test_a_violation_breaks_a_posterior_rule_and_no_prior_one(category, trial, preset):
-    drawn = published(category) if preset == "published" else DRAWN[category]
+    drawn = published(category) if preset == "published" else supplement(category)
     setting = drawn[trial]
     expected, surprising = (simulate(setting, version) for version in (Version.EXPECTED, Version.SURPRISING))
     labels = [label(setting, one.clip) for one in (expected, surprising)]

@@ -1,4 +1,4 @@
-"""A world model that learned the toy world's rule from expected clips alone is surprised where it is broken."""
+"""What learned the toy world's rule is surprised where it is broken: world models from expected clips alone, OFPR-Net from labels."""
 
 import json
 
@@ -17,3 +17,15 @@ def test_violated_causes_surprise_more_than_expected_ones(square_clips, command_
     (folder,) = (square_clips / "runs").iterdir()
     m = json.loads((folder / "results.json").read_text())["metrics"]
     assert m["voe/hit_rate"] > 0.8 and m["voe/hit_rate"] > m["floor/change/voe/hit_rate"] + 0.2
+
+
+def test_ofpr_net_learns_the_rule(square_clips, command_here):
+    recipe = ["model=ofpr", "loss=labels", "model.channels=8", "model.frames=[0,8,16]", "loss.clips=4", "loss.epochs.smoke=12",
+              "loss.branch_epochs.smoke=2"]  # fmt: skip
+    done = command_here("train/fit.py", *SETTING[:3], *recipe, cwd=square_clips)
+    assert done.returncode == 0, done.stderr[-2000:]
+    (folder,) = (square_clips / "runs").iterdir()
+    results = json.loads((folder / "results.json").read_text())
+    m = results["metrics"]
+    assert m["voe/hit_rate"] > 0.9 and m["voe/control/hit_rate"] > 0.9 and m["voe/accuracy"] > 0.9  # 1 under three seeds
+    assert results["heads"]["object_height"] < 0.3

@@ -8,6 +8,7 @@ import pytest
 from effort_scripts import write_scripts
 from omegaconf import OmegaConf
 
+import eval.effort.command
 import eval.paper.sweep
 from envs.problem import Problem
 from eval.effort import jobs
@@ -28,6 +29,13 @@ def cfg(tmp_path, compose):
     found = OmegaConf.to_container(compose("tables"))
     return found | {"table": "causes", "envs": [ENV], "seeds": 2, "ledger": str(tmp_path / "ledger"), "runs_dir": str(tmp_path / "runs"),
                     "out": str(tmp_path / "out"), "data_dir": str(tmp_path / "data")}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def drawn_once(request, monkeypatch):
+    """Charts take most of a table's time: those of the first test are drawn."""
+    if request.function is not test_tunes_chooses_trains_and_prints:
+        monkeypatch.setattr(eval.effort.command, "write_chart", lambda figure, path: None)
 
 
 @pytest.fixture
