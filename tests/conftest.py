@@ -27,6 +27,7 @@ hypothesis.settings.register_profile("tests", deadline=None, max_examples=40, de
 hypothesis.settings.load_profile("tests")
 
 ROOT = Path(__file__).resolve().parents[1]
+LASTING = {str(ROOT / "configs"), "hydra.conf", ""}  # where configurations lie that no test changes
 LONG = ("smoke", "golden")  # folders whose tests train
 SMALL = [
     "trainer=smoke", "logger=csv", "env.splits.train.episodes=6", "env.splits.valid.episodes=3",
@@ -49,14 +50,12 @@ def configs_are_read_once():
     """Hydra looks for every file at each start and parses it anew; ours and its own stay as they are while tests run."""
     from hydra._internal.config_repository import ConfigRepository
 
-    lasting = {str(ROOT / "configs"), "hydra.conf", ""}
-
     def once(method):
         found = {}
 
         def asked(repository, config_path):
             paths = tuple(source.path for source in repository.sources)
-            if not set(paths) <= lasting:  # a folder of the test's own
+            if not LASTING.issuperset(paths):  # a folder of the test's own
                 return method(repository, config_path)
             if (paths, config_path) not in found:
                 found[paths, config_path] = method(repository, config_path)
@@ -173,20 +172,28 @@ def fitted_here():
     return start
 
 
-@pytest.fixture
-def square_clips(tmp_path, monkeypatch):
-    """A folder in which commands of this process know env=square_clips, the toy world of tests/toy."""
+@pytest.fixture(scope="session")
+def toy_configs(tmp_path_factory) -> Path:
+    """Configurations that know env=square_clips, the toy world of tests/toy."""
     import shutil
 
+    folder = tmp_path_factory.mktemp("toy") / "configs"
+    shutil.copytree(ROOT / "configs", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "tests/toy/square_clips.yaml", folder / "env/square_clips.yaml")
+    LASTING.add(str(folder))
+    return folder
+
+
+@pytest.fixture
+def square_clips(toy_configs, tmp_path, monkeypatch):
+    """A folder in which commands of this process know env=square_clips."""
     import envs
     from configs import command, overrides
     from eval import runs
 
-    shutil.copytree(ROOT / "configs", tmp_path / "configs", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "tests/toy/square_clips.yaml", tmp_path / "configs/env/square_clips.yaml")
     for module in (command, overrides):
-        monkeypatch.setattr(module, "HERE", tmp_path / "configs")
-    monkeypatch.setattr(runs, "CONFIGS", tmp_path / "configs")
+        monkeypatch.setattr(module, "HERE", toy_configs)
+    monkeypatch.setattr(runs, "CONFIGS", toy_configs)
     monkeypatch.setattr(envs, "__path__", [*envs.__path__, str(ROOT / "tests/toy")])
     yield tmp_path
     sys.modules.pop("envs.square_clips", None)

@@ -14,12 +14,12 @@ TOY = ["env=square_clips", "experiment=alternate_reality", "model=tracks", "loss
        "trainer=smoke", "logger=csv", "score.horizons=[1]", "loss.epochs.smoke=1"]  # fmt: skip
 
 
-def test_files_of_the_alternate_reality_are_those_of_the_ordinary_one(square_clips):
+def test_files_of_the_alternate_reality_are_those_of_the_ordinary_one(square_clips, toy_configs):
     """Same paths, same rows; a file answers to the name that its reader asked for."""
     import yaml
     from envs.square_clips import SquareClips
 
-    env, world = yaml.safe_load((square_clips / "configs/env/square_clips.yaml").read_text()), SquareClips("objects")
+    env, world = yaml.safe_load((toy_configs / "env/square_clips.yaml").read_text()), SquareClips("objects")
     swapped = env | {"stored_as": {"test": "test-surprising", "test-surprising": "test"}}
     ordinary, alternate = (
         {split: collect(one, world, split, square_clips / "data", quiet=True) for split in ("test", "test-surprising", "test-control")}

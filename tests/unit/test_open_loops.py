@@ -126,14 +126,14 @@ def test_tracks_are_predicted_in_single_precision_under_autocast():
             assert not torch.allclose(GNNTransition.forward(net, rows, none), plain, atol=1e-6)
 
 
-def test_surprise_peaks_where_the_square_stops_that_should_pass(square_clips):
+def test_surprise_peaks_where_the_square_stops_that_should_pass(square_clips, toy_configs):
     """Of a model that knows that bodies go on as they went."""
     import yaml
     from envs.square_clips import SquareClips
 
     from envs.collect import collect
 
-    env, world = yaml.safe_load((square_clips / "configs/env/square_clips.yaml").read_text()), SquareClips("objects")
+    env, world = yaml.safe_load((toy_configs / "env/square_clips.yaml").read_text()), SquareClips("objects")
     run = SimpleNamespace(model=WorldModel(Itself(), Velocity()), world=world)
     found = clips_of(run, collect(env, world, "test-surprising", square_clips, quiet=True), Asked(context=11))
     assert found.curve.shape == (40, 1, 32)  # of one horizon
