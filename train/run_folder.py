@@ -17,6 +17,7 @@ from train.checkpoint_files import clear_parts, drop_damaged
 from train.distributed import node_of
 
 LOCK = ".lock"  # in a run folder: held by the command that writes in it
+PATIENCE = 2  # seconds: workers of a killed command may hold the lock a moment longer than it
 _LOCKS = (LOCK, ".results.lock")  # other commands may wait on them: a new file of the same name would be another lock
 
 
@@ -83,11 +84,11 @@ def _refuse_held(folder: Path) -> None:
 
 
 def _lock(folder: Path):
-    """Lock a run folder, or raise Problem. Workers of a killed command may hold the lock a moment longer than the command."""
+    """Lock a run folder, or raise Problem where it is held for longer than `PATIENCE`."""
     path = folder / LOCK
     try:
         holder = path.read_text().strip() if path.exists() else ""  # read before: some releases of filelock empty the file
-        return FileLock(path).acquire(timeout=2)
+        return FileLock(path).acquire(timeout=PATIENCE)
     except Timeout:
         who = f"another command ({holder})" if holder else "another command"
         raise Problem(f"{folder} is in use by {who}; wait until it ends, or choose another name=") from None

@@ -31,15 +31,17 @@ def _build(*overrides: str, command: str = "fit"):
         return hydra.compose(command, list(overrides))
 
 
-def _file(cfg, split: str, folder: str):
+def _files(cfg, splits, folder: str):
+    """The first episodes of each split."""
     from hydra.utils import instantiate
     from omegaconf import OmegaConf
 
     from envs.collect import collect
 
-    env = OmegaConf.to_container(cfg.env, resolve=True)
-    env["splits"][split]["episodes"] = EPISODES
-    return collect(env, instantiate(cfg.env.world), split, folder, quiet=True)
+    env, world = OmegaConf.to_container(cfg.env, resolve=True), instantiate(cfg.env.world)
+    for split in splits:
+        env["splits"][split]["episodes"] = EPISODES
+        yield collect(env, world, split, folder, quiet=True)
 
 
 def _recorded() -> list[str]:
@@ -63,8 +65,8 @@ def data() -> dict[str, str]:
         for preset in _recorded():
             cfg = _build(*_preset(preset), command="collect")
             assert cfg.env.name == preset
-            for split in cfg.env.splits:
-                columns = _file(cfg, split, folder).read()
+            for split, file in zip(cfg.env.splits, _files(cfg, cfg.env.splits, folder)):
+                columns = file.read()
                 digest = hashlib.sha256()
                 for name in COLUMNS:
                     digest.update(name.encode() + columns[name].tobytes())
@@ -91,7 +93,7 @@ def losses() -> dict[str, float]:
                     check_parts(instantiate(cfg.model.module), objectives, cfg.spec)
                 except Problem:
                     continue
-                file, world = _file(cfg, "train", folder), instantiate(cfg.env.world)
+                (file,), world = _files(cfg, ["train"], folder), instantiate(cfg.env.world)
                 for stage in cfg.loss.stages:
                     torch.manual_seed(0)
                     model = instantiate(cfg.model.module)

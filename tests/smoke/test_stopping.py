@@ -50,10 +50,12 @@ def test_a_signal_in_training_is_no_success(number, code, said, signals, small, 
     assert done.returncode == 0 and "taking up r/edge-infonce-physics3-smoke-s0" in done.stdout
 
 
-def test_a_run_has_one_writer(compose, small, command_here, tmp_path):
+def test_a_run_has_one_writer(compose, small, command_here, tmp_path, monkeypatch):
     """Seen: a second command with overwrite=true mixed two seeds in one folder, and both ended with exit code 0."""
+    from train import run_folder
     from train.run_folder import choose_folder, open_folder
 
+    monkeypatch.setattr(run_folder, "PATIENCE", 0.1)
     first = *small, "env=physics3", "model=edge", f"runs_dir={tmp_path / 'r'}", "name=ow"
     folder, cfg = choose_folder(compose("fit", *first))
     with open_folder(folder, cfg, False):
