@@ -18,7 +18,7 @@ if __name__ == "__main__":
 
 import torch
 
-EPISODES = 12
+EPISODES = {"data": 4, "losses": 12}  # the first ones
 COLUMNS = ("action", "goal", "pixels", "reward", "state")  # objects and events follow from these
 
 
@@ -31,7 +31,7 @@ def _build(*overrides: str, command: str = "fit"):
         return hydra.compose(command, list(overrides))
 
 
-def _files(cfg, splits, folder: str):
+def _files(cfg, splits, folder: str, part: str):
     """The first episodes of each split."""
     from hydra.utils import instantiate
     from omegaconf import OmegaConf
@@ -40,7 +40,7 @@ def _files(cfg, splits, folder: str):
 
     env, world = OmegaConf.to_container(cfg.env, resolve=True), instantiate(cfg.env.world)
     for split in splits:
-        env["splits"][split]["episodes"] = EPISODES
+        env["splits"][split]["episodes"] = EPISODES[part]
         yield collect(env, world, split, folder, quiet=True)
 
 
@@ -65,7 +65,7 @@ def data() -> dict[str, str]:
         for preset in _recorded():
             cfg = _build(*_preset(preset), command="collect")
             assert cfg.env.name == preset
-            for split, file in zip(cfg.env.splits, _files(cfg, cfg.env.splits, folder)):
+            for split, file in zip(cfg.env.splits, _files(cfg, cfg.env.splits, folder, "data")):
                 columns = file.read()
                 digest = hashlib.sha256()
                 for name in COLUMNS:
@@ -93,7 +93,7 @@ def losses() -> dict[str, float]:
                     check_parts(instantiate(cfg.model.module), objectives, cfg.spec)
                 except Problem:
                     continue
-                (file,), world = _files(cfg, ["train"], folder), instantiate(cfg.env.world)
+                (file,), world = _files(cfg, ["train"], folder, "losses"), instantiate(cfg.env.world)
                 for stage in cfg.loss.stages:
                     torch.manual_seed(0)
                     model = instantiate(cfg.model.module)
