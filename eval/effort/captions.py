@@ -199,11 +199,17 @@ def late(filled: Sequence[Filled]) -> list[str]:
             if one.entries and (after := one.row.rounds_before_transition(rounds))]  # fmt: skip
 
 
-def of_settings() -> list[str]:
+def chosen_there(filled: Sequence[Filled]) -> bool:
+    """Whether settings were chosen on the very task that is scored, so that what they were worth then compares with `final`."""
+    return filled[0].study.main and filled[0].env not in causes()["tuned_on"]
+
+
+def of_settings(filled: Sequence[Filled]) -> list[str]:
     told = causes()["tune"]
     return [
         f"worth: mean of what if at {_list(causes()['horizons'])} steps in {told['states']} states of {SELECT}, seed {told['seed']}, which no score above "
         f"has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes",
+        *[f"worth - {FINAL}: less the same mean on {FINAL}, under other seeds and, where worlds are drawn, in other worlds"] * chosen_there(filled),
         f"copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start in their own latents, which is to have "
         f"learned nothing",
         "strength: of the number that balances the terms of the objective",

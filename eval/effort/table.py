@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from statistics import mean
 
 from eval.effort import claims
-from eval.effort.captions import ABOVE, BAYES, CLAIMS, WEIGHTS, asked_by_pushes, caption, of_curve, of_reading, of_settings
+from eval.effort.captions import ABOVE, BAYES, CLAIMS, WEIGHTS, asked_by_pushes, caption, chosen_there, of_curve, of_reading, of_settings
 from eval.effort.cells import MISSING, cell, fewer, low, mean_cell, once
 from eval.effort.filled import AT_ONCE, BLIND, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
-from eval.effort.settings import causes
+from eval.effort.settings import causes, worth
 from eval.runs.ledger import FINAL, SELECT
 
 CURVE = "what if"
@@ -103,6 +103,7 @@ def curve_lines(filled: Sequence[Filled]) -> Table:
 def setting_lines(filled: Sequence[Filled]) -> Table:
     """The chosen setting of every row, its worth and the other finalists', and what the draws reached after a few minutes."""
     keys, rows = list(causes()["space"]), []
+    falls = [f"worth - {FINAL}"] * chosen_there(filled)
     for one in {one.row.name: one for one in filled if one.chosen}.values():
         tried, draw = one.chosen["tried"], one.chosen["chosen"]
         worths = [each["worth"] for each in tried if each["worth"] is not None]
@@ -110,12 +111,18 @@ def setting_lines(filled: Sequence[Filled]) -> Table:
         copying = MISSING if None in floors else str(sum(worth <= floor + ABOVE for worth, floor in zip(worths, floors)))
         told = [_strength(one) if key == "strength" else f"{one.chosen['setting'][key]:g}" for key in keys]
         others = [each["worth_at_end"] for each in tried if each["draw"] != draw and "worth_at_end" in each]
-        rows.append([one.row.name, *told, str(draw), f"{tried[draw]['worth_at_end']:.1f}",
+        rows.append([one.row.name, *told, str(draw), f"{tried[draw]['worth_at_end']:.1f}", *(_fell(one) for _ in falls),
                      " ".join("diverged" if other is None else f"{other:.1f}" for other in others) or MISSING,
                      f"{tried[draw]['worth']:.1f}", f"{max(worths):.1f}", f"{min(worths):.1f}", copying, str(len(tried) - len(worths))])  # fmt: skip
     minutes = causes()["tune"]["minutes"]
-    return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", "other finalist",
+    return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", *falls, "other finalist",
             *(f"{what}, {minutes} min" for what in ("worth", "best draw", "worst draw", "copying")), "diverged"], rows  # fmt: skip
+
+
+def _fell(one: Filled) -> str:
+    """Worth less the same mean on `final`, over seeds."""
+    there = [worth(entry["scores"][FINAL]["metrics"]) for entry in one.entries.values() if FINAL in entry["scores"]]
+    return f"{one.chosen['tried'][one.chosen['chosen']]['worth_at_end'] - mean(there):+.1f}" if there else MISSING
 
 
 def _strength(one: Filled) -> str:
@@ -154,7 +161,7 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
     if study.curve:
         found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran), of_curve(filled)
     if study.tuned:
-        found["chosen settings"] = setting_lines(filled), of_settings()
+        found["chosen settings"] = setting_lines(filled), of_settings(filled)
     if study.main:
         found[CLAIMED] = claims.lines(claims.check(filled)), CLAIMS
     return {title: (table, told) for title, (table, told) in found.items() if table[1]}

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 
 import pytest
 from effort_scripts import write_scripts
@@ -69,6 +70,10 @@ def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):
     assert filled[0].scores("what if", 10) == {0: value - 1, 1: value} and filled[0].fell == 1
     header, body = lines(filled)
     assert dict(zip(header, body[0]))["updates"] == "10" and body[0][-1] == "2" and body[0][-2] in ("objects, cells, point", "objects, cells")
+    header, body = setting_lines(filled)
+    there = mean(filled[0].scores("what if", h)[seed] for seed in (0, 1) for h in (1, 5, 10))
+    assert dict(zip(header, body[0]))["worth - final"] == f"{found['tried'][best]['worth_at_end'] - there:+.1f}"
+    assert "worth - final" not in setting_lines([replace(one, env="physics5") for one in filled])[0], "chosen on other boards"
     assert curve_lines(filled)[1][0][1:] == [f"{value - 9 + .5:.1f} (1.0)", f"{value - 8 + .5:.1f} (2.0)", f"{value - 5 + .5:.1f} (5.0)",
                                               f"{value - .5:.1f} (10.0)"]  # fmt: skip
     text = (tmp_path / "out/causes/physics3.md").read_text()
