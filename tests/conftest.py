@@ -27,7 +27,7 @@ hypothesis.settings.register_profile("tests", deadline=None, max_examples=40, de
 hypothesis.settings.load_profile("tests")
 
 ROOT = Path(__file__).resolve().parents[1]
-LASTING = {str(ROOT / "configs"), "hydra.conf", ""}  # where configurations lie that no test changes
+LASTING = {str(ROOT / "configs"), "hydra.conf", ""}  # where files lie that no test changes; "": what Hydra's plugins registered
 LONG = ("smoke", "golden")  # folders whose tests train
 SMALL = [
     "trainer=smoke", "logger=csv", "env.splits.train.episodes=6", "env.splits.valid.episodes=3",

@@ -42,11 +42,12 @@ BUILD = {  # slots, action size, owners -> transition
 }
 
 
+@pytest.mark.parametrize("kind", ["none", "all", "fewer", "own"])
+@pytest.mark.parametrize("rough", [False, True])
 @pytest.mark.parametrize("name", BUILD)
-@given(seed=SEEDS, k=st.integers(2, 4), batch=st.integers(2, 3), kind=st.sampled_from(["none", "all", "fewer", "own"]),
-       rough=st.booleans())  # fmt: skip
-@settings(max_examples=20)  # of 48 cases but for the seed, thirteen times
-def test_every_transition_reads_every_kind_of_action(name, seed, k, batch, kind, rough):
+@given(seed=SEEDS, k=st.integers(2, 4), batch=st.integers(2, 3))
+@settings(max_examples=3)
+def test_every_transition_reads_every_kind_of_action(name, rough, kind, seed, k, batch):
     """Nothing, a real vector of nobody's, of fewer owners than slots, of one for each slot: in every verb, and trained in
     both precisions."""
     torch.manual_seed(seed)

@@ -90,7 +90,7 @@ def test_a_moment_that_is_not_seen_is_not_drawn():
 
 TOY = ["env=square_clips", "trainer=smoke", "logger=csv", "score.horizons=[1]"]
 OFPR = ["model=ofpr", "loss=labels", "model.channels=8", "model.frames=[0,8,16]", "loss.clips=4",
-        "loss.epochs.smoke=2", "loss.branch_epochs.smoke=1"]  # fmt: skip
+        "loss.epochs.smoke=4", "loss.branch_epochs.smoke=1"]  # fmt: skip
 
 TRACKS = ["model=tracks", "loss=prediction", "env.observation=objects", "loss.epochs.smoke=15", "loss.batch_size=256"]
 SMALL_LSTM = ["model=lstm", "env.observation=objects", "loss=nll", "loss.window=31", "loss.epochs.smoke=2", "loss.learning_rate=1e-2",
@@ -111,13 +111,13 @@ def fitted(square_clips, command_here):
     return fit
 
 
-def test_ofpr_net_is_scored_on_the_toy_world(fitted, command_here):
-    """Two epochs; that it learns the rule in twelve is asked among the slow tests."""
+def test_ofpr_net_learns_of_the_toy_world(fitted, command_here):
+    """Four epochs teach more than chance, .45; that twelve teach the rule is asked among the slow tests."""
     folder, results = fitted(*OFPR)
     m = results["metrics"]
     assert m["ceiling/features/voe/hit_rate"] == 1 and m["voe/lawful/hit_rate"] == 0.5
-    assert 0 <= m["voe/hit_rate"] <= 1 and {"voe/control/hit_rate", "voe/accuracy"} <= m.keys()
-    assert 0 < results["heads"]["object_height"] < 1 and not [key for key in m if key.startswith("test/")]
+    assert all(m[f"voe/{score}"] > 0.7 for score in ("hit_rate", "control/hit_rate", "accuracy"))  # .875
+    assert results["heads"]["object_height"] < 0.15 and not [key for key in m if key.startswith("test/")]
     assert "hit rate, surprising over expected" in (folder / "report.html").read_text()
     before = json.loads((folder / "results.json").read_text())
     done = command_here("eval/surprise.py", f"run={folder}", cwd=folder.parents[1])
