@@ -1,6 +1,16 @@
-"""train/fit.py and eval/score.py that only write what the real ones enter into the ledger."""
+"""train/fit.py and eval/score.py that only write what the real ones enter into the ledger, and how tests run tables with them."""
 
 from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+import eval.paper.sweep
+from eval.effort.settings import drawn
+from eval.paper.sweep import missing, run_jobs
+
+ENV = "physics3"
+BEST = sorted(range(8), key=lambda n: (-drawn(n)["learning_rate"], n))  # draws, by their scores
 
 
 def write_scripts(folder: Path) -> None:
@@ -34,3 +44,21 @@ def write_scripts(folder: Path) -> None:
         "else: entry['scores']['final'] = {'metrics': metrics(value - 1)}\n"
         "path.write_text(json.dumps(entry))\n"
     ))  # fmt: skip
+
+
+@pytest.fixture
+def cfg(tmp_path, compose):
+    found = OmegaConf.to_container(compose("tables"))
+    return found | {"table": "causes", "envs": [ENV], "seeds": 2, "ledger": str(tmp_path / "ledger"), "runs_dir": str(tmp_path / "runs"),
+                    "out": str(tmp_path / "out"), "data_dir": str(tmp_path / "data")}  # fmt: skip
+
+
+@pytest.fixture
+def scripts(tmp_path, monkeypatch):
+    """Commands that enter scores in a moment."""
+    write_scripts(tmp_path)
+    monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
+
+
+def run_missing(jobs, minutes, cfg):
+    return run_jobs(missing(jobs), 2, eval.paper.sweep.ROOT / "logs", lambda _: None)
