@@ -199,6 +199,21 @@ def square_clips(toy_configs, tmp_path, monkeypatch):
     sys.modules.pop("envs.square_clips", None)
 
 
+@pytest.fixture
+def fitted_clips(square_clips, command_here):
+    """fitted_clips(*overrides) -> (folder, results) of a run on the toy world, the only one of the test."""
+    import json
+
+    def fit(*overrides: str) -> tuple[Path, dict]:
+        toy = ("env=square_clips", "trainer=smoke", "logger=csv", "score.horizons=[1]")
+        done = command_here("train/fit.py", *toy, *overrides, cwd=square_clips)
+        assert done.returncode == 0, done.stderr[-2000:]
+        (folder,) = (square_clips / "runs").iterdir()
+        return folder, json.loads((folder / "results.json").read_text())
+
+    return fit
+
+
 @pytest.fixture(scope="module")
 def human_study(tmp_path_factory):
     """A study of 14 clips a list and 4 lists."""

@@ -88,7 +88,6 @@ def test_a_moment_that_is_not_seen_is_not_drawn():
 
 # -- the toy world ----------------------------------------------------------------------------------------------------
 
-TOY = ["env=square_clips", "trainer=smoke", "logger=csv", "score.horizons=[1]"]
 OFPR = ["model=ofpr", "loss=labels", "model.channels=8", "model.frames=[0,8,16]", "loss.clips=4",
         "loss.epochs.smoke=4", "loss.branch_epochs.smoke=1"]  # fmt: skip
 
@@ -98,22 +97,9 @@ SMALL_LSTM = ["model=lstm", "env.observation=objects", "loss=nll", "loss.window=
         "model.module.transition.core.units=64"]  # fmt: skip
 
 
-@pytest.fixture
-def fitted(square_clips, command_here):
-    """fitted(*overrides) -> (folder, metrics) of a run on the toy world."""
-
-    def fit(*overrides):
-        done = command_here("train/fit.py", *TOY, *overrides, cwd=square_clips)
-        assert done.returncode == 0, done.stderr[-2000:]
-        (folder,) = (square_clips / "runs").iterdir()
-        return folder, json.loads((folder / "results.json").read_text())
-
-    return fit
-
-
-def test_ofpr_net_learns_of_the_toy_world(fitted, command_here):
+def test_ofpr_net_learns_of_the_toy_world(fitted_clips, command_here):
     """Four epochs teach more than chance, .45; that twelve teach the rule is asked among the slow tests."""
-    folder, results = fitted(*OFPR)
+    folder, results = fitted_clips(*OFPR)
     m = results["metrics"]
     assert m["ceiling/features/voe/hit_rate"] == 1 and m["voe/lawful/hit_rate"] == 0.5
     assert all(m[f"voe/{score}"] > 0.7 for score in ("hit_rate", "control/hit_rate", "accuracy"))  # .875
@@ -135,8 +121,8 @@ def _refuses_other_lengths(folder, command_here):
     assert done.returncode == 1 and "have 26 frames, and the run learned on clips of 32" in done.stderr
 
 
-def test_surprise_of_a_world_model_is_scored_and_drawn(fitted):
-    folder, results = fitted(*SMALL_LSTM)
+def test_surprise_of_a_world_model_is_scored_and_drawn(fitted_clips):
+    folder, results = fitted_clips(*SMALL_LSTM)
     m = results["metrics"]
     assert {"voe/hit_rate", "voe/hit_rate/E3", "voe/control/auc", "voe/lawful/hit_rate", "voe/moment_error"} <= m.keys()
     assert m["floor/random/voe/hit_rate"] < 0.7 and m["floor/change/voe/lawful/hit_rate"] > 0.6
@@ -177,9 +163,9 @@ def test_published_settings_go_with_the_category(compose, category, rate, clips)
     assert compose("fit", "model=ofpr", "loss=labels", "env=physics3").loss.clips == 16  # a world without categories
 
 
-def test_tracks_are_predicted_in_units_of_the_training_split(fitted):
+def test_tracks_are_predicted_in_units_of_the_training_split(fitted_clips):
     """Nothing is encoded: latents are the normalised rows, and what is best on validation pairs is asked of the test."""
-    folder, results = fitted(*TRACKS)
+    folder, results = fitted_clips(*TRACKS)
     assert results["parameters"]["encoder"] == 0 and results["metrics"]["voe/hit_rate"] > 0.6 and results["violation"]["horizons"] == [15]
     again = surprise_run(folder, horizons=[1, 4], of_clip=["peak", "mean"], curves=0)
     assert again["violation"]["of_clip"] in ("peak", "mean") and not list(folder.glob("surprise*.svg"))
