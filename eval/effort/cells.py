@@ -23,7 +23,7 @@ def mean_cell(one: Filled, name: str, horizon: int) -> str:
 
 def once(one: Filled, name: str, *splits: str) -> str:
     """One of AT_ONCE, which has no steps."""
-    found = {seed: value * (100 if name == "smallest gap" else 1) for seed, value in one.at_once(name, *splits).items()}
+    found = one.at_once(name, *splits)
     return Estimate.over_seeds(found).text(2 if name == WEIGHTS else 1) + fewer(one, found) if found else MISSING
 
 

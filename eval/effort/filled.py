@@ -37,6 +37,7 @@ AT_ONCE = {  # one number of a run; {}: of a read-out
     "own R2": "identifiability/own",
     "smallest gap": "test/smallest_gap",
 }
+SHARES = ("smallest gap",)  # of AT_ONCE, which the ledger holds as shares of 1 and tables show in percent
 READ_FLOORS = {
     "factors read": "floor/constant/frames",
     **{name: f"floor/constant/frames/{name}" for name in FACTORS},
@@ -122,12 +123,13 @@ class Filled:
         return found
 
     def at_once(self, name: str, *splits: str) -> dict[int, float]:
-        """Seed -> one of AT_ONCE on a split, none named: on `final`; of the linear or the small read-out, by which of them reads more
-        factors on the split that is for choosing."""
+        """Seed -> one of AT_ONCE in percent, on a split, none named: on `final`; of the linear or the small read-out, by which of them
+        reads more factors on the split that is for choosing."""
         every = {kind: self.number(AT_ONCE[name].format(kind), *splits) for kind in READ_OUTS}
         read = {kind: self.number(AT_ONCE["factors read"].format(kind), SELECT, "valid") for kind in READ_OUTS}
         better = {seed: max(READ_OUTS, key=lambda kind: read[kind].get(seed, -1.0)) for seed in self.entries}
-        return {seed: every[kind][seed] for seed, kind in better.items() if seed in every[kind]}
+        scale = 100 if name in SHARES else 1
+        return {seed: scale * every[kind][seed] for seed, kind in better.items() if seed in every[kind]}
 
     @cached_property
     def _drawn(self) -> dict[tuple[str, int, tuple[int, ...]], np.ndarray | None]:

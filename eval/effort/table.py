@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import mean
 
 from eval.effort import claims
@@ -18,6 +19,7 @@ CLAIMED = "claims"  # the title of the last table
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 UNKNOWN = "weights unknown"
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
+OF_ONE_WORLD = ["one training of each row, with no interval", "smallest gap: of two states that differ in one object, percent of a random pair"]
 Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
@@ -89,6 +91,23 @@ def all_steps(filled: Sequence[Filled]) -> Table:
     return ["", "steps", *texts], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
 
 
+def drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
+    """Scores in the drawn world of one seed: means over seeds are of several worlds, and of other ones where a row lacks a seed."""
+    here = in_order([replace(one, entries={seed: one.entries[seed]}) for one in filled if seed in one.entries])
+    last = here[0].study.horizons[-1]
+    best, _ = _beside(here, "exact Bayes", BAYES.format(last), FINAL)
+    reach, _ = _beside(here, "true world", TRUE_WORLD.format(last), SELECT, "valid")
+
+    def floored(one: Filled, name: str, h: int) -> str:
+        return f"{cell(one, name, h)} ({mean_cell(one, FLOORS[name], h)}){low(one, name, h)}"
+
+    header = ["", *(f"what if {h} (floor)" for h in here[0].study.horizons), f"H@1 {last} ({'; '.join(['floor', *best])})",
+              " ".join([f"goals {last}", *(f"({bound})" for bound in reach)]), "smallest gap", "updates"]  # fmt: skip
+    rows = [[one.label, *(floored(one, CURVE, h) for h in one.study.horizons), floored(one, "H@1", last), cell(one, "goals", last),
+             once(one, "smallest gap"), _updates(one)] for one in here]  # fmt: skip
+    return header, rows
+
+
 def curve_lines(filled: Sequence[Filled]) -> Table:
     """What if at the last horizon after so many rounds, mean over seeds, with the minutes that were used."""
     study, rows = filled[0].study, []
@@ -156,6 +175,9 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
         there = [one for one in filled if any(one.reached_elsewhere(mode) for mode in study.modes)] or filled
         return {study.title: (mode_lines(there), told)}
     found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), [])}
+    if study.main and ran[0].own_worlds:
+        for seed in sorted({seed for one in ran for seed in one.entries}):
+            found[f"drawn world {causes()['worlds'][ran[0].env]['table'] + seed}"] = drawn_lines(ran, seed), OF_ONE_WORLD
     if study.main:
         found[f"read off latents after 10 steps{', and asked by pushes' if asked_by_pushes(ran) else ''}"] = read_lines(ran), of_reading(ran)
     if study.curve:

@@ -8,6 +8,7 @@ from eval.effort.filled import Filled
 from eval.effort.jobs import table_name
 from eval.effort.settings import CONFIGS, causes, choose, chosen_file, rows_of
 from eval.effort.studies import studies
+from eval.effort.table import long_csv, tables
 from eval.effort.worlds import worlds_figure, worlds_lines, worlds_of, write_worlds
 
 MAIN = studies()["causes"]
@@ -53,6 +54,27 @@ def test_the_figure_has_a_mark_for_each_world_after_the_last_step(worlds):
     drawn = {line.get_label(): list(line.get_xdata()) for line in axes.lines}
     assert drawn[SHUFFLED] == [91.0, 40.0] and drawn[CHEMISTRY] == [60.0, 70.0] and "10 steps" in axes.get_xlabel()
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["edge + InfoNCE", "edge + hinge", "categorical + inverse action"]
+
+
+def test_a_drawn_world_stands_by_itself():
+    """Means over seeds are of two worlds for one row and of one for the other, so that neither is beside the other's."""
+    rows = [filled(NCE, CHEMISTRY, 80, 2), filled(HINGE, CHEMISTRY, 85)]
+    for seed, entry in rows[0].entries.items():
+        entry["scores"]["final"]["metrics"] |= {"bayes/hits@1/h10": 70.0 - seed, "test/smallest_gap": 0.2 + 0.3 * seed}
+    found = tables(rows)
+    assert [title for title in found if title.startswith("drawn world")] == ["drawn world 10", "drawn world 11"]
+    (header, ten), (_, eleven) = found["drawn world 10"][0], found["drawn world 11"][0]
+    assert header[4] == "H@1 10 (floor; exact Bayes 70.0)" and found["drawn world 11"][0][0][4] == "H@1 10 (floor; exact Bayes 69.0)"
+    assert [row[0] for row in ten] == ["edge + hinge", "edge + InfoNCE"] and [row[0] for row in eleven] == ["edge + InfoNCE"]
+    assert eleven[0][1:] == ["82.0 (33.3)", "- (-)", "81.0 (5.0)", "90.0 (30.0)", "-", "50.0", "-"]
+    assert not any("drawn world" in title for title in tables([filled(NCE, SHUFFLED, 90, 3)]))
+
+
+def test_shares_are_percent_in_files_as_in_tables():
+    """The CSV once held the smallest gap as a share beside scores in percent, and a page told it as percent."""
+    (one,) = rows = [filled(NCE, SHUFFLED, 90)]
+    one.entries[0]["scores"]["final"]["metrics"]["test/smallest_gap"] = 0.2
+    assert f"{SHUFFLED},edge + InfoNCE,smallest gap,,end,0,20.0" in long_csv(rows).splitlines()
 
 
 def enter(ledger, row, env: str, known: float, seeds: int) -> None:
