@@ -91,8 +91,15 @@ def all_steps(filled: Sequence[Filled]) -> Table:
     return ["", "steps", *texts], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
 
 
-def drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
-    """Scores in the drawn world of one seed: means over seeds are of several worlds, and of other ones where a row lacks a seed."""
+def drawn_worlds(filled: Sequence[Filled]) -> dict[str, Table]:
+    """Title -> scores in one drawn world, where each seed has its own: means over seeds mix worlds, and other ones where a row lacks a seed."""
+    if not filled[0].own_worlds:
+        return {}
+    first = causes()["worlds"][filled[0].env]["table"]
+    return {f"drawn world {first + seed}": _drawn_lines(filled, seed) for seed in sorted({seed for one in filled for seed in one.entries})}
+
+
+def _drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
     here = in_order([replace(one, entries={seed: one.entries[seed]}) for one in filled if seed in one.entries])
     last = here[0].study.horizons[-1]
     best, _ = _beside(here, "exact Bayes", BAYES.format(last), FINAL)
@@ -175,10 +182,8 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
         there = [one for one in filled if any(one.reached_elsewhere(mode) for mode in study.modes)] or filled
         return {study.title: (mode_lines(there), told)}
     found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), [])}
-    if study.main and ran[0].own_worlds:
-        for seed in sorted({seed for one in ran for seed in one.entries}):
-            found[f"drawn world {causes()['worlds'][ran[0].env]['table'] + seed}"] = drawn_lines(ran, seed), OF_ONE_WORLD
     if study.main:
+        found |= {title: (table, OF_ONE_WORLD) for title, table in drawn_worlds(ran).items()}
         found[f"read off latents after 10 steps{', and asked by pushes' if asked_by_pushes(ran) else ''}"] = read_lines(ran), of_reading(ran)
     if study.curve:
         found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran), of_curve(filled)

@@ -22,7 +22,7 @@ from eval.effort.filled import FLOORS, Filled, difference, in_order, tell_left_o
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
-from eval.effort.table import all_steps, curve_lines, lines, long_csv, mode_lines, read_lines, setting_lines
+from eval.effort.table import all_steps, curve_lines, drawn_worlds, lines, long_csv, mode_lines, read_lines, setting_lines
 from eval.effort.worlds import TOLD, worlds_figure, worlds_lines
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
@@ -102,7 +102,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     env, last = filled[0].env, filled[0].study.horizons[-1]
     about = causes()["compared"].get(env)
     parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)),
-             _folded("At all steps", *all_steps(filled)),
+             _folded("At all steps", *all_steps(filled)), *(_folded(title.capitalize(), *lines_there) for title, lines_there in drawn_worlds(filled).items()),
              _facts(caption(filled)), _download(filled),
              f"<h3>Read off latents{', and asked by pushes' if asked_by_pushes(filled) else ''}</h3>", _table(*read_lines(filled)),
              _facts(of_reading(filled)),
