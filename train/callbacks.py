@@ -1,4 +1,4 @@
-"""Callbacks of training: one seed per epoch, metrics.csv, best weights, sensitivity, a line per epoch without a terminal."""
+"""Callbacks of training: one seed per epoch, metrics.csv, best weights, last state, sensitivity, lines without a terminal."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from pytorch_lightning import Callback, seed_everything
-from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning.callbacks import Checkpoint, ModelCheckpoint
 
 from eval.probes.pair_scores import auc, hit_rate
 from eval.probes.sensitivity import NEEDS, SMALL, pairs, sensitivities
@@ -58,7 +58,7 @@ def seconds_of(path: Path) -> float:
 
 
 class BestWeights(ModelCheckpoint):
-    """Saves the best weights, and the last state to resume from; run folders may be moved.
+    """Saves the best weights; run folders may be moved.
 
     by_pairs: best is the largest hit rate on validation pairs, of equal ones the largest AUC, then the least validation loss;
     else the least validation loss.
@@ -67,7 +67,7 @@ class BestWeights(ModelCheckpoint):
 
     def __init__(self, folder: Path, by_pairs: bool = False) -> None:
         by = {"monitor": "val/hit_rate", "mode": "max"} if by_pairs else {"monitor": "val/loss"}
-        super().__init__(folder, filename="best", save_last=True, enable_version_counter=False, **by)
+        super().__init__(folder, filename="best", enable_version_counter=False, **by)
         self.best, self.by_pairs, self.scores = folder / "best.ckpt", by_pairs, []
 
     def check_monitor_top_k(self, trainer, current=None) -> bool:
@@ -83,14 +83,27 @@ class BestWeights(ModelCheckpoint):
         return super().state_dict() | {"scores": self.scores}
 
     def load_state_dict(self, state_dict) -> None:
-        best = str(self.best)
+        best = str(Path(self.dirpath) / self.best.name)  # as Lightning names it, or it would remove the next best as an older one
         self.scores = state_dict.get("scores", [])  # runs of before do not say
         here = {
             "dirpath": self.dirpath, "best_model_path": best, "kth_best_model_path": best,
-            "last_model_path": str(self.best.with_name("last.ckpt")),
             "best_k_models": {best: score for score in state_dict["best_k_models"].values()},
         }  # fmt: skip
         super().load_state_dict({**state_dict, **here})
+
+
+class LastState(Checkpoint):
+    """Saves the state of every epoch over that of the one before, to resume from.
+
+    Lightning's `save_last` saves one only where the best was saved, so that a run would go on from its best epoch. Of the class
+    Checkpoint, as Lightning calls those after all others, in their order: the state holds what BestWeights has just noted.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "last.ckpt"
+
+    def on_train_epoch_end(self, trainer, model) -> None:
+        trainer.save_checkpoint(self.path)
 
 
 class Pairs(Callback):

@@ -19,7 +19,7 @@ from eval.runs.checkpoints import load_weights, save_weights
 from eval.runs.metrics_csv import by_epoch
 from models.processes import count, rank
 from models.world_model import WorldModel
-from train.callbacks import BestWeights, EpochLines, Gaps, MetricsFile, Pairs, SeedEpochs
+from train.callbacks import BestWeights, EpochLines, Gaps, LastState, MetricsFile, Pairs, SeedEpochs
 from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
@@ -48,8 +48,6 @@ def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
 def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger) -> None:
     """Run or resume every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt.
 
-    Training in rounds keeps the last weights, at the end of the schedule: validation losses of different objectives choose
-    differently, and rows of a table would not be treated alike.
     If several processes share the batches, each of them calls this, and process 0 alone writes.
     """
     checkpoints = folder / "checkpoints"
@@ -126,6 +124,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
             *([Gaps(instantiate(cfg.env.world))] if "encoder" in stage.trains else []),
             *pairs,
             keep,
+            LastState(working),
             progress,
         ],
         plugins=[WholeCheckpoints()],
@@ -137,5 +136,5 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     )
     resumed = state_to_resume(working)
     trainer.fit(model, data, ckpt_path=str(resumed) if resumed else None)
-    load_weights(model, working / "last.ckpt" if rounds else keep.best)
+    load_weights(model, keep.best)
     model.cpu()

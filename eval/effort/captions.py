@@ -69,7 +69,9 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         *_of_precision(filled),
         *_of_machines(filled),
         *(_of_tuning(env) if study.tuned else ["loss, rate, window and epochs are those of the paper, encoders are small and 128 wide"]),
-        f"scored are the {'last weights' if study.in_rounds else 'weights of the least validation loss'}",
+        "scored are the weights of the least validation loss, by the row's own objective, which for some are not those of the end",
+        f"kept at: after which part of the {'rounds' if study.in_rounds else 'epochs'} those were, percent, mean over seeds, least and most; of several "
+        "stages the last is chosen from",
         *_worlds(env),
         "percent",
     ]
@@ -188,8 +190,11 @@ def _worlds(env: str) -> list[str]:
     return [f"chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed"] if told else []
 
 
+ENDS = "end: the scored weights, those of the least validation loss until then"
+
+
 def of_curve(filled: Sequence[Filled]) -> list[str]:
-    return [f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls", *late(filled)]
+    return [f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls", ENDS, *late(filled)]
 
 
 def late(filled: Sequence[Filled]) -> list[str]:

@@ -123,13 +123,13 @@ class Filled:
         return found
 
     def at_once(self, name: str, *splits: str) -> dict[int, float]:
-        """Seed -> one of AT_ONCE in percent, on a split, none named: on `final`; of the linear or the small read-out, by which of them
-        reads more factors on the split that is for choosing."""
+        """Seed -> one of AT_ONCE as tables show it, on a split, none named: on `final`; of the linear or the small read-out, by which of
+        them reads more factors on the split that is for choosing."""
         every = {kind: self.number(AT_ONCE[name].format(kind), *splits) for kind in READ_OUTS}
         read = {kind: self.number(AT_ONCE["factors read"].format(kind), SELECT, "valid") for kind in READ_OUTS}
         better = {seed: max(READ_OUTS, key=lambda kind: read[kind].get(seed, -1.0)) for seed in self.entries}
-        scale = 100 if name in SHARES else 1
-        return {seed: scale * every[kind][seed] for seed, kind in better.items() if seed in every[kind]}
+        found = {seed: every[kind][seed] for seed, kind in better.items() if seed in every[kind]}
+        return {seed: round(100 * share, 4) for seed, share in found.items()} if name in SHARES else found
 
     @cached_property
     def _drawn(self) -> dict[tuple[str, int, tuple[int, ...]], np.ndarray | None]:

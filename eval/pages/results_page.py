@@ -16,13 +16,13 @@ import numpy as np
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.captions import CLAIMS, asked_by_pushes, caption, late, of_reading
+from eval.effort.captions import CLAIMS, ENDS, asked_by_pushes, caption, late, of_reading
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import FLOORS, Filled, difference, in_order, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
-from eval.effort.table import all_steps, curve_lines, drawn_worlds, lines, long_csv, mode_lines, read_lines, setting_lines
+from eval.effort.table import OF_ONE_WORLD, all_steps, curve_lines, drawn_worlds, lines, long_csv, mode_lines, read_lines, setting_lines
 from eval.effort.worlds import TOLD, worlds_figure, worlds_lines
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
@@ -102,8 +102,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     env, last = filled[0].env, filled[0].study.horizons[-1]
     about = causes()["compared"].get(env)
     parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)),
-             _folded("At all steps", *all_steps(filled)), *(_folded(title.capitalize(), *lines_there) for title, lines_there in drawn_worlds(filled).items()),
-             _facts(caption(filled)), _download(filled),
+             _folded("At all steps", *all_steps(filled)), *_drawn(filled), _facts(caption(filled)), _download(filled),
              f"<h3>Read off latents{', and asked by pushes' if asked_by_pushes(filled) else ''}</h3>", _table(*read_lines(filled)),
              _facts(of_reading(filled)),
              "<h3>Two rows side by side</h3>", _compare(filled), films,
@@ -123,6 +122,12 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
             parts.append(f"<h3>{escape(title)}</h3>{_curves(found)}{_folded('As numbers', *lines(found))}"
                          f"{_folded('At all steps', *all_steps(found))}{_facts(caption(found))}")  # fmt: skip
     return "\n".join(parts)
+
+
+def _drawn(filled: list[Filled]) -> list[str]:
+    """Every drawn world by itself, and what to know of all."""
+    found = [_folded(title.capitalize(), *there) for title, there in drawn_worlds(filled).items()]
+    return [*found, _facts([f"a drawn world: {fact}" for fact in OF_ONE_WORLD])] if found else []
 
 
 def _short(filled: list[Filled]) -> str:
@@ -188,7 +193,7 @@ def _curves(filled: list[Filled]) -> str:
     drawing = scaling_figure(filled)
     if drawing is None:
         return ""
-    told = late(filled) if filled[0].study.curve else []
+    told = [ENDS, *late(filled)] if filled[0].study.curve else []
     note = f"<p class=soft>{escape('; '.join(told))}.</p>" if told else ""
     return f'<div class="scroll chart">{inline_svg(drawing, filled[0].study.name)}</div>{note}'
 

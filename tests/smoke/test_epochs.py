@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from eval.runs import freeze
+from eval.runs.checkpoints import read_checkpoint
 from models.world_model import WorldModel
 from train.callbacks import BestWeights
 
@@ -30,7 +31,8 @@ def test_every_epoch_has_its_own_order_and_noise(two_epochs, train_in, tmp_path,
 
 
 def test_the_weights_of_the_best_epoch_stay(two_epochs, train_in, tmp_path, monkeypatch):
-    """The last weights in place of the best once passed every test; here the second of two epochs is worse."""
+    """The last weights in place of the best once passed every test; here the second of two epochs is worse. The state to resume from
+    was once that of the best epoch."""
     seen, keep = [], BestWeights.on_validation_end
 
     def validated(self, batch, _):
@@ -46,3 +48,5 @@ def test_the_weights_of_the_best_epoch_stay(two_epochs, train_in, tmp_path, monk
     best, last = seen
     assert any(not torch.equal(best[name], last[name]) for name in weights)
     assert [name for name in weights if not torch.equal(weights[name], best[name])] == []
+    state = read_checkpoint(tmp_path / "run" / "checkpoints" / "0-joint" / "last.ckpt")
+    assert state["epoch"] == 1 and [name for name in weights if not torch.equal(state["state_dict"][name], last[name])] == []

@@ -1,9 +1,13 @@
 """A run stopped between epochs and taken up again ends where the uninterrupted one ends."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from eval.runs import freeze
+from eval.runs.checkpoints import read_checkpoint
+from models.world_model import WorldModel
 
 EPOCHS = 2
 FEW = [  # batches an epoch as many as of the usual small run, each a quarter as large
@@ -22,3 +26,15 @@ def test_one_and_one_epochs_are_two(loss, compose, small, train_in, tmp_path):
     assert resumed.keys() == whole.keys()
     different = [name for name in whole if not torch.equal(whole[name], resumed[name])]
     assert not different
+
+
+def test_a_better_epoch_after_a_pause_is_kept(compose, small, train_in, tmp_path, monkeypatch):
+    """In a folder as a user types it: where Lightning knew the best of before by another path, it removed the new one for it."""
+    cfg = freeze(compose("fit", *small, *FEW, "loss=contrastive", f"loss.epochs.smoke={EPOCHS}"))
+    monkeypatch.setattr(WorldModel, "validation_step", lambda self, *_: self.log("val/loss", torch.tensor(1.0 - self.current_epoch), batch_size=1))
+    monkeypatch.chdir(tmp_path)
+    run = Path("runs") / "pause"
+    assert train_in(cfg, run, tmp_path, (0, EPOCHS // 2)) is None
+    resumed = train_in(cfg, run, tmp_path)
+    best = read_checkpoint(run / "checkpoints" / "0-joint" / "best.ckpt")
+    assert best["epoch"] == EPOCHS - 1 and all(torch.equal(best["state_dict"][name], weights) for name, weights in resumed.items())

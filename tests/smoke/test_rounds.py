@@ -98,6 +98,9 @@ def test_a_run_goes_on_with_its_updates(tmp_path, fitted_here, command_here):
     after, end = (read_checkpoint(run / f"checkpoints/{name}.ckpt")["state_dict"] for name in ("round-2", "model"))
     assert all(torch.equal(before[name], weights) for name, weights in after.items())
     assert any(not torch.equal(before[name], weights) for name, weights in end.items())
+    losses = list(by_epoch(run / "metrics.csv", "val/loss")["joint", "val/loss"].values())
+    best = read_checkpoint(run / f"checkpoints/round-{1 + losses.index(min(losses))}.ckpt")["state_dict"]
+    assert all(torch.equal(best[name], weights) for name, weights in end.items()), "those of the least validation loss are scored"
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -173,7 +176,7 @@ def test_three_stages_share_the_time_and_rounds_are_scored(tmp_path, fitted_here
     assert entry["rounds"][0]["scores"]["select"]["metrics"] == first["metrics"] and first["protocol"]["round"] == 1
     assert entry["scores"]["select"]["metrics"] != first["metrics"], "those of the end are others"
     ends = read_checkpoint(run / "checkpoints/model.ckpt")["state_dict"]
-    assert all(torch.equal(ends[name], last) for name, last in weights[2].items()), "the last weights are kept"
+    assert all(torch.equal(ends[name], last) for name, last in weights[2].items()), "of the last stage"
     done = command_here("eval/score.py", "run=runs/timed", "round=7", cwd=tmp_path)
     assert done.returncode != 0 and "it has 3" in done.stderr
 

@@ -75,8 +75,9 @@ def test_effort_is_said_as_it_was_counted():
     assert "; 10 minutes of processor time for every row" in told["causes"] and "updates: training steps in that time" in told["causes"]
     for name in ("causes-episodes", "causes-objects"):
         assert "; 4000 updates for every row" in told[name] and "updates: training steps; parameters:" in told[name]
-        assert "scored are the last weights" in told[name]
-    assert "weights of the least validation loss" in told["causes-published"]
+        assert "kept at: after which part of the rounds" in told[name]
+    assert "kept at: after which part of the epochs" in told["causes-published"]
+    assert all("scored are the weights of the least validation loss" in text for name, text in told.items() if name != "causes-factors")
 
 
 def test_a_world_is_told_by_what_it_has():

@@ -71,7 +71,7 @@ def test_a_drawn_world_stands_by_itself():
 
 
 def test_shares_are_percent_in_files_as_in_tables():
-    """The CSV once held the smallest gap as a share beside scores in percent, and a page told it as percent."""
+    """The CSV once held the smallest gap as a share, beside scores in percent."""
     (one,) = rows = [filled(NCE, SHUFFLED, 90)]
     one.entries[0]["scores"]["final"]["metrics"]["test/smallest_gap"] = 0.2
     assert f"{SHUFFLED},edge + InfoNCE,smallest gap,,end,0,20.0" in long_csv(rows).splitlines()
