@@ -1,10 +1,13 @@
-"""The text of one score of a row, with its interval, of how many seeds, and whether it is above its floor."""
+"""The text of one score of a row, with its interval, of how many seeds, and whether it is above its floor; and of when its weights were."""
 
 from collections.abc import Mapping
+from statistics import mean
 
 from eval.effort.captions import WEIGHTS
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
+from eval.effort.kept import kept_round
+from eval.runs.ledger import FINAL
 
 MISSING = "-"
 
@@ -36,3 +39,12 @@ def fewer(one: Filled, found: Mapping[int, float]) -> str:
 def low(one: Filled, name: str, horizon: int) -> str:
     """The mark of a score that is not above its floor."""
     return " *" if one.above_floor(name, horizon) is False else ""
+
+
+def kept_at(one: Filled) -> str:
+    """After which part of a training the scored weights were, in percent: mean over seeds, and from the least to the most where they differ."""
+    rounds = [kept_round(entry) for entry in one.entries.values() if FINAL in entry["scores"]]
+    found = [100 * number / count for number, count in filter(None, rounds)]
+    if not found:
+        return MISSING
+    return f"{mean(found):.0f}" + (f" ({min(found):.0f} to {max(found):.0f})" if len(set(found)) > 1 else "")

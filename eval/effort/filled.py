@@ -14,6 +14,7 @@ from envs.problem import Problem
 from envs.protocols import FACTORS
 from eval.effort.intervals import FEW, Estimate, students, wider
 from eval.effort.jobs import ASKS, ORDER, table_name
+from eval.effort.kept import kept_round
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
 from eval.runs.answers import Answers, bootstrap, ends, two_sided
@@ -185,12 +186,12 @@ class Filled:
 
     @cached_property
     def curve(self) -> dict[tuple[str, int], list[Scored]]:
-        """(name, horizon) -> scores of rounds and of the end."""
+        """(name, horizon) -> scores of rounds, and of the weights that were kept, at the time when they were made."""
         found: dict = {}
         for seed, entry in self.entries.items():
             rounds = [(one["round"], one["cpu_s"] / 60, one["scores"]) for one in entry["rounds"]]
-            last = entry["rounds"][-1]["cpu_s"] / 60 if entry["rounds"] else 0.0
-            for after, minutes, scores in [*rounds, (END, last, entry["scores"])]:
+            kept, _ = kept_round(entry) or (0, 0)
+            for after, minutes, scores in [*rounds, (END, rounds[min(kept, len(rounds)) - 1][1] if rounds else 0.0, entry["scores"])]:
                 metrics = scores.get(FINAL, {}).get("metrics", {})
                 for name in ("H@1", "what if"):
                     for h in self.study.horizons:

@@ -8,10 +8,9 @@ from statistics import mean
 
 from eval.effort import claims
 from eval.effort.captions import ABOVE, BAYES, CLAIMS, WEIGHTS, asked_by_pushes, caption, chosen_there, of_curve, of_reading, of_settings
-from eval.effort.cells import MISSING, cell, fewer, low, mean_cell, once
+from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, once
 from eval.effort.filled import AT_ONCE, BLIND, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
-from eval.effort.kept import kept_text
 from eval.effort.settings import causes, worth
 from eval.runs.ledger import FINAL, SELECT
 
@@ -48,7 +47,7 @@ def lines(filled: Sequence[Filled]) -> Table:
             **({WEIGHTS: once(one, WEIGHTS)} if ordered else {}),
             f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
             "updates": _updates(one),
-            "kept at": kept_text(one),
+            "kept at": kept_at(one),
             "parameters": MISSING if one.parameters is None else f"{one.parameters:,}",
             "told": ", ".join(one.row.told),
             "seeds": str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else ""),
