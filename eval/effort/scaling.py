@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from statistics import mean
 
-from eval.effort.filled import Filled, Scored
+from eval.effort.filled import END, Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.figures.curves import LinePoint, lines_figure
 
@@ -29,8 +29,10 @@ def scaling(filled: Sequence[Filled]) -> tuple[str, Lines]:
 def scaling_figure(filled: Sequence[Filled], title: str = ""):
     """The same drawn; None where no line has two points.  -> matplotlib Figure."""
     what, lines = scaling(filled)
-    at = "" if what == "steps" else f" at {filled[0].study.horizons[-1]} steps"
-    return lines_figure(lines, what, f"{SCORE}{at}, %", title) if any(len(points) > 1 for points in lines.values()) else None
+    study = filled[0].study
+    at = "" if what == "steps" else f" at {study.horizons[-1]} steps"
+    ticks = [study.minutes * after / study.rounds for after in sorted({*study.curve, study.rounds})] if study.curve else []
+    return lines_figure(lines, what, f"{SCORE}{at}, %", title, ticks) if any(len(points) > 1 for points in lines.values()) else None
 
 
 def _point(x: float, found: Estimate) -> LinePoint:
@@ -50,10 +52,11 @@ def _over_cases(filled: Sequence[Filled]) -> tuple[str, Lines]:
 
 
 def _over_minutes(one: Filled) -> list[LinePoint]:
-    """After the same rounds of all seeds, at their mean time."""
+    """After the same rounds of all seeds, at their mean time; weights that were kept stand among them where the last ones do not."""
     after: dict[int | str, list[Scored]] = {}
     for scored in one.curve.get((SCORE, one.study.horizons[-1]), []):
-        after.setdefault(scored.after, []).append(scored)
+        if scored.after != END or one.study.rounds not in one.study.curve:
+            after.setdefault(scored.after, []).append(scored)
     return [_point(mean(s.minutes for s in same), Estimate.over_seeds({s.seed: s.value for s in same})) for same in after.values()]
 
 

@@ -1,9 +1,9 @@
 """Curves: the losses of a run, lines with their bounds, and lines of points with intervals."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from eval.figures.svg import calm, inline_svg
-
 
 COLORS = ("#2f6f9f", "#d6903f", "#4a9b7f", "#8a5a9c", "#d6603f", "#7d6b4f", "#b0487a", "#5f9ea8")
 MARKERS = ("o", "s", "D")  # lines of one colour are told apart by them
@@ -62,8 +62,8 @@ def line_chart(x: list[float], lines: dict, bounds: dict, x_label: str, y_label:
     return f'<div class="scroll">{_calm_svg(figure, axes, "".join(lines))}</div>'
 
 
-def lines_figure(lines: dict[str, list[LinePoint]], x_label: str, y_label: str, title: str = ""):
-    """Percentages over x, whiskers where there are intervals, a tick at every x.  -> matplotlib Figure."""
+def lines_figure(lines: dict[str, list[LinePoint]], x_label: str, y_label: str, title: str = "", ticks: Sequence[float] = ()):
+    """Percentages over x, whiskers where there are intervals, a tick at every x where none are named.  -> matplotlib Figure."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
@@ -73,7 +73,7 @@ def lines_figure(lines: dict[str, list[LinePoint]], x_label: str, y_label: str, 
         look = {"color": COLORS[n % len(COLORS)], "marker": MARKERS[n // len(COLORS) % len(MARKERS)], "ms": 4, "lw": 1.8}
         whiskers = [[0 if one.low is None else end * (one[at] - one.y) for one in points] for at, end in ((2, -1), (3, 1))]
         axes.errorbar([one.x for one in points], [one.y for one in points], whiskers, label=label, capsize=2, elinewidth=1, **look)
-    at = sorted({round(one.x) for points in lines.values() for one in points})
+    at = ticks or sorted({round(one.x) for points in lines.values() for one in points})
     if at[0] > 0 and at[-1] >= WIDE * at[0]:
         axes.set_xscale("log")
     axes.set_xticks(at, [f"{x:g}" for x in at])

@@ -31,6 +31,17 @@ def test_minutes_are_those_that_were_used():
     assert end.low < 61 < end.high and lines["edge + hinge"][0].low is None
 
 
+def test_kept_weights_give_no_tick_and_no_point_beside_the_last_ones():
+    """Ticks once stood at every minute at which some row had its best weights."""
+    first = filled("causes", "", {0: 69.0})
+    first.entries[0]["losses"] = {"joint val/loss": [1.0, 2.0]}
+    figure = scaling_figure([first])
+    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["1", "2", "5", "10"]
+    thirty = filled("causes-minutes", "", {0: 69.0})
+    thirty.entries[0]["rounds"][1] |= {"round": 30, "scores": scored(55.0)}
+    assert [point.y for point in scaling([thirty])[1]["edge + InfoNCE"]] == [39.0, 45.0], "the last ones, not the kept"
+
+
 def test_cases_are_drawn_by_their_numbers():
     """Nine objects of which five are seen at a time make a line of their own."""
     cases = {"9 objects": 50.0, "3 objects": 90.0, "9 objects, 5 at a time in training": 20.0, "7 objects, 5 at a time in training": 30.0}
