@@ -28,6 +28,8 @@ TABLES = {  # how the header begins -> where its numbers are, of which seeds (No
     "| row, world 11 |": ("causes/chemistry_chain5", {"1"}, ONE_WORLD, 0),
     "| row | 30 | 100 |": ("causes-episodes/physics5_shuffled", None, cases(EPISODES, "what if", "H@1"), 0),
     "| row | 3 | 5 | 7 |": ("causes-objects/physics5", None, cases([*OBJECTS, *FEWER], "what if", "H@1", "goals"), 0),
+    "| row | 1 min |": ("causes-minutes/physics5_shuffled", None, [one for n in (1, 2, 5, 10, 20, 30) for one in at(f"what if after {n}", 10)]
+                        + [one for name in ("what if", "H@1", "goals") for one in at(name, 10)], 1),
     "| row | 1 | 2 | 5 | 10 |": ("causes-horizon/physics5_shuffled", {"0"}, [*at("what if", 1, 2, 5, 10, 20, 50), *at("H@1", 50), *at("copy floor", 50)], 1),
 }  # fmt: skip
 
@@ -41,12 +43,13 @@ def lines_below(text: str, header: str) -> dict[str, str]:
 
 
 def means(root, place: str, seeds: set[str] | None) -> dict[tuple[str, str, str], float]:
-    """(label, score, steps) -> mean over seeds, of the weights at the end."""
+    """(label, score, steps) -> mean over seeds of the weights that were kept, and of those after so many minutes by a score's longer name."""
     found = defaultdict(list)
     with open(root / "results" / "tables" / f"{place}.csv", newline="") as file:
         for one in csv.DictReader(file):
-            if one["minutes"] == "end" and (seeds is None or one["seed"] in seeds):
-                found[one["row"], one["metric"], one["steps"]].append(float(one["value"]))
+            if seeds is None or one["seed"] in seeds:
+                after = "" if one["minutes"] == "end" else f" after {float(one['minutes']):.0f}"
+                found[one["row"], one["metric"] + after, one["steps"]].append(float(one["value"]))
     return {key: mean(values) for key, values in found.items()}
 
 
