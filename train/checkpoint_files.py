@@ -38,8 +38,9 @@ class WholeCheckpoints(TorchCheckpointIO):
 
 
 def state_to_resume(working: Path) -> Path | None:
-    """The state that a stage resumes from: its last, else its best; None if it has not begun."""
-    return next((path for path in (working / "last.ckpt", working / "best.ckpt") if path.exists()), None)
+    """The state that a stage resumes from, its newest: the last, or the best where a kill came between the two; None if it has not begun."""
+    there = [path for path in (working / "last.ckpt", working / "best.ckpt") if path.exists()]
+    return max(there, key=lambda path: read_checkpoint(path)["epoch"]) if there[1:] else next(iter(there), None)
 
 
 def clear_parts(folder: Path) -> None:

@@ -190,7 +190,7 @@ def _worlds(env: str) -> list[str]:
     return [f"chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed"] if told else []
 
 
-ENDS = "end: the scored weights, those of the least validation loss, in brackets when they were made"
+ENDS = "the end: what the whole time gave, the weights of the least validation loss until then; before it weights as they were"
 
 
 def of_curve(filled: Sequence[Filled]) -> list[str]:

@@ -14,7 +14,6 @@ from envs.problem import Problem
 from envs.protocols import FACTORS
 from eval.effort.intervals import FEW, Estimate, students, wider
 from eval.effort.jobs import ASKS, ORDER, table_name
-from eval.effort.kept import kept_round
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
 from eval.runs.answers import Answers, bootstrap, ends, two_sided
@@ -111,7 +110,7 @@ class Filled:
         return {key for entry in self.entries.values() for scores in entry["scores"].values() for key in scores["metrics"]}
 
     def scores(self, name: str, horizon: int, split: str = FINAL) -> dict[int, float]:
-        """Seed -> value, of the weights at the end; goals are reached in tasks of their own, on no split."""
+        """Seed -> value, of the weights that were kept; goals are reached in tasks of their own, on no split."""
         key = self.key(name, horizon)
         return {} if key is None else self.number(key, *((SELECT, "valid") if name == "goals" else (split,)))
 
@@ -186,12 +185,11 @@ class Filled:
 
     @cached_property
     def curve(self) -> dict[tuple[str, int], list[Scored]]:
-        """(name, horizon) -> scores of rounds, and of the weights that were kept, at the time when they were made."""
+        """(name, horizon) -> scores of rounds, and at the end of what all of them gave: the weights of the least validation loss."""
         found: dict = {}
         for seed, entry in self.entries.items():
             rounds = [(one["round"], one["cpu_s"] / 60, one["scores"]) for one in entry["rounds"]]
-            kept, _ = kept_round(entry) or (0, 0)
-            for after, minutes, scores in [*rounds, (END, rounds[min(kept, len(rounds)) - 1][1] if rounds else 0.0, entry["scores"])]:
+            for after, minutes, scores in [*rounds, (END, rounds[-1][1] if rounds else 0.0, entry["scores"])]:
                 metrics = scores.get(FINAL, {}).get("metrics", {})
                 for name in ("H@1", "what if"):
                     for h in self.study.horizons:

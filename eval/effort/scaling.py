@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from statistics import mean
 
-from eval.effort.filled import END, Filled, Scored
+from eval.effort.filled import Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.figures.curves import LinePoint, lines_figure
 
@@ -52,10 +52,10 @@ def _over_cases(filled: Sequence[Filled]) -> tuple[str, Lines]:
 
 
 def _over_minutes(one: Filled) -> list[LinePoint]:
-    """After the same rounds of all seeds, at their mean time; weights that were kept stand among them where the last ones do not."""
+    """After the same rounds of all seeds, at their mean time; at the end what the whole time gave, not the last weights."""
     after: dict[int | str, list[Scored]] = {}
     for scored in one.curve.get((SCORE, one.study.horizons[-1]), []):
-        if scored.after != END or one.study.rounds not in one.study.curve:
+        if scored.after != one.study.rounds:
             after.setdefault(scored.after, []).append(scored)
     return [_point(mean(s.minutes for s in same), Estimate.over_seeds({s.seed: s.value for s in same})) for same in after.values()]
 

@@ -74,7 +74,7 @@ def _updates(one: Filled) -> str:
 
 
 def read_lines(filled: Sequence[Filled]) -> Table:
-    """What does not depend on how a latent measures distance, of weights at the end; rows as in `lines`."""
+    """What does not depend on how a latent measures distance, of the weights that were kept; rows as in `lines`."""
     bounds: dict[str, list[str]] = {}
     for word, keys in (("floor", READ_FLOORS), (UNKNOWN, BLIND)):
         for name, key in keys.items():

@@ -188,3 +188,12 @@ def test_metrics_that_a_kill_cut_off_go_on(left, tmp_path):
     add_rows(path, COLUMNS, [("j", 1, "seconds", "2"), ("j", 1, "val/loss", "3")])
     assert seconds_of(path) == whole + 2 and whole_rows(path, COLUMNS)[-1]["value"] == "3"
     assert path.read_text().startswith("stage,epoch,metric,value") and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("last, best, resumed", [(4, 2, "last"), (3, 3, "last"), (2, 3, "best"), (1, None, "last"), (None, 1, "best"), (None, None, None)])
+def test_a_stage_goes_on_from_its_newest_state(last, best, resumed, tmp_path):
+    """A kill between the two writes once left a best state that the last one did not know of."""
+    for name, epoch in (("last", last), ("best", best)):
+        if epoch is not None:
+            write_checkpoint({"epoch": epoch, "state_dict": {}}, tmp_path / f"{name}.ckpt")
+    assert state_to_resume(tmp_path) == (resumed and tmp_path / f"{resumed}.ckpt")

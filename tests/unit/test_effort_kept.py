@@ -5,7 +5,6 @@ import pytest
 from eval.effort.cells import kept_at
 from eval.effort.filled import Filled
 from eval.effort.kept import kept_round
-from eval.effort.scaling import scaling
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
 from eval.effort.table import lines
@@ -37,9 +36,3 @@ def test_the_table_says_when_the_weights_were():
     one = filled(MIDDLE, {"joint val/loss": [4.0, 3.0, 2.0, 1.0]}, {})
     header, (row,) = lines([one])
     assert row[header.index("kept at")] == kept_at(one) == "75 (50 to 100)" and kept_at(filled({"joint train/loss": [1.0]})) == "-"
-
-
-def test_curves_have_their_end_where_the_weights_were():
-    """It once stood at the last minute, whatever minute they were of."""
-    (end,) = scaling([filled(MIDDLE)])[1]["edge + InfoNCE"]
-    assert (end.x, end.y) == (2.0, 70.0)

@@ -31,15 +31,14 @@ def test_minutes_are_those_that_were_used():
     assert end.low < 61 < end.high and lines["edge + hinge"][0].low is None
 
 
-def test_kept_weights_give_no_tick_and_no_point_beside_the_last_ones():
-    """Ticks once stood at every minute at which some row had its best weights."""
+def test_the_end_is_what_the_whole_time_gave():
+    """Not the last weights, where those are scored too; and ticks stand at rounds that are scored."""
     first = filled("causes", "", {0: 69.0})
-    first.entries[0]["losses"] = {"joint val/loss": [1.0, 2.0]}
     figure = scaling_figure([first])
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["1", "2", "5", "10"]
     thirty = filled("causes-minutes", "", {0: 69.0})
     thirty.entries[0]["rounds"][1] |= {"round": 30, "scores": scored(55.0)}
-    assert [point.y for point in scaling([thirty])[1]["edge + InfoNCE"]] == [39.0, 45.0], "the last ones, not the kept"
+    assert [(point.x, point.y) for point in scaling([thirty])[1]["edge + InfoNCE"]] == [(1.0, 39.0), (10.0, 59.0)]
 
 
 def test_cases_are_drawn_by_their_numbers():
