@@ -16,6 +16,7 @@ from eval.effort.intervals import FEW, Estimate, students, wider
 from eval.effort.jobs import ASKS, ORDER, table_name
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
+from eval.probes import every_row
 from eval.runs.answers import Answers, bootstrap, ends, two_sided
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
@@ -37,7 +38,6 @@ AT_ONCE = {  # one number of a run; {}: of a read-out
     "own R2": "identifiability/own",
     "smallest gap": "test/smallest_gap",
 }
-SHARES = ("smallest gap",)  # of AT_ONCE, which the ledger holds as shares of 1 and tables show in percent
 READ_FLOORS = {
     "factors read": "floor/constant/frames",
     **{name: f"floor/constant/frames/{name}" for name in FACTORS},
@@ -128,8 +128,8 @@ class Filled:
         every = {kind: self.number(AT_ONCE[name].format(kind), *splits) for kind in READ_OUTS}
         read = {kind: self.number(AT_ONCE["factors read"].format(kind), SELECT, "valid") for kind in READ_OUTS}
         better = {seed: max(READ_OUTS, key=lambda kind: read[kind].get(seed, -1.0)) for seed in self.entries}
-        found = {seed: every[kind][seed] for seed, kind in better.items() if seed in every[kind]}
-        return {seed: round(100 * share, 4) for seed, share in found.items()} if name in SHARES else found
+        scale = next((row.scale for row in every_row() if row.key == AT_ONCE[name]), 1.0)
+        return {seed: round(scale * every[kind][seed], 4) for seed, kind in better.items() if seed in every[kind]}
 
     @cached_property
     def _drawn(self) -> dict[tuple[str, int, tuple[int, ...]], np.ndarray | None]:
