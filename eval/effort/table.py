@@ -31,18 +31,12 @@ def lines(filled: Sequence[Filled]) -> Table:
     blind, blinds = _beside(filled, UNKNOWN, BLIND["what if"].format(last), FINAL)
     ordered = asked_by_pushes(filled)
 
-    def floored(one: Filled, name: str, bounds: Sequence[str] = ()) -> str:
-        return f"{cell(one, name, last)} ({'; '.join([mean_cell(one, FLOORS[name], last), *bounds])}){low(one, name, last)}"
-
-    def within(text: str, bounds: Sequence[str]) -> str:
-        return " ".join([text, *(f"({bound})" for bound in bounds)])
-
     def cells(one: Filled) -> dict[str, str]:
-        goals = {within(f"goals {last}", reach): within(cell(one, "goals", last), reaches.get(one.label, []))}
+        goals = {_within(f"goals {last}", reach): _within(cell(one, "goals", last), reaches.get(one.label, []))}
         return {
             "": one.label,
-            f"H@1 {last} ({'; '.join(['floor', *best])})": floored(one, "H@1", bests.get(one.label, [])),
-            f"what if {last} ({'; '.join(['floor', *blind])})": floored(one, "what if", blinds.get(one.label, [])),
+            f"H@1 {last} ({'; '.join(['floor', *best])})": _floored(one, "H@1", last, bests.get(one.label, [])),
+            f"what if {last} ({'; '.join(['floor', *blind])})": _floored(one, "what if", last, blinds.get(one.label, [])),
             **(goals if one.study.goals else {}),
             **({WEIGHTS: once(one, WEIGHTS)} if ordered else {}),
             f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
@@ -55,6 +49,15 @@ def lines(filled: Sequence[Filled]) -> Table:
 
     rows = [cells(one) for one in in_order(filled)]
     return list(rows[0]), [list(row.values()) for row in rows]
+
+
+def _floored(one: Filled, name: str, horizon: int, bounds: Sequence[str] = ()) -> str:
+    """A score with its own floor and what else bounds it in brackets, and the mark where it is not above the floor."""
+    return f"{cell(one, name, horizon)} ({'; '.join([mean_cell(one, FLOORS[name], horizon), *bounds])}){low(one, name, horizon)}"
+
+
+def _within(text: str, bounds: Sequence[str]) -> str:
+    return " ".join([text, *(f"({bound})" for bound in bounds)])
 
 
 def _beside(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tuple[list[str], dict[str, list[str]]]:
@@ -103,16 +106,12 @@ def drawn_worlds(filled: Sequence[Filled]) -> dict[str, Table]:
 def _drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
     here = in_order([replace(one, entries={seed: one.entries[seed]}) for one in filled if seed in one.entries])
     last = here[0].study.horizons[-1]
-    best, _ = _beside(here, "exact Bayes", BAYES.format(last), FINAL)
-    reach, _ = _beside(here, "true world", TRUE_WORLD.format(last), SELECT, "valid")
-
-    def floored(one: Filled, name: str, h: int) -> str:
-        return f"{cell(one, name, h)} ({mean_cell(one, FLOORS[name], h)}){low(one, name, h)}"
-
+    best, bests = _beside(here, "exact Bayes", BAYES.format(last), FINAL)
+    reach, reaches = _beside(here, "true world", TRUE_WORLD.format(last), SELECT, "valid")
     header = ["", *(f"what if {h} (floor)" for h in here[0].study.horizons), f"H@1 {last} ({'; '.join(['floor', *best])})",
-              " ".join([f"goals {last}", *(f"({bound})" for bound in reach)]), "smallest gap", "updates"]  # fmt: skip
-    rows = [[one.label, *(floored(one, CURVE, h) for h in one.study.horizons), floored(one, "H@1", last), cell(one, "goals", last),
-             once(one, "smallest gap"), _updates(one)] for one in here]  # fmt: skip
+              _within(f"goals {last}", reach), "smallest gap", "updates"]  # fmt: skip
+    rows = [[one.label, *(_floored(one, CURVE, h) for h in one.study.horizons), _floored(one, "H@1", last, bests.get(one.label, [])),
+             _within(cell(one, "goals", last), reaches.get(one.label, [])), once(one, "smallest gap"), _updates(one)] for one in here]  # fmt: skip
     return header, rows
 
 
