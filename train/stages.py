@@ -52,7 +52,7 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
     """
     checkpoints = folder / "checkpoints"
     first = checkpoints / f"0-{cfg.loss.stages[0].name}"
-    if rank() == 0 and not first.with_name(f"{first.name}.ckpt").exists() and state_to_resume(first) is None:
+    if rank() == 0 and not first.with_name(f"{first.name}.ckpt").exists() and not any(first.glob("*.ckpt")):
         forget_scores(folder)
     for number, stage in enumerate(cfg.loss.stages):
         best = checkpoints / f"{number}-{stage.name}.ckpt"  # appears when the stage is finished
