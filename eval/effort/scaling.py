@@ -8,7 +8,7 @@ from eval.effort.filled import Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.figures.curves import LinePoint, lines_figure
 
-SCORE = "what if"
+SCORE, MINUTES = "what if", "minutes of processor time"
 _CASE = re.compile(r"(?P<count>\d+) (?P<what>\w+)(, (?P<how>.+))?")  # 7 objects, 5 at a time in training
 Lines = dict[str, list[LinePoint]]
 
@@ -19,7 +19,7 @@ def scaling(filled: Sequence[Filled]) -> tuple[str, Lines]:
     if len(study.cases) > 1:
         what, lines = _over_cases(filled)
     elif study.curve:
-        what, lines = "minutes of processor time", {one.label: _over_minutes(one) for one in filled}
+        what, lines = MINUTES, {one.label: _over_minutes(one) for one in filled}
     else:
         what, lines = "steps", {one.label: _over_steps(one) for one in filled}
     whole = {label: sorted(points) for label, points in lines.items() if points}
@@ -31,7 +31,7 @@ def scaling_figure(filled: Sequence[Filled], title: str = ""):
     what, lines = scaling(filled)
     study = filled[0].study
     at = "" if what == "steps" else f" at {study.horizons[-1]} steps"
-    ticks = [study.minutes * after / study.rounds for after in sorted({*study.curve, study.rounds})] if study.curve else []
+    ticks = [study.minutes * after / study.rounds for after in sorted({*study.curve, study.rounds})] if what == MINUTES and study.minutes else []
     return lines_figure(lines, what, f"{SCORE}{at}, %", title, ticks) if any(len(points) > 1 for points in lines.values()) else None
 
 
