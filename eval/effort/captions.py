@@ -13,6 +13,7 @@ WEIGHTS = "order of weights"
 BAYES = "bayes/hits@1/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
 READ = AT_ONCE["factors read"].format(READ_OUTS[0])
 ABOVE = 1.0  # percent by which a draw must be above copying, to have learned anything
+ENDS = "the end: what the whole time gave, the weights of the least validation loss until then; before it weights as they were"
 CLAIMS = [
     "in brackets 95 % intervals of each sentence taken alone",
     "p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), "
@@ -188,9 +189,6 @@ def _worlds(env: str) -> list[str]:
     """Which drawn worlds a table saw, where there are any."""
     told = causes()["worlds"].get(env)
     return [f"chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed"] if told else []
-
-
-ENDS = "the end: what the whole time gave, the weights of the least validation loss until then; before it weights as they were"
 
 
 def of_curve(filled: Sequence[Filled]) -> list[str]:
