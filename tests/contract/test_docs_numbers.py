@@ -27,7 +27,7 @@ TABLES = {  # how the header begins -> where its numbers are, of which seeds (No
     "| row | what if 1 / 5 / 10 | H@1 10": ("causes/chemistry_chain5", {"0"}, ONE_WORLD, 0),
     "| row, world 11 |": ("causes/chemistry_chain5", {"1"}, ONE_WORLD, 0),
     "| row | 30 | 100 |": ("causes-episodes/physics5_shuffled", None, cases(EPISODES, "what if", "H@1"), 0),
-    "| row | 3 | 5 | 7 |": ("causes-objects/physics5", None, cases([*OBJECTS, *FEWER], "what if", "H@1", "goals"), 0),
+    "| row | 3 | 5 | 7 |": ("causes-objects/physics5", {"0"}, cases([*OBJECTS, *FEWER], "what if", "H@1", "goals"), 0),
     "| row | 1 min |": ("causes-minutes/physics5_shuffled", None, [one for n in (1, 2, 5, 10, 20, 30) for one in at(f"what if after {n}", 10)]
                         + [one for name in ("what if", "H@1", "goals") for one in at(name, 10)], 1),
     "| row | 1 | 2 | 5 | 10 |": ("causes-horizon/physics5_shuffled", {"0"}, [*at("what if", 1, 2, 5, 10, 20, 50), *at("H@1", 50), *at("copy floor", 50)], 1),
