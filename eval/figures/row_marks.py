@@ -61,7 +61,8 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
         axes.plot([], [], color=SOFT, lw=2.4, alpha=0.45, label="95 % interval")
     if any(mark.seeds for mark in every):
         axes.plot([], [], ".", color=SOFT, ms=4.5, label="each of two seeds")
-    axes.legend(frameon=False, labelcolor=INK, fontsize=9, ncols=3, loc="lower left", bbox_to_anchor=(-0.01, 1.0), borderaxespad=0.1)
+    place = {"loc": "lower left", "bbox_to_anchor": (-0.01, 1.0), "borderaxespad": 0.1}
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9, ncols=3, columnspacing=1.0, handletextpad=0.5, **place)
     if title:
         figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
     return figure

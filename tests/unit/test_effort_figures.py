@@ -61,3 +61,12 @@ def test_marks_without_a_look_are_not_lost():
 
 def test_without_a_run_nothing_is_drawn(rows):
     assert rows_figure(rows[2:]) is None
+
+
+def test_the_legend_stays_on_the_picture():
+    """It once ended beyond the right edge, with three worlds of which some have two seeds."""
+    mark = Mark(50.0, low=40.0, high=60.0, floor=5.0, seeds=(49.0, 51.0))
+    worlds = ("physics5_shuffled", "physics5", "chemistry_chain5")
+    figure = marks_figure({"transformer + InfoNCE, hidden objects": dict.fromkeys(worlds, mark)}, "", "floor: copying the start")
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_legend().get_window_extent().x1 <= figure.bbox.x1
