@@ -14,6 +14,10 @@ def at(name: str, *steps: int | str) -> list[tuple[str, str, str]]:
     return [("", name, str(h)) for h in steps]
 
 
+def each(names: list[str], *steps: int | str) -> list[tuple[str, str, str]]:
+    return [one for name in names for one in at(name, *steps)]
+
+
 def cases(names: list[str], *of_each: str) -> list[tuple[str, str, str]]:
     return [(f", {name}", score, "10") for name in names for score in of_each]
 
@@ -22,16 +26,14 @@ ONE_WORLD = [*at("what if", *STEPS), *at("H@1", 10), *at("goals", 10), *at("smal
 EPISODES, OBJECTS = ([f"{n} {what}" for n in counts] for counts, what in (((30, 100, 300, 1000), "episodes"), ((3, 5, 7, 9), "objects")))
 FEWER = [f"{n} objects, 5 at a time in training" for n in (7, 9)]
 TABLES = {  # how the header begins -> where its numbers are, of which seeds (None: all), which ones a line holds, (case, score, steps), and how many more
-    "| row | what if | H@1 | goals": ("causes/physics5_shuffled", None, [*at("what if", 10), *at("H@1", 10), *at("goals", 10), *at("order of weights", "")], 1),
-    "| row in `physics5` |": ("causes/physics5", None, [*(one for name in ("what if", "H@1", "copy floor", "goals") for one in at(name, 10)),
-                                                        *at("order of weights", "")], 0),
-    "| row | H@1 1 / 5 / 10 | what if": ("causes-published/physics5_shuffled", None, [one for name in ("H@1", "what if", "goals") for one in at(name, *STEPS)], 0),
+    "| row | what if | H@1 | goals": ("causes/physics5_shuffled", None, [*each(["what if", "H@1", "goals"], 10), *at("order of weights", "")], 1),
+    "| row in `physics5` |": ("causes/physics5", None, [*each(["what if", "H@1", "copy floor", "goals"], 10), *at("order of weights", "")], 0),
+    "| row | H@1 1 / 5 / 10 | what if": ("causes-published/physics5_shuffled", None, each(["H@1", "what if", "goals"], *STEPS), 0),
     "| row | what if 1 / 5 / 10 | H@1 10": ("causes/chemistry_chain5", {"0"}, ONE_WORLD, 0),
     "| row, world 11 |": ("causes/chemistry_chain5", {"1"}, ONE_WORLD, 0),
     "| row | 30 | 100 |": ("causes-episodes/physics5_shuffled", None, cases(EPISODES, "what if", "H@1"), 0),
     "| row | 3 | 5 | 7 |": ("causes-objects/physics5", {"0"}, cases([*OBJECTS, *FEWER], "what if", "H@1", "goals"), 0),
-    "| row | 1 min |": ("causes-minutes/physics5_shuffled", None, [one for n in (1, 2, 5, 10, 20, 30) for one in at(f"what if after {n}", 10)]
-                        + [one for name in ("what if", "H@1", "goals") for one in at(name, 10)], 1),
+    "| row | 1 min |": ("causes-minutes/physics5_shuffled", None, each([*(f"what if after {n}" for n in (1, 2, 5, 10, 20, 30)), "what if", "H@1", "goals"], 10), 1),
     "| row | 1 | 2 | 5 | 10 |": ("causes-horizon/physics5_shuffled", {"0"}, [*at("what if", 1, 2, 5, 10, 20, 50), *at("H@1", 50), *at("copy floor", 50)], 1),
 }  # fmt: skip
 
