@@ -17,7 +17,7 @@ ENDS = "the end: what the whole time gave, the weights of the least validation l
 CLAIMS = [
     "in brackets 95 % intervals of each sentence taken alone",
     "p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), "
-    "then by Holm's correction for all sentences on pairs that were tested",
+    "then by Holm's correction for all sentences on pairs that were tested, times the looks at final, of which seeds were added after all but the last",
     "'taken alone': its interval tells, and the correction does not",
     "rows were chosen by what if and not by H@1",
 ]
@@ -69,6 +69,7 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         _privileges(filled),
         *_of_precision(filled),
         *_of_machines(filled),
+        *_of_commits(filled),
         *(_of_tuning(env) if study.tuned else ["loss, rate, window and epochs are those of the paper, encoders are small and 128 wide"]),
         "scored are the weights of the least validation loss, by the row's own objective, which for some are not those of the end",
         f"kept at: after which part of the {'rounds' if study.in_rounds else 'epochs'} those were, percent, mean over seeds, least and most; of several "
@@ -97,7 +98,8 @@ def _of_tuning(env: str) -> list[str]:
 
 def _of_bounds(filled: Sequence[Filled]) -> list[str]:
     """What a world has besides: an order of weights, or a bound that chance sets."""
-    order = [f"{WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau"] if asked_by_pushes(filled) else []
+    order = [f"{WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; by number: who calls that of the smaller number heavier, and asks "
+             f"nothing"] if asked_by_pushes(filled) else []  # fmt: skip
     drawn = any(one.number(BAYES.format(h)) for one in filled for h in one.study.horizons)
     return order + (["exact Bayes: outcomes are drawn, and no model of any kind can expect more"] if drawn else [])
 
@@ -183,6 +185,13 @@ def _of_machines(filled: Sequence[Filled]) -> list[str]:
     every = [entry["machine"] for one in filled for entry in one.entries.values() if "machine" in entry]
     count = Counter(machine.get("gpu") or machine["processor"] for machine in every)
     return [f"trained on {', '.join(name if len(count) == 1 else f'{name} ({n})' for name, n in count.most_common())}"] if count else []
+
+
+def _of_commits(filled: Sequence[Filled]) -> list[str]:
+    """How many runs no commit identifies the code of."""
+    every = [entry["versions"]["commit"] for one in filled for entry in one.entries.values() if "commit" in entry.get("versions", {})]
+    changed = sum(commit.endswith("-dirty") for commit in every)
+    return [f"{changed} of {len(every)} runs were scored from a working tree with changes beside its commit"] if changed else []
 
 
 def _worlds(env: str) -> list[str]:

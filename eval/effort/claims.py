@@ -2,7 +2,8 @@
 
 Only rows that are above their own floor of copying the start, in the very score that is compared, are compared: below it, a model has
 learned nothing that another could have learned better. Every row needs SEEDS seeds whose trainings ended. Sentences are tested as they
-are meant, one pair of rows after the other; which of them still stand when all are tested at once is told by Holm's correction.
+are meant, one pair of rows after the other; which of them still stand when all are tested at once is told by Holm's correction, times
+how often `final` was looked at before seeds were added.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import numpy as np
 
 from eval.effort.filled import Filled, difference
 from eval.effort.intervals import FEW, holm, reliability
+from eval.effort.settings import causes
 from eval.figures.charts import Point, rank_correlation
 from eval.runs.answers import LEVEL, REPLICATES
 
@@ -50,20 +52,20 @@ def check(filled: Sequence[Filled]) -> list[Verdict]:
     """All sentences on one env, after the last horizon."""
     horizon = filled[0].study.horizons[-1]
     rows = {one.label: one for one in filled if one.scores("H@1", horizon)}
-    found = _all_at_once([_pairs(rows, horizon, *claim) for claim in PAIRS])
+    found = _all_at_once([_pairs(rows, horizon, *claim) for claim in PAIRS], causes()["looks"].get(filled[0].env, 1))
     every = list(rows.values())
     return [*found, *(_correlated(every, *pair, horizon) for pair in CORRELATED), _ranks_and_knows(every, horizon)]
 
 
-def _all_at_once(verdicts: list[Verdict]) -> list[Verdict]:
-    """The same, corrected for how many were tested."""
+def _all_at_once(verdicts: list[Verdict], looks: int) -> list[Verdict]:
+    """The same, corrected for how many were tested, and how often."""
     tested = [one for one in verdicts if one.p is not None]
-    corrected = dict(zip((one.claim for one in tested), holm([one.p for one in tested])))
+    corrected = {one.claim: min(1.0, looks * p) for one, p in zip(tested, holm([one.p for one in tested]))}
 
     def judged(one: Verdict) -> Verdict:
         p = corrected[one.claim]
         word = one.word + ALONE if one.word in (HOLDS, FAILS) and p >= ERROR else one.word
-        return replace(one, word=word, figures=f"{one.figures}; p {one.p:.3f}, of {len(tested)} sentences {p:.3f}")
+        return replace(one, word=word, figures=f"{one.figures}; p {one.p:.3f}, of {len(tested)} sentences{f', {looks} looks' if looks > 1 else ''} {p:.3f}")
 
     return [one if one.p is None else judged(one) for one in verdicts]
 

@@ -9,7 +9,7 @@ from statistics import mean
 from eval.effort import claims
 from eval.effort.captions import ABOVE, BAYES, CLAIMS, WEIGHTS, asked_by_pushes, caption, chosen_there, of_curve, of_reading, of_settings
 from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, once
-from eval.effort.filled import AT_ONCE, BLIND, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
+from eval.effort.filled import AT_ONCE, BLIND, BY_NUMBER, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
 from eval.effort.intervals import Estimate
 from eval.effort.settings import causes, worth
 from eval.runs.ledger import FINAL, SELECT
@@ -29,6 +29,7 @@ def lines(filled: Sequence[Filled]) -> Table:
     best, bests = _beside(filled, "exact Bayes", BAYES.format(last), FINAL)
     reach, reaches = _beside(filled, "true world", TRUE_WORLD.format(last), SELECT, "valid")
     blind, blinds = _beside(filled, UNKNOWN, BLIND["what if"].format(last), FINAL)
+    number, numbers = _beside(filled, "by number", BY_NUMBER, FINAL)
     ordered = asked_by_pushes(filled)
 
     def cells(one: Filled) -> dict[str, str]:
@@ -38,7 +39,7 @@ def lines(filled: Sequence[Filled]) -> Table:
             f"H@1 {last} ({'; '.join(['floor', *best])})": _floored(one, "H@1", last, bests.get(one.label, [])),
             f"what if {last} ({'; '.join(['floor', *blind])})": _floored(one, "what if", last, blinds.get(one.label, [])),
             **(goals if one.study.goals else {}),
-            **({WEIGHTS: once(one, WEIGHTS)} if ordered else {}),
+            **({_within(WEIGHTS, number): _within(once(one, WEIGHTS), numbers.get(one.label, []))} if ordered else {}),
             f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
             "updates": _updates(one),
             "kept at": kept_at(one),
@@ -63,7 +64,7 @@ def _within(text: str, bounds: Sequence[str]) -> str:
 def _beside(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tuple[list[str], dict[str, list[str]]]:
     """What a score is compared with, as a word or none for the header, and by label for cells: its figure stands in the header where it is that of
     all rows, and in cells where rows have worlds of their own."""
-    found = {one.label: f"{mean(values):.1f}" for one in filled if (values := one.number(key, *splits).values())}
+    found = {one.label: f"{round(mean(values), 1) + 0.0:.1f}" for one in filled if (values := one.number(key, *splits).values())}
     if len(set(found.values())) == 1:
         return [f"{name} {next(iter(found.values()))}"], {}
     return [name] * bool(found), {label: [text] for label, text in found.items()}

@@ -1,6 +1,7 @@
 """Every row of the main table in one world beside the others: what holds in one world alone shows here."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
@@ -19,6 +20,7 @@ from eval.paper.table_text import markdown
 KNOWN, RANKED = "what if", "H@1"
 TOLD = [
     "what if after the first and the last number of steps, H@1 after the last, split final, means over as many seeds as are told",
+    "where every seed is a drawn world of its own, of those seeds alone that all rows have",
     "(floor): the start in place of the prediction, in the row's own latents, of what if its mean over rows",
     "*: the number after the last step is not above the row's own floor",
     "rows are in the order of what if after the last in the first world",
@@ -37,11 +39,19 @@ def worlds_of(ledger: Path, told: Collection[str]) -> dict[str, list[Filled]]:
         if env not in told:
             tell_left_out(env, wrong)
         try:
-            if ran := [one for one in whole if one.entries]:
+            if ran := _in_common([one for one in whole if one.entries]):
                 found[env] = in_order(ran)
         except Problem as problem:  # damaged answers of one world do not stand in the way of the others
             print(f"{env}: left out; {problem}")
     return found
+
+
+def _in_common(filled: list[Filled]) -> list[Filled]:
+    """The same rows; where every seed is a drawn world, of those worlds alone that all of them were run in: one may be the harder."""
+    if not filled or not filled[0].own_worlds:
+        return filled
+    common = set.intersection(*(set(one.entries) for one in filled))
+    return [replace(one, entries={seed: one.entries[seed] for seed in sorted(common)}) for one in filled] if common else []
 
 
 def _beside(worlds: dict[str, list[Filled]]) -> dict[str, dict[str, Filled]]:
@@ -77,15 +87,18 @@ def _floor(filled: list[Filled], horizon: int) -> str:
 
 
 def worlds_figure(worlds: dict[str, list[Filled]]):
-    """What if after the last number of steps: after one, boards ask hardly more than what moves, and no weight.  -> matplotlib Figure."""
+    """What if after as many steps as tell most there: boards after one ask of no weight, and of colours copying knows much after ten.
+    -> matplotlib Figure.
+    """
     marks: dict[str, dict[str, Mark]] = {}
     for label, row in _beside(worlds).items():
         for env, one in row.items():
-            last = one.study.horizons[-1]
-            if found := one.estimate(KNOWN, last):
-                floor = one.estimate(FLOORS[KNOWN], last)
-                marks.setdefault(label, {})[env] = Mark(found.mean, *found.drawn, floor and floor.mean, found.two)
-    return marks_figure(marks, f"what if after {last} steps, %", "floor: copying the start")
+            h = causes()["asked_after"].get(env, one.study.horizons[-1])
+            if found := one.estimate(KNOWN, h):
+                floor = one.estimate(FLOORS[KNOWN], h)
+                name = f"{env}, {h} step{'s' if h > 1 else ''}"
+                marks.setdefault(label, {})[name] = Mark(found.mean, *found.drawn, floor and floor.mean, found.two)
+    return marks_figure(marks, "what if, %", "floor: copying the start")
 
 
 def write_worlds(ledger: Path, out: Path, told: Collection[str] = ()) -> Path | None:

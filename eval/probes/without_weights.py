@@ -20,17 +20,18 @@ from eval.probes.probe import bounds, no_forecast, probe
 from eval.probes.readout import WHAT_IF, by_end
 from eval.rollouts import Outcomes
 
-RANKED, BOARD = "blind/cf_hits@1", "blind/what_if/place"
+RANKED, BOARD, STILL = "blind/cf_hits@1", "blind/what_if/place", "blind/never_pushed/place"
 ORDERS = 120  # those of five blocks; of more blocks as many are drawn
 
 
 @probe(needs=(PhysicsWorld,), unless=no_forecast, by_name=True, rows=(
     *bounds(f"{CF}mean/", (f"{RANKED}/mean/", "true world, weights unknown", "comparison")),
-    *bounds(f"{WHAT_IF.format('mlp')}/place/", (f"{BOARD}/", "true world, weights unknown", "comparison")),
+    *bounds(f"{WHAT_IF.format('mlp')}/place/", (f"{BOARD}/", "true world, weights unknown", "comparison"),
+            (f"{STILL}/", "true world, nothing is ever pushed", "comparison")),
 ))  # fmt: skip
 def without_weights(run, data) -> dict[str, float]:
     """H@1 over all candidate actions of the chosen states, as `counterfactual` has it for the model, and how often the board
-    that is meant is the true one, as `readout` has it; percent."""
+    that is meant is the true one, as `readout` has it, and the one where nothing is ever pushed; percent."""
     metrics = {}
     for h in data.horizons if len(data.chosen) else ():
         state, found = data.state[data.chosen, 0], asked_outcomes(run.world, data, h)
@@ -38,6 +39,7 @@ def without_weights(run, data) -> dict[str, float]:
         metrics |= by_change(RANKED, h, likeliest_ranks(ends), found.changed)
         changed = (ends.true != ends.start[:, None]).sum(-1)
         metrics |= by_end(BOARD, h, likeliest_boards(ends).ravel(), changed.ravel())
+        metrics |= by_end(STILL, h, (ends.still == ends.true).all(-1).ravel(), changed.ravel())
         data.say(f"weights unknown, {h} steps")
     return metrics
 
@@ -52,12 +54,13 @@ def orders_of(objects: int) -> list[tuple[int, ...]]:
 
 class Endings(NamedTuple):
     """Cells of all blocks, where every action of every state leads: start (M, N), true (M, C, N), under each of O orders (O, M, C, N),
-    and where every block yields (M, C, N)."""
+    and where every block yields or none does (M, C, N)."""
 
     start: np.ndarray
     true: np.ndarray
     orders: np.ndarray
     yielding: np.ndarray
+    still: np.ndarray
 
 
 def endings(world: PhysicsWorld, state: np.ndarray, found: Outcomes) -> Endings:
@@ -78,7 +81,7 @@ def endings(world: PhysicsWorld, state: np.ndarray, found: Outcomes) -> Endings:
 
     mover = np.eye(objects)[actions // NUM_DIRECTIONS]
     orders = np.stack([led(lambda t, order=order: np.array(order)) for order in orders_of(objects)])
-    return Endings(cells(world.unpack(state).positions), cells(found.states.positions)[found.outcome], orders, led(lambda t: mover[:, t]))
+    return Endings(cells(world.unpack(state).positions), cells(found.states.positions)[found.outcome], orders, led(lambda t: mover[:, t]), led(lambda t: np.ones(objects)))
 
 
 def likeliest_ranks(ends: Endings) -> np.ndarray:

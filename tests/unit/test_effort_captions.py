@@ -89,6 +89,8 @@ def test_a_world_is_told_by_what_it_has():
     edge, sigreg = "edge + InfoNCE", "edge + SIGReg"
     drawn, pushed = [filled(edge, 71.0), filled(sigreg, 71.0)], [filled(edge, **{"order/tau": 0.5})]
     assert lines(drawn)[0][1] == "H@1 10 (floor; exact Bayes 71.0)" and "order of weights" not in lines(drawn)[0]
+    by_number = lines([filled(edge, **{"order/tau": 0.5, "floor/order/tau": 1.0}), filled(sigreg, **{"order/tau": 0.1, "floor/order/tau": 1.0})])
+    assert "order of weights (by number 1.0)" in by_number[0], "where blocks are numbered by weight, who asks nothing has what the best row has"
     own = lines([filled(edge, 71.0), filled(sigreg, 49.9)])
     assert own[0][1] == "H@1 10 (floor; exact Bayes)" and [row[1] for row in own[1]] == ["60.0 (-; 71.0)", "60.0 (-; 49.9)"]
     of_drawn, of_pushed = one_line(caption(drawn)), one_line(caption(pushed))

@@ -13,7 +13,7 @@ from eval.effort.claims import check
 from eval.effort.filled import Difference, Filled, difference
 from eval.effort.intervals import Estimate, holm, reliability, students
 from eval.effort.jobs import table_name
-from eval.effort.settings import rows_of
+from eval.effort.settings import causes, rows_of
 from eval.effort.studies import studies
 from eval.effort.table import all_steps, lines, mode_lines, read_lines
 from eval.runs.answers import Answers
@@ -258,6 +258,15 @@ def test_many_sentences_are_corrected_for(hinges, monkeypatch):
         assert said_of(*hinges)[HELPS].word == word
     monkeypatch.setattr("eval.effort.claims.difference", lambda *_: Difference(-5.0, -9.0, -1.0, 0.03))
     assert said_of(*hinges)[HELPS].word == "does not hold, taken alone"
+
+
+def test_every_look_at_final_is_a_chance_to_find_it(hinges, monkeypatch):
+    """Seeds were added after a look in one world; its table once said of a sentence that it holds, of which the docs said not to quote it."""
+    monkeypatch.setattr("eval.effort.claims.difference", lambda *_: Difference(5.0, 1.0, 9.0, 0.02))
+    env = hinges[0].env
+    for looks, word, told in (({}, "holds", "of 2 sentences 0.040"), ({env: 2}, "holds, taken alone", "of 2 sentences, 2 looks 0.080")):
+        monkeypatch.setitem(causes(), "looks", looks)
+        assert said_of(*hinges)[HELPS].word == word and said_of(*hinges)[HELPS].figures.endswith(told)
 
 
 def test_one_pair_refutes_a_sentence_on_several(answered, monkeypatch):

@@ -47,7 +47,7 @@ def test_who_leans_to_nothing_is_wrong_of_every_push():
 def board_of(*orders, true, yielding=9):
     """Endings of two actions of one block: the first leads to the cells `orders`, the second to cell 1 always."""
     led = np.array([[[[cell], [1]]] for cell in orders])
-    return Endings(np.array([[5]]), np.array([[[true], [1]]]), led, np.array([[[yielding], [9]]]))
+    return Endings(np.array([[5]]), np.array([[[true], [1]]]), led, np.array([[[yielding], [9]]]), led[0])
 
 
 @pytest.mark.parametrize("orders, true, chance", [((0, 0, 1, 1), 0, 0.5), ((0, 0, 0, 1), 0, 1), ((0, 0, 0, 1), 1, 0), ((0, 1, 2, 3), 2, 0.25)])
@@ -74,11 +74,13 @@ def test_boards_of_a_file(tmp_path):
     m = without_weights.measure(run, Data(run, collect(env, world, "test", tmp_path, quiet=True), [1, 6], 1000, 60))
     assert m["blind/cf_hits@1/mean/h1"] == 100 and 60 < m["blind/cf_hits@1/mean/h6"] < 100
     assert m["blind/what_if/place/several/h1"] == pytest.approx(100) == m["blind/what_if/place/one/h1"] and 80 < m["blind/what_if/place/nothing/h1"] < 100
+    still = {kind: m[f"blind/never_pushed/place/{kind}/h1"] for kind in ("nothing", "one", "several")}
+    assert still == {"nothing": 100, "one": 100, "several": 0}, "one step moves several by a push alone"
     data = Data(run, collect(env, world, "test", tmp_path, quiet=True), [6], 1000, 60)
     state = data.state[data.chosen, 0]
     ends = endings(world, state, counterfactual_outcomes(world, state, data.action[data.chosen], 6, Stream.COUNTERFACTUAL.rng(6)))
     changed = (ends.true != ends.start[:, None]).sum(-1).ravel()
     best = by_end("x", 6, likeliest_boards(ends).ravel(), changed)["x/h6"]
     assert best == pytest.approx(m["blind/what_if/place/h6"])
-    for led in (ends.yielding, *ends.orders):  # guesses that know no weight, which passed the likeliest board of all
+    for led in (ends.yielding, ends.still, *ends.orders):  # guesses that know no weight, which passed the likeliest board of all
         assert by_end("x", 6, (led == ends.true).all(-1).ravel(), changed)["x/h6"] <= best + 1
