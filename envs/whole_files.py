@@ -7,7 +7,18 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from envs.problem import Problem
+
 FORGOTTEN = 3600  # seconds after which a half-written file is that of a writer that was killed
+
+
+def check_writable(folder: Path, key: str) -> None:
+    """Raise Problem on a folder that cannot be made or written, before hours of work for it.  key: of the config, which names it."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise Problem(f"cannot write {folder}: {existing} is not a folder; choose another {key}=")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise Problem(f"cannot write {folder}: {existing} may not be written; choose another {key}=")
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:

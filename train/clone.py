@@ -23,11 +23,11 @@ import time
 
 import torch
 
-from envs.whole_files import write_whole
+from envs.whole_files import check_writable, write_whole
 from eval.manipulation.protocols import protocols_for_agent
 from eval.runs import CLONE, config_hash
 from eval.score import versions
-from train.run_folder import check_writable, choose_folder, open_folder
+from train.run_folder import choose_folder, open_folder
 
 
 def _check(cfg) -> list[str]:
@@ -53,7 +53,7 @@ def run(cfg) -> dict:
 
     overwrite = cfg.overwrite
     folder, cfg = choose_folder(cfg, CLONE)
-    check_writable(folder)
+    check_writable(folder, "runs_dir")
     with open_folder(folder, cfg, overwrite):
         policy, done = clone(cfg, folder)
         start = time.monotonic()

@@ -157,19 +157,22 @@ def run(cfg) -> dict:
 
     from configs.sizes import spec_of
     from envs.collect import collect
+    from envs.whole_files import check_writable
     from eval.runs import Run
     from eval.score import probes_of
     from train.datamodule import EpisodeData, splits_of
     from train.distributed import node_of
     from train.dry_run import check_shapes
     from train.malloc import keep_freed_memory
-    from train.run_folder import check_world, check_writable, choose_folder, open_folder
+    from train.run_folder import check_world, choose_folder, open_folder
 
     keep_freed_memory()
     overwrite, goals, ledger = cfg.overwrite, cfg.goals, cfg.ledger
     folder, cfg = choose_folder(cfg)
     ledger = cfg.get("ledger") if ledger is None else ledger  # old runs have no such key
-    check_writable(folder)
+    check_writable(folder, "runs_dir")
+    if ledger is not None:
+        check_writable(Path(ledger), "ledger")
     _check_plan(cfg)
     world = instantiate(cfg.env.world)
     check_world(cfg, world)

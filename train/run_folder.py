@@ -67,15 +67,6 @@ def _agreed(folder: Path, frozen: DictConfig, overwrite: bool, parts: tuple[str,
     return frozen
 
 
-def check_writable(folder: Path) -> None:
-    """Raise Problem on a folder that cannot be made or written, before data are collected for it."""
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    if not existing.is_dir():
-        raise Problem(f"cannot write {folder}: {existing} is not a folder; choose another runs_dir=")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise Problem(f"cannot write {folder}: {existing} may not be written; choose another runs_dir=")
-
-
 def _refuse_held(folder: Path) -> None:
     """Raise Problem on a locked folder, as `open_folder` does, but before data are collected; makes no file."""
     if (folder / LOCK).exists():

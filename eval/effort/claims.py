@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eval.effort.filled import Filled, difference
+from eval.effort.differences import difference
+from eval.effort.filled import Filled
 from eval.effort.intervals import FEW, holm, reliability
 from eval.effort.settings import causes
 from eval.figures.charts import Point, rank_correlation

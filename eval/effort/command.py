@@ -1,10 +1,11 @@
 """The command of a table of equal effort: draws and chooses settings, trains what was chosen, and prints what the ledger holds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from envs.problem import Problem
-from envs.whole_files import write_whole
+from envs.whole_files import check_writable, write_whole
 from eval.effort.captions import bullets, one_line
 from eval.effort.figures import chart, rows_figure
 from eval.effort.filled import Filled, seeds_of, tell_left_out, whole_of
@@ -33,30 +34,53 @@ def _scored(ledger: Path, env: str, names: dict[int, str]) -> dict[int, dict]:
 
 
 def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) -> dict[str, str]:
-    """Draw and train settings, the best for longer, and choose one for every row that has all.  -> name of each failed run: why."""
-    draws, ledger, failed = range(causes()["tune"]["draws"]), Path(cfg["ledger"]), {}
+    """Draw and train settings, the best for longer, and choose one for every row that has all.  -> name of each failed run: why.
+
+    What is wrong with one row is told, and does not stand in the way of the others. Raises Problem where no row is left.
+    """
+    draws, ledger, failed, wrong = range(causes()["tune"]["draws"]), Path(cfg["ledger"]), {}, {}
     asked = [(row, env) for env in envs for row in rows if row.fits(env)]
 
     def train(jobs: dict[tuple[Row, str], list[Job]], minutes: float) -> None:
         if cfg["run_missing"]:
-            for (row, env), of_row in jobs.items():
-                check_precision(tuned_precision(row, env, ledger), ON, of_row)
-            failed.update(run_missing([job for of_row in jobs.values() for job in of_row], minutes, cfg))
+            ready = []
+            for of, of_row in jobs.items():
+                with _told_apart(wrong, of):
+                    check_precision(tuned_precision(*of, ledger), ON, of_row)
+                    ready += of_row
+            failed.update(run_missing(ready, minutes, cfg))
 
     train({(row, env): [tune_job(row, env, draw, cfg) for draw in draws] for row, env in asked}, causes()["tune"]["minutes"])
-    scored = {(row, env): _scored(ledger, env, {draw: tune_name(row, env, draw) for draw in draws}) for row, env in asked}
-    best = {(row, env): finalists(row, env, of) for (row, env), of in scored.items() if len(of) == len(draws)}
+    scored, best = {}, {}
+    for row, env in (of for of in asked if of not in wrong):
+        with _told_apart(wrong, (row, env)):
+            scored[row, env] = _scored(ledger, env, {draw: tune_name(row, env, draw) for draw in draws})
+            if len(scored[row, env]) == len(draws):
+                best[row, env] = finalists(row, env, scored[row, env])
     train({(row, env): [finalist_job(row, env, draw, cfg) for draw in of] for (row, env), of in best.items()}, studies()[MAIN].minutes)
-    for row, env in asked:
-        if (row, env) not in best:
-            print(f"{env}, {row.name}: {len(scored[row, env])} of {len(draws)} drawn settings are there, none is chosen yet")
-            continue
-        ended = _scored(ledger, env, {draw: finalist_name(row, env, draw) for draw in best[row, env]})
-        if len(ended) < len(best[row, env]):
-            print(f"{env}, {row.name}: {len(ended)} of {len(best[row, env])} finalists are there, none is chosen yet")
-        else:
-            choose(ledger, env, row, scored[row, env], ended)
+    for row, env in (of for of in asked if of not in wrong):
+        with _told_apart(wrong, (row, env)):
+            ended = _scored(ledger, env, {draw: finalist_name(row, env, draw) for draw in best.get((row, env), ())})
+            if (row, env) not in best:
+                print(f"{env}, {row.name}: {len(scored[row, env])} of {len(draws)} drawn settings are there, none is chosen yet")
+            elif len(ended) < len(best[row, env]):
+                print(f"{env}, {row.name}: {len(ended)} of {len(best[row, env])} finalists are there, none is chosen yet")
+            else:
+                choose(ledger, env, row, scored[row, env], ended)
+    if wrong.keys() == set(asked):
+        raise next(iter(wrong.values()))
+    for (row, env), problem in wrong.items():
+        print(f"{env}, {row.name}: not chosen; {problem}")
     return {name: why for name, why in failed.items() if not _diverged(name, envs, ledger)}
+
+
+@contextmanager
+def _told_apart(wrong: dict, of: object) -> Iterator[None]:
+    """What is wrong with one row is kept under it."""
+    try:
+        yield
+    except Problem as problem:
+        wrong[of] = problem
 
 
 def _diverged(run: str, envs: list[str], ledger: Path) -> bool:
@@ -104,6 +128,8 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
             raise Problem(f"no row asked for is made for {env}; leave out rows=, or set envs=")
         if study.modes and not env.startswith("physics"):
             raise Problem(f"table {name} changes what blocks look like, and {env} has none; set envs=")
+    for key in ("ledger", "out", *["runs_dir"] * cfg["run_missing"]):
+        check_writable(Path(cfg[key]), key)
     if cfg["tune"]:
         failed = _tune(rows, [causes()["tuned_on"].get(env, env) for env in envs], cfg, run_missing)
     else:

@@ -12,12 +12,12 @@ import numpy as np
 
 from envs.problem import Problem
 from envs.protocols import FACTORS
-from eval.effort.intervals import FEW, Estimate, students, wider
+from eval.effort.intervals import FEW, Estimate, wider
 from eval.effort.jobs import ASKS, ORDER, table_name
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
 from eval.probes import every_row
-from eval.runs.answers import Answers, bootstrap, ends, two_sided
+from eval.runs.answers import Answers, bootstrap, ends
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
@@ -156,6 +156,13 @@ class Filled:
             raise Problem(f"the ledger's answers of {self.label} on {self.env} are damaged ({error}); take its entries from the history "
                           f"again") from error  # fmt: skip
 
+    def check_answers(self) -> None:
+        """Raise Problem where answers are damaged that intervals will be drawn of."""
+        for name in (*FLOORS, *FLOORS.values()):
+            for horizon in self.study.horizons:
+                if self.key(name, horizon):
+                    self.draws(name, horizon)
+
     @property
     def own_worlds(self) -> bool:
         """Whether every seed has a drawn world of its own."""
@@ -224,7 +231,10 @@ def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[F
     found, wrong = [], {}
     for row in (row for row in rows if row.fits(env)):
         try:
-            found += [Filled.of(study, case, row, env, cfg) for case in study.cases]
+            of_row = [Filled.of(study, case, row, env, cfg) for case in study.cases]
+            for one in of_row:
+                one.check_answers()
+            found += of_row
         except Problem as problem:
             wrong[row.name] = problem
             continue
@@ -267,33 +277,3 @@ def in_order(filled: Sequence[Filled]) -> list[Filled]:
         return found.mean if found else -1.0
 
     return sorted(filled, key=known, reverse=True) if len(study.cases) == 1 else list(filled)
-
-
-class Difference(NamedTuple):
-    """How much larger a score is: mean, the ends of its 95 % interval, and the chance of as much in one test made alone; as the interval,
-    so is the chance the larger of the bootstrap's and Student's."""
-
-    mean: float
-    low: float
-    high: float
-    p: float
-
-
-def difference(one: Filled, other: Filled, name: str, horizon: int) -> Difference | None:
-    """Of a score of `one`: the interval is the wider of a bootstrap over seeds and episodes, paired over what both were asked, and of
-    Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers, or has a single seed: what
-    another seed would have said is not in its episodes.
-    """
-    mine, theirs = (found.scores(name, horizon) for found in (one, other))
-    if one.own_worlds:  # in other worlds it is another question
-        both = mine.keys() & theirs.keys()
-        mine, theirs = ({seed: values[seed] for seed in both} for values in (mine, theirs))
-    if min(len(mine), len(theirs)) < 2:
-        return None
-    draws = [found.draws(name, horizon, tuple(sorted(values))) for found, values in ((one, mine), (other, theirs))]
-    if any(draw is None for draw in draws):
-        return None
-    over_seeds = students(mine, theirs, one.own_worlds)
-    apart = draws[0] - draws[1]
-    interval, chance = wider(ends(apart), (over_seeds.low, over_seeds.high)), max(over_seeds.p, two_sided(apart))
-    return Difference(mean(mine.values()) - mean(theirs.values()), *interval, chance)

@@ -10,6 +10,7 @@ from envs.problem import Problem
 from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study
 from eval.paper.sweep import Job, missing
+from eval.runs.entry import named, read_entry
 from eval.runs.ledger import FINAL, SELECT, entry_of, frozen_setting
 from models.native_precision import MIXED, fast_precision
 
@@ -123,11 +124,19 @@ def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> l
 
 
 def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> str | None:
-    """Of runs in rounds: that of the row's first run that `final` saw, none yet: the fastest one here. None: as the study says."""
+    """Of runs in rounds: that of the row's first run that `final` saw, else of its first that is entered, none yet: the fastest one
+    here. None: as the study says."""
     if not study.in_rounds:
         return None
-    frozen = frozen_setting(ledger, env, entered_row(study, case, row))
-    return OmegaConf.select(frozen, "trainer.precision") or fast_precision(study.accelerator)
+    frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.precision")
+    return frozen or _entered_precision(study, case, row, env, ledger) or fast_precision(study.accelerator)
+
+
+def _entered_precision(study: Study, case: str, row: Row, env: str, ledger: Path) -> str | None:
+    """Of runs that were broken off before `final`, perhaps on a machine with another fastest one."""
+    of_any_seed = named(table_name(study, case, row, env, study.settings(ledger, env, row), 0).removesuffix("0"))
+    every = (read_entry(path).get("setting", {}) for path in sorted((ledger / env).glob(f"{of_any_seed}[0-9]*.json")))
+    return next((setting["trainer"]["precision"] for setting in every if setting), None)
 
 
 def check_precision(precision: str | None, accelerator: str, jobs: list[Job]) -> None:
@@ -153,11 +162,12 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     precision = precision_of(study, case, row, env, ledger)
     usual = [*_usual(study, case, row, env, setting), *([f"trainer.precision={precision}"] if precision else [])]
     overrides = [*usual, *world, f"seed={seed}", f"score.split={first}"]
+    ranked = f"test/hits@1/h{study.horizons[-1]}"  # some probe may have been asked of it by hand, and nothing else
     ask = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
 
     def lacking(entered: dict) -> list[tuple[str, ...]]:
         """What is still to be asked of the weights."""
-        steps = [] if FINAL in entered["scores"] else [ask]
+        steps = [] if ranked in entered["scores"].get(FINAL, {}).get("metrics", {}) else [ask]
         rounds = [n for n in study.curve if not any(one["round"] == n and FINAL in one["scores"] for one in entered["rounds"])]
         steps += [(*ask, f"round={rounds}", f"probes=[{','.join(probes(env))}]")] if rounds else []
         if modes := [mode for mode in study.modes if mode not in entered["plans"]]:

@@ -99,8 +99,8 @@ def rows_of(only: list[str] | str | None) -> list[Row]:
 
 
 def envs_of(cfg: dict) -> list[str]:
-    """Those that a command asks for. Raises Problem on a name that is none, on a world that no probes are said for, and where
-    drawn worlds are too few for the seeds.
+    """Those that a command asks for. Raises Problem on a name that is none, on a world that no probes or no drawn worlds are said for,
+    or whose frames do not show what rows without a memory are asked, and where drawn worlds are too few for the seeds.
     """
     envs = [cfg["envs"]] if isinstance(cfg["envs"], str) else list(cfg["envs"])
     for env in envs:
@@ -108,10 +108,20 @@ def envs_of(cfg: dict) -> list[str]:
             raise Problem(f"there is no env '{env}': {nearest(str(env), (p.stem for p in (CONFIGS / 'env').glob('[!_]*.yaml')))}")
         if _kind(env) not in causes()["probes"]:
             raise Problem(f"table {MAIN} asks physics and chemistry, and '{env}' is neither; set envs=")
+        if _kind(env) == "chemistry" and env not in causes()["worlds"]:
+            raise Problem(f"{env} is a drawn world, and nobody says which are for choosing and which for '{FINAL}'; add it to worlds: in "
+                          f"eval/effort/causes.yaml, or set envs=")  # fmt: skip
+        if (_config(env).get("world") or {}).get("hidden_weights"):
+            raise Problem(f"the frames of {env} do not show the weights that every row is asked for, and rows keep no memory of those before; set envs=")
         if env in causes()["worlds"] and cfg["seeds"] > len(KEPT_WORLDS):
             raise Problem(f"seeds={cfg['seeds']} asks for as many drawn worlds of {env}, and {len(KEPT_WORLDS)} are kept for "
                           f"'{FINAL}'; set seeds={len(KEPT_WORLDS)} or fewer")  # fmt: skip
     return envs
+
+
+def _config(env: str) -> dict:
+    """What its own file says."""
+    return yaml.safe_load((CONFIGS / "env" / f"{env}.yaml").read_text())
 
 
 def _kind(env: str) -> str:

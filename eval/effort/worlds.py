@@ -39,14 +39,14 @@ def worlds_of(ledger: Path, told: Collection[str]) -> dict[str, list[Filled]]:
         if env not in told:
             tell_left_out(env, wrong)
         try:
-            if ran := _in_common([one for one in whole if one.entries]):
+            if ran := in_common([one for one in whole if one.entries]):
                 found[env] = in_order(ran)
         except Problem as problem:  # damaged answers of one world do not stand in the way of the others
             print(f"{env}: left out; {problem}")
     return found
 
 
-def _in_common(filled: list[Filled]) -> list[Filled]:
+def in_common(filled: list[Filled]) -> list[Filled]:
     """The same rows; where every seed is a drawn world, of those worlds alone that all of them were run in: one may be the harder."""
     if not filled or not filled[0].own_worlds:
         return filled

@@ -17,20 +17,20 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
 from eval.effort.captions import CLAIMS, ENDS, asked_by_pushes, caption, late, of_reading
+from eval.effort.differences import difference
 from eval.effort.figures import plots_of, rows_figure
-from eval.effort.filled import FLOORS, Filled, difference, in_order, tell_left_out, whole_of
+from eval.effort.filled import FLOORS, Filled, in_order, seeds_of, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, causes
-from eval.effort.studies import studies
+from eval.effort.studies import Study, studies
 from eval.effort.table import OF_ONE_WORLD, all_steps, curve_lines, drawn_worlds, lines, long_csv, mode_lines, read_lines, setting_lines
-from eval.effort.worlds import TOLD, worlds_figure, worlds_lines
+from eval.effort.worlds import TOLD, in_common, worlds_figure, worlds_lines
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
 from eval.pages.html import gif, gif_image, page, table
 from eval.pages.site import SCRIPT, STYLE, framed
 from eval.runs import Run
-from eval.runs.ledger import entries
 
 BEYOND = 20.0  # percent by which H@1 is above what if, of a row that ranks and does not know
 COMPARED = ("H@1", "what if", "what if, several", "goals")
@@ -68,19 +68,14 @@ addEventListener("DOMContentLoaded", () => {
 
 def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     """<out>/index.html of all that the ledger holds of tables of equal effort. Raises Problem where it holds none."""
-    every = list(entries(ledger))
-    main = studies()[MAIN]
-    envs = sorted({one["env"] for one in every}, key=lambda env: (env not in main.envs, env))  # that of the table first
-    rows = main.rows_of(None)
-    names = [row.name for row in rows]
-    seeds = 1 + max((one["seed"] for one in every if one["row"] in names), default=0)
-    cfg, sections, worlds = {"ledger": str(ledger), "seeds": seeds}, {}, {}
-    for env in envs:
-        whole, wrong = whole_of(main, rows, env, cfg)
+    main, sections, worlds = studies()[MAIN], {}, {}
+    entered = (path.name for path in ledger.glob("*") if seeds_of(main, path.name, ledger))
+    for env in sorted(entered, key=lambda env: (env not in main.envs, env)):  # that of the table first
+        whole, wrong = _whole(main, env, ledger)
         tell_left_out(env, wrong)
         filled = [one for one in whole if one.entries]
         if filled:
-            sections[env], worlds[env] = _section(filled, cfg, _films(filled, ledger, runs_dir)), filled
+            sections[env], worlds[env] = _section(filled, ledger, _films(filled, ledger, runs_dir)), filled
     if not sections:
         raise Problem(f"{ledger} holds no run of table causes; make some with: python eval/tables.py table=causes")
     body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | _worlds(worlds) | sections)
@@ -88,16 +83,21 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
 
 
+def _whole(study: Study, env: str, ledger: Path) -> tuple[list[Filled], dict[str, Problem]]:
+    """All rows and seeds of a study that the ledger has, and what is left out."""
+    return whole_of(study, study.rows_of(None), env, {"ledger": str(ledger), "seeds": seeds_of(study, env, ledger)})
+
+
 def _worlds(found: dict[str, list[Filled]]) -> dict[str, str]:
     """What every row knows in one world beside the others, where there is more than one."""
-    worlds = {env: in_order(found[env]) for env in causes()["compared"] if env in found}
+    worlds = {env: in_order(common) for env in causes()["compared"] if (common := in_common(found.get(env, [])))}
     if len(worlds) < 2:
         return {}
     drawing = f'<div class="scroll chart">{inline_svg(worlds_figure(worlds), "worlds")}</div>'
     return {"Worlds side by side": f"{drawing}{_folded('As numbers', *worlds_lines(worlds))}{_facts(TOLD)}"}
 
 
-def _section(filled: list[Filled], cfg: dict, films: str) -> str:
+def _section(filled: list[Filled], ledger: Path, films: str) -> str:
     """Of one world."""
     env, last = filled[0].env, filled[0].study.horizons[-1]
     about = causes()["compared"].get(env)
@@ -114,7 +114,7 @@ def _section(filled: list[Filled], cfg: dict, films: str) -> str:
     for other in studies().values():
         if other.name == MAIN:
             continue
-        (varied, wrong), title = whole_of(other, other.rows_of(None), env, cfg), other.title.capitalize()
+        (varied, wrong), title = _whole(other, env, ledger), other.title.capitalize()
         tell_left_out(env, wrong)
         if elsewhere := [one for one in varied if any(one.reached_elsewhere(mode) for mode in other.modes)]:
             parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}{_facts(caption(elsewhere))}")

@@ -18,21 +18,32 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from envs.problem import Problem
+
 ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 1.0  # between looks at runs that somebody else is at
 
 
 @dataclass(frozen=True)
 class Job:
-    """name: of the run; left: the command lines of our scripts that are still to be run, one after the other."""
+    """name: of the run; left: the command lines of our scripts that are still to be run, one after the other, or Problem where what
+    there is of the run is damaged."""
 
     name: str
     left: Callable[[], list[tuple[str, ...]]]
 
 
 def missing(jobs: Iterable[Job]) -> list[Job]:
-    """The jobs that are not done."""
-    return [job for job in jobs if job.left()]
+    """The jobs that are not done, or of which nobody can tell."""
+    return [job for job in jobs if _left(job)]
+
+
+def _left(job: Job) -> list[tuple[str, ...]] | str:
+    """What is still to be run, or why that cannot be told: a damaged run fails, and does not stand in the way of the others."""
+    try:
+        return job.left()
+    except Problem as problem:
+        return str(problem)
 
 
 def run_jobs(jobs: list[Job], workers: int, folder: Path, say: Callable[[str], None] = print) -> dict[str, str]:
@@ -98,9 +109,11 @@ class _Sweep:
 
     def _run(self, job: Job, lock: int) -> str | None:
         """Why a job failed, or none."""
-        path, steps = self.folder / f"{job.name}.log", job.left()
+        path, steps = self.folder / f"{job.name}.log", _left(job)
         if not steps:
             return None  # somebody else did it meanwhile: the log is theirs
+        if isinstance(steps, str):
+            return steps
         with open(path, "w") as log:
             for step in steps:
                 if self.stopping:
@@ -115,7 +128,8 @@ class _Sweep:
                 if code:
                     said = path.read_text().strip().splitlines()
                     return said[-1] if said else f"exit code {code}"
-        return "it ended without its results" if job.left() else None
+        left = _left(job)
+        return left if isinstance(left, str) else "it ended without its results" if left else None
 
     def stop(self) -> None:
         self.stopping = True

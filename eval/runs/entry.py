@@ -10,6 +10,12 @@ from eval.runs.results import numbers
 
 _LATER = {"rounds": [], "losses": {}, "plans": {}}  # entries of before lack these
 _SHAPES = {"run": str, "row": str, "env": str, "seed": int, "scores": dict, "rounds": list, "losses": dict, "plans": dict}
+_MAY = {  # what entries of before may lack  ->  whether it is as tables need it
+    "setting": lambda v: isinstance(v, dict) and isinstance(v.get("trainer"), dict) and isinstance(v["trainer"].get("precision"), str),
+    "machine": lambda v: isinstance(v, dict) and isinstance(v.get("processor"), str),
+    "parameters": numbers,
+    "versions": lambda v: isinstance(v, dict) and isinstance(v.get("commit", ""), str),
+}
 _PERCENT = re.compile(r"(^|/)(hits@1|cf_hits@1|mrr|cf_mrr|success)(/|$)")
 
 
@@ -39,6 +45,11 @@ def _fault(entry: dict, path: Path) -> str:
         return f"is of run '{entry['run']}' on {entry['env']}"
     if not all(map(_is_round, entry["rounds"])):
         return "has rounds without a number, stage, seconds and updates"
+    if not all(isinstance(one, list) and numbers(dict(enumerate(one))) for one in entry["losses"].values()):
+        return "has losses that are no numbers"
+    for key, holds in _MAY.items():
+        if key in entry and not holds(entry[key]):
+            return f"has {key} of another kind"
     scored = {**entry["scores"], **{f"plan {mode}": one for mode, one in entry["plans"].items()}}
     scored |= {f"round {one['round']}, {split}": scores for one in entry["rounds"] for split, scores in one["scores"].items()}
     return next((f"{why} ({where})" for where, one in scored.items() if (why := _fault_of_scores(one))), "")

@@ -185,9 +185,7 @@ def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict]) -> list[d
 
 def entries(ledger: str | Path) -> Iterator[dict]:
     """All runs of a ledger, by env and name. Raises Problem on a file that is damaged."""
-    for path in sorted(Path(ledger).glob("*/*.json")):
-        if path.parent.name == "frozen":
-            continue
+    for path in sorted(Path(ledger).glob("*/*.json")):  # frozen, chosen and tried settings lie deeper
         yield read_entry(path)
 
 

@@ -141,6 +141,29 @@ def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
     assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
 
 
+def test_a_probe_that_was_asked_by_hand_is_not_a_score(cfg, scripts):
+    """A split that holds nothing but what one probe said was taken for scored, and the table ended in a traceback."""
+    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
+    (row,) = rows_of(cfg["rows"])
+    run_study("causes", cfg | {"tune": True}, run_missing)
+    run_study("causes", cfg, run_missing)
+    (path,) = (Path(cfg["ledger"]) / ENV).glob("*.json")
+    entry = json.loads(path.read_text())
+    entry["scores"]["final"] = {"metrics": {"blind/cf_hits@1/mean/h10": 87.5}}
+    path.write_text(json.dumps(entry))
+    ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
+    assert script == "eval/score.py" and "split=final" in asked and not any(one.startswith(("round=", "probes=")) for one in asked)
+
+
+def test_folders_that_cannot_be_written_are_told_before_the_work(cfg, scripts, tmp_path):
+    """A ledger that may not be written failed 152 trainings, each after its two minutes."""
+    (tmp_path / "file").touch()
+    for key in ("ledger", "out", "runs_dir"):
+        with pytest.raises(Problem, match=f"is not a folder; choose another {key}="):
+            run_study("causes", cfg | {"tune": True, key: str(tmp_path / "file/x")}, run_missing)
+    assert not (tmp_path / "ledger").exists() and not (tmp_path / "runs").exists()
+
+
 def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
     """An emulated bfloat16 is thirty times slower, ten minutes of it hold as little, and the ledger would have called them a second seed."""
     cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
@@ -151,6 +174,11 @@ def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
         monkeypatch.setattr(jobs, "fast_precision", lambda accelerator, here=here: here)
         assert precise() == f"trainer.precision={here}", "of a row of which nothing is frozen, the fastest"
     run_study("causes", cfg, run_missing)
+    (path,) = (ledger / ENV).glob("*-s0-*.json")
+    entry = json.loads(path.read_text())
+    path.write_text(json.dumps(entry | {"setting": {"trainer": {"precision": "16-mixed"}}}))
+    assert precise() == "trainer.precision=16-mixed", "broken off before `final`, perhaps on another machine"
+    path.write_text(json.dumps(entry))
     frozen = ledger / "frozen" / ENV / "edge_InfoNCE.json"
     frozen.parent.mkdir(parents=True)
     frozen.write_text(json.dumps({"row": row.name, "setting": {"trainer": {"precision": "bf16-mixed"}}}))
@@ -165,6 +193,8 @@ def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
 @pytest.mark.parametrize("asked, said", [
     ({"envs": ["physics3", "nonsense"]}, "no env 'nonsense'"),
     ({"envs": "trifinger_pushing"}, "asks physics and chemistry"),
+    ({"envs": "chemistry_chain10"}, "chemistry_chain10 is a drawn world, and nobody says which are for choosing and which for 'final'"),
+    ({"envs": "physics5_hidden"}, "the frames of physics5_hidden do not show the weights that every row is asked for"),
     ({"envs": ["chemistry_full5"], "seeds": 6}, "5 are kept for 'final'; set seeds=5 or fewer"),
 ])  # fmt: skip
 def test_worlds_that_cannot_be_asked_are_told(cfg, asked, said):

@@ -61,6 +61,17 @@ def test_machines_are_told():
     assert "trained on" not in one_line(caption([filled("edge + InfoNCE", None)]))
 
 
+def test_runs_that_no_commit_identifies_are_counted():
+    """A third of the runs of a table were made from a tree with changes, and no page said so."""
+    def filled(*commits):
+        entries = {seed: {"scores": {}, "rounds": [], "plans": {}, "versions": {"commit": one} if one else {}} for seed, one in enumerate(commits)}
+        return [Filled(MAIN, "", rows_of("edge + InfoNCE")[0], ENV, None, entries)]
+
+    said = "1 of 2 runs were scored from a working tree with changes beside its commit"
+    assert said in caption(filled("abc1234", "abc1234-dirty", None))
+    assert "working tree" not in one_line(caption(filled("abc1234", None)))
+
+
 def test_privileges_are_told():
     rows = [Filled(MAIN, "", row, ENV, None, {}) for row in rows_of(["slot attention + InfoNCE", "edge + InfoNCE, small encoder"])]
     assert "told: what a row knows beforehand, objects: how many there are, cells: where the cells of the board lie" in caption(rows)

@@ -58,6 +58,25 @@ def test_a_draw_that_diverged_is_known_and_never_chosen(cfg, scripts):
         choose(Path(cfg["ledger"]), ENV, row, dict.fromkeys(range(8), {}), {})
 
 
+def test_a_row_that_cannot_be_chosen_does_not_stand_in_the_way(cfg, scripts, capsys):
+    """Where all draws of one row diverged, or one of its entries was damaged, no row had finalists, and the same command said so again."""
+    cfg |= {"rows": ["edge + InfoNCE", "AE + InfoNCE", "edge + hinge"], "tune": True}
+    wrong, fine, harmed = (rows_of(name)[0] for name in cfg["rows"])
+    path, ledger = eval.paper.sweep.ROOT / "train/fit.py", Path(cfg["ledger"])
+    path.write_text(path.read_text() + "if name.startswith('edge_infonce'):\n"
+                    "    (place / f'{name}-abc.json').write_text(json.dumps(entry | {'scores': {}, 'diverged': 'not finite'}))\n"
+                    "    sys.exit('error: not finite')\n")
+    (tune_ledger(ledger) / ENV).mkdir(parents=True)
+    (tune_ledger(ledger) / ENV / f"{tune_name(harmed, ENV, 3)}-abc.json").write_text("{")
+    run_study("causes", cfg, run_missing)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "physics3, edge + InfoNCE: not chosen; every drawn setting of row 'edge + InfoNCE' diverged" in shown
+    assert "physics3, edge + hinge: not chosen; " in shown and "is no entry of a ledger" in shown
+    assert [choice(ledger, ENV, row) is not None for row in (wrong, fine, harmed)] == [False, True, False]
+    with pytest.raises(Problem, match="every drawn setting of row"):
+        run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
+
+
 def test_finalists_decide_at_the_length_of_the_table(cfg, scripts, capsys):
     """Seen: InfoNCE at rate .008 was best after two minutes and lost a slot in the third. One that diverged at the end loses."""
     cfg |= {"rows": ["edge + InfoNCE"], "tune": True}

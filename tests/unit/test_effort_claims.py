@@ -10,7 +10,8 @@ import pytest
 
 from eval.effort.captions import of_reading
 from eval.effort.claims import check
-from eval.effort.filled import Difference, Filled, difference
+from eval.effort.differences import Difference, difference
+from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate, holm, reliability, students
 from eval.effort.jobs import table_name
 from eval.effort.settings import causes, rows_of

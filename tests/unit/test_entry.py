@@ -12,6 +12,7 @@ from eval.runs.ledger import check_select, entries
 
 SCORES = {"metrics": {"test/hits@1/h1": 99.0, "order/tau": -0.5}, "protocol": {"pool": 10}, "answers": {"test/hits@1/h1": "1x1 a b"}}
 WHOLE = {"run": "mine 1", "row": "ours", "env": "physics3", "seed": 0, "scores": {"final": SCORES}, "plans": {"background": SCORES},
+         "losses": {"joint val/loss": [2.0, 1.0]}, "setting": {"trainer": {"precision": "32-true"}}, "machine": {"processor": "one"},
          "rounds": [{"round": 1, "stage": "joint", "cpu_s": 60.0, "updates": 9, "scores": {"final": SCORES}}]}  # fmt: skip
 
 
@@ -23,7 +24,10 @@ def write(place: Path, entry, name: str = "mine_1-abc.json") -> Path:
 
 def test_a_whole_entry_is_read(tmp_path):
     """Entries of before lack rounds, losses and plans."""
-    assert read_entry(write(tmp_path, WHOLE)) == {"losses": {}} | WHOLE
+    before = {key: value for key, value in WHOLE.items() if key not in ("rounds", "losses", "plans", "setting", "machine")}
+    assert read_entry(write(tmp_path, before)) == {"rounds": [], "losses": {}, "plans": {}} | before
+    (tmp_path / "physics3/mine_1-abc.json").write_text(json.dumps(WHOLE))
+    assert read_entry(tmp_path / "physics3/mine_1-abc.json") == WHOLE
 
 
 def test_the_ledger_of_the_project_is_whole():
@@ -48,6 +52,13 @@ def test_the_ledger_of_the_project_is_whole():
     (("rounds", 0, "scores", "final", "metrics", "plan/success/h1"), -4, r"says plan/success/h1 -4 \(round 1, final\)"),
     (("plans", "background", "metrics"), 4, r"has metrics that are no numbers \(plan background\)"),
     (("plans", "background"), 4, "has metrics that are no numbers"),
+    (("losses", "joint val/loss"), [None, 1.0], "has losses that are no numbers"),
+    (("losses", "joint val/loss"), 1.0, "has losses that are no numbers"),
+    (("setting",), {}, "has setting of another kind"),
+    (("setting",), {"trainer": {"precision": None}}, "has setting of another kind"),
+    (("machine",), {}, "has machine of another kind"),
+    (("parameters",), {"encoder": "x"}, "has parameters of another kind"),
+    (("versions",), {"commit": 5}, "has versions of another kind"),
     (("seed",), None, "has seed of another kind"),
     (("seed",), True, "has seed of another kind"),
     (("env",), "physics5", "is of run 'mine 1' on physics5"),

@@ -70,13 +70,20 @@ def test_folders_beside_are_names(given, compose):
         check_values(compose("protocols", f"beside={fine}"), "protocols")
 
 
-@pytest.mark.parametrize("command, key, said", [("tables", "rows", "a row"), ("score", "split", "a split"), ("plan", "mode", "a mode")])
+@pytest.mark.parametrize("command, key, said", [("tables", "rows", "a row"), ("tables", "envs", "an env"), ("score", "split", "a split"), ("plan", "mode", "a mode")])
 def test_names_are_words(command, key, said, compose):
     """Seen: rows=5 ended in a TypeError, split=5 in an AttributeError."""
     for given in ("5", "[5]", "[[a]]"):
         with pytest.raises(Problem, match=rf"^{key} must be the name of {said}, or a list of them, got .*; set {key}=$"):
             check_values(compose(command, f"{key}={given}"), command)
     check_values(compose(command, f"{key}=[a,b]"), command)
+
+
+@pytest.mark.parametrize("given, said", [("tune=flase", "tune must be true or false, got 'flase'"), ("envs=[]", "envs must be the name of an env")])
+def test_tables_are_asked_clearly(given, said, compose):
+    """Any text began hours of tuning, and no world at all ended well."""
+    with pytest.raises(Problem, match=said):
+        check_values(compose("tables", given), "tables")
 
 
 @pytest.mark.parametrize("command, key", [

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from html import escape
 
 import numpy as np
 import pytest
@@ -86,6 +87,32 @@ def test_two_worlds_stand_side_by_side(ledger, tmp_path):
 def test_what_all_rows_know_is_said_of_none_to_be_lacking(ledger, tmp_path, monkeypatch):
     monkeypatch.setattr("eval.effort.claims.KNOWS", 30.0)
     assert "does not know" not in write_results(ledger, tmp_path / "none", tmp_path / "page").read_text()
+
+
+def test_what_is_damaged_is_left_out_and_the_rest_is_shown(ledger, tmp_path, capsys):
+    """One entry cut off ended the page; answers that unpack to nothing the whole table of a world."""
+    one, other = sorted((ledger / ENV).glob("*-s1-*.json"))
+    one.write_text(one.read_text()[:100])
+    text = write_results(ledger, tmp_path / "none", tmp_path / "page").read_text()
+    assert "of 2 seeds each" in text and f"{ENV}, AE + InfoNCE: left out; " in capsys.readouterr().out
+    entry = json.loads(other.read_text())
+    entry["scores"]["final"]["answers"]["test/hits@1/h10"] = "no answers"
+    other.write_text(json.dumps(entry))
+    with pytest.raises(Problem, match="holds no run of table causes"):
+        write_results(ledger, tmp_path / "none", tmp_path / "page")
+    assert "the ledger's answers of edge + InfoNCE on physics5_shuffled are damaged" in capsys.readouterr().out
+
+
+def test_seeds_of_another_study_are_its_own(ledger, tmp_path):
+    """Of three seeds of a study those were left out that the main one had not."""
+    (study, (row, *_)), seeds = (studies()["causes-published"], studies()["causes-published"].rows_of(None)), range(4)
+    for seed in seeds:
+        run = table_name(study, "", row, ENV, study.settings(ledger, ENV, row), seed)
+        final = {"metrics": {f"test/{name}/h10": 40.0 + seed for name in ("hits@1", "cf_hits@1/mean")}}
+        entry = {"run": run, "row": row.name, "env": ENV, "seed": seed, "rounds": [], "scores": {"final": final}}
+        (ledger / ENV / f"{run}-0.json").write_text(json.dumps(entry))
+    text = write_results(ledger, tmp_path / "none", tmp_path / "page").read_text()
+    assert f"seeds 0 to {seeds[-1]} at most" in text.split(f"<h3>{escape(study.title.capitalize())}</h3>")[1]
 
 
 def test_an_empty_ledger_is_told(tmp_path):

@@ -11,9 +11,9 @@ from omegaconf import OmegaConf
 
 from configs import command
 from envs.problem import Problem
-from envs.whole_files import FORGOTTEN, write_whole
+from envs.whole_files import FORGOTTEN, check_writable, write_whole
 from eval.runs import differences, folders_of, freeze
-from train.run_folder import check_writable, choose_folder, open_folder
+from train.run_folder import choose_folder, open_folder
 
 
 def test_a_runs_dir_that_cannot_be_written_is_told_before_the_data_are_collected(tmp_path, command_here, small, monkeypatch):
@@ -24,7 +24,7 @@ def test_a_runs_dir_that_cannot_be_written_is_told_before_the_data_are_collected
     assert not (tmp_path / "d").exists()
     monkeypatch.setattr(os, "access", lambda *_: False)  # whoever runs the tests may write anywhere
     with pytest.raises(Problem, match="may not be written; choose another runs_dir="):
-        check_writable(tmp_path / "a" / "b")
+        check_writable(tmp_path / "a" / "b", "runs_dir")
 
 
 def test_several_runs_are_named_by_a_list():

@@ -204,6 +204,24 @@ def test_failures_are_told_and_do_not_stop_the_rest(tmp_path, monkeypatch):
     assert target.exists() and not (tmp_path / "never").exists()
 
 
+def test_a_run_whose_entry_is_damaged_does_not_stop_the_rest(tmp_path, monkeypatch):
+    """One half-written file ended the whole command before anything was trained, and a sweep under way with all that it was training."""
+    monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
+    (tmp_path / "good.py").write_text("import pathlib, sys; pathlib.Path(sys.argv[1]).touch()")
+    target = tmp_path / "done"
+
+    def damaged():
+        raise Problem("x.json is no entry of a ledger")
+
+    def afterwards():
+        return damaged() if (tmp_path / "half").exists() else [("good.py", str(tmp_path / "half"))]
+
+    jobs = [Job("damaged", damaged), Job("half", afterwards), Job("good", lambda: [] if target.exists() else [("good.py", str(target))])]
+    assert missing(jobs) == jobs
+    assert run_jobs(jobs, 1, tmp_path / "logs", lambda _: None) == dict.fromkeys(("damaged", "half"), "x.json is no entry of a ledger")
+    assert target.exists()
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_sweep(ending, tmp_path, request):
     """Told to end, it ends its children; killed outright, its orphan keeps the lock until it is through: never two at once."""

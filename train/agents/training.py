@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from envs.whole_files import write_whole
+from envs.whole_files import check_writable, write_whole
 from eval.runs import AGENT, config_hash
 from eval.runs.metrics_csv import whole_rows
 from eval.score import versions
@@ -26,7 +26,7 @@ from train.agents.learner import is_off_policy
 from train.agents.replay import read_replay, remove_replays, replay_path, write_replay
 from train.malloc import keep_freed_memory
 from train.metrics_csv import add_rows
-from train.run_folder import check_writable, choose_folder, open_folder
+from train.run_folder import choose_folder, open_folder
 from train.wandb_run import wandb_run
 
 COLUMNS = {  # of metrics.csv: mean reward of a step, share of episodes that succeeded
@@ -78,7 +78,7 @@ def train_and_measure(cfg: DictConfig, prepare: Callable[[DictConfig], Setting])
     keep_freed_memory()
     overwrite = cfg.overwrite
     folder, cfg = choose_folder(cfg, AGENT)
-    check_writable(folder)
+    check_writable(folder, "runs_dir")
     setting = prepare(cfg)
     with open_folder(folder, cfg, overwrite):
         mirror = wandb_run(cfg, folder, [cfg.algo.name])
