@@ -40,7 +40,7 @@ from eval.planning.planners import check_name, check_planner, labels, make_plann
 from eval.planning.tasks import TASKS, Oracle, Policy, Tasks, draw_own_tasks, draw_tasks, last_state
 from eval.runs import Run, folders_of
 from eval.runs.checkpoints import digest
-from eval.runs.ledger import enter
+from eval.runs.ledger import FINAL, KEPT_TASKS, enter, open_final
 from eval.terminal import Steps, print_table
 
 BASELINES = {
@@ -208,7 +208,13 @@ def run(cfg) -> None:
         raise Problem("no run given; name a run folder: python eval/plan.py run=runs/<name>")
     composed = OmegaConf.to_container(cfg)
     modes = composed["mode"] if isinstance(composed["mode"], list) else [composed["mode"]]
+    kept = composed["seed"] == KEPT_TASKS
+    if kept and cfg.ledger is None:
+        raise Problem(f"the goals of seed={KEPT_TASKS} are asked under one setting of a row, as split '{FINAL}', which a ledger keeps; name it: "
+                      f"ledger=results/ledger, or set another seed=")  # fmt: skip
     for folder in folders_of(composed["run"]):
+        if kept:
+            open_final(Run.open(folder), cfg.ledger)
         for mode in modes:
             results = plan_run(folder, composed["data_dir"], cfg.again, **{**asked_of(composed), "mode": mode})
             print_plans(results, labels(), caption(results))

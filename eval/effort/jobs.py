@@ -11,7 +11,7 @@ from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study
 from eval.paper.sweep import Job, missing
 from eval.runs.entry import named, read_entry
-from eval.runs.ledger import FINAL, SELECT, entry_of, frozen_setting
+from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT, entry_of, frozen_setting
 from models.native_precision import MIXED, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
@@ -153,7 +153,8 @@ def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], 
 
 def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict) -> Job:
     """Trains the chosen setting, scores it and its rounds on `final`, and enters it. Where weights that a score needs are gone,
-    they are trained again and asked everything: scores of two trainings are never mixed.
+    they are trained again and asked everything: scores of two trainings are never mixed. Goals that are kept are asked of weights
+    at hand, and none is trained again for them: they came after most runs.
     """
     ledger = Path(cfg["ledger"])
     setting = study.settings(ledger, env, row)
@@ -163,6 +164,7 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     usual = [*_usual(study, case, row, env, setting), *([f"trainer.precision={precision}"] if precision else [])]
     overrides = [*usual, *world, f"seed={seed}", f"score.split={first}"]
     ranked = f"test/hits@1/h{study.horizons[-1]}"  # some probe may have been asked of it by hand, and nothing else
+    kept = "eval/plan.py", f"run={folder}", f"seed={KEPT_TASKS}", f"horizons=[{study.horizons[-1]}]", f"ledger={ledger}"
     ask = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
 
     def lacking(entered: dict) -> list[tuple[str, ...]]:
@@ -181,7 +183,9 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
         if entered.get("diverged"):
             return []
         steps = lacking(entered)
-        gone = steps and not (folder / "checkpoints" / "model.ckpt").exists()
-        return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING)] if gone or first not in entered["scores"] else steps
+        at_hand = (folder / "checkpoints" / "model.ckpt").exists()
+        if (steps and not at_hand) or first not in entered["scores"]:
+            return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING), *[kept] * study.asks_kept_tasks]
+        return steps + [kept] * (study.asks_kept_tasks and at_hand and FINAL not in entered["plans"])
 
     return Job(name, left)

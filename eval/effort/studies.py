@@ -75,6 +75,11 @@ class Study:
         return self.updates * UPDATE_S / 60 if self.updates else self.minutes or PAPER_MINUTES
 
     @property
+    def asks_kept_tasks(self) -> bool:
+        """Whether its runs are also asked the goals that nobody saw before."""
+        return self.goals and self.name == MAIN
+
+    @property
     def main(self) -> bool:
         """Whether it is the one that the others vary, whose runs are asked for more."""
         return self.runs == MAIN

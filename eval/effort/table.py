@@ -213,7 +213,7 @@ def long_csv(filled: Sequence[Filled]) -> str:
                 out.writerows([*where, name, h, END, seed, value] for seed, value in one.scores(name, h).items())
         for name in AT_ONCE:
             out.writerows([*where, name, "", END, seed, value] for seed, value in one.at_once(name).items())
-        for mode in one.study.modes:
+        for mode in (*one.study.modes, *[FINAL] * one.study.asks_kept_tasks):
             out.writerows([*where, f"goals, {mode}", last, END, seed, value] for seed, value in one.reached_elsewhere(mode).items())
         for (name, h), points in one.curve.items():
             out.writerows([*where, name, h, f"{point.minutes:.2f}", point.seed, point.value] for point in points if point.after != END)

@@ -30,6 +30,7 @@ from eval.runs.run import FINAL, Run, load_config, read_results
 SELECT = "select"
 DIVERGED = "diverged.txt"  # in a run folder: why its training could not end
 _FACTS = ("run", "model", "loss", "env", "seed", "config_hash", "setting_hash", "timing", "parameters", "versions")
+KEPT_TASKS = 31  # the seed of goals that are asked under the frozen setting alone; those of seed 0 were asked all through development
 KEPT_WORLDS = range(10, 15)  # drawn worlds (env.world.scm_seed) that are scored on `final`, and nowhere looked at before
 
 
@@ -161,13 +162,14 @@ def entered_if_diverged(folder: Path, ledger: str | Path | None) -> Iterator[Non
 
 
 def _plans(folder: Path) -> dict[str, dict]:
-    """Goals on boards drawn otherwise than in training: mode -> what was reached."""
+    """Goals on boards drawn otherwise than in training, and those that are kept: mode, or `final`  ->  what was reached."""
     found: dict[str, dict] = {}
     for path in sorted(folder.glob("plan-*.json")):
         plan = (_read(path) or {}).get("plan", {})
-        if re.fullmatch(rf"plan-(horizons\d+-)?mode{re.escape(str(plan.get('mode')))}", path.stem):  # no other reward, no other seed
+        asked = {f"mode{plan.get('mode')}": plan.get("mode"), f"seed{KEPT_TASKS}": FINAL}  # no other reward, no other seed
+        if name := asked.get(re.sub(r"^plan-(horizons\d+-)?", "", path.stem)):
             metrics = {key: value for key, value in _read(path)["metrics"].items() if key.startswith("plan/")}
-            found.setdefault(plan["mode"], {"metrics": {}, "protocol": plan})["metrics"].update(metrics)
+            found.setdefault(name, {"metrics": {}, "protocol": plan})["metrics"].update(metrics)
     return found
 
 

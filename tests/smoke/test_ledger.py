@@ -181,12 +181,30 @@ def test_what_was_asked_apart_is_entered_too(copied, tmp_path):
     (copied / "plan-modebackground-rewardlatent.json").write_text(json.dumps({"metrics": {"plan/success/h10": 9.0}, "plan": plan}))
     entry = json.loads(enter(copied, tmp_path / "ledger").read_text())
     assert entry["scores"]["zero-shot"]["metrics"] == {"order/tau": 0.5} and "test/hits@1/h1" in entry["scores"]["select"]["metrics"]
-    assert entry["plans"]["background"]["metrics"] == {"plan/success/h10": 3.0}
+    assert entry["plans"]["background"]["metrics"] == {"plan/success/h10": 3.0} and "final" not in entry["plans"]
+    for seed, reached in ((31, 5.0), (32, 7.0)):
+        found = {"metrics": {"plan/success/h10": reached}, "plan": plan | {"mode": "train", "seed": seed}}
+        (copied / f"plan-horizons10-seed{seed}.json").write_text(json.dumps(found))
+    assert json.loads(enter(copied, tmp_path / "ledger").read_text())["plans"]["final"]["metrics"] == {"plan/success/h10": 5.0}
     whole = json.loads((copied / "results.json").read_text())
     apart = whole | {"metrics": {"order/tau": 0.25}, "protocol": whole["protocol"] | {"probes": ["weight_order"]}}
     (copied / "results-select-weight_order.json").write_text(json.dumps(apart))
     scores = json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]["select"]
     assert {"order/tau", "test/hits@1/h1"} <= scores["metrics"].keys() and scores["protocol"] == whole["protocol"]
+
+
+def test_goals_that_are_kept_are_asked_of_one_setting(copied, command_here, tmp_path):
+    """They were not kept at all: goals of every table were on the tasks of development."""
+    ask = "eval/plan.py", f"run={copied}", "seed=31", "episodes=20", "horizons=[1]", "reward_steps=20"
+    done = command_here(*ask, cwd=copied.parents[1])
+    assert done.returncode != 0 and "which a ledger keeps; name it: ledger=results/ledger, or set another seed=" in " ".join(done.stderr.split())
+    ledger = tmp_path / "ledger"
+    frozen = ledger / "frozen/physics3/ae_contrastive.json"
+    frozen.parent.mkdir(parents=True)
+    frozen.write_text(json.dumps({"row": "ae + contrastive", "setting": {"loss": {"window": 99}}}))
+    done = command_here(*ask, f"ledger={ledger}", cwd=copied.parents[1])
+    assert done.returncode != 0 and "was scored on 'final' of physics3 under another setting" in " ".join(done.stderr.split())
+    assert not list(copied.glob("plan-*seed31*.json"))
 
 
 def test_scores_of_other_weights_are_not_entered(copied, tmp_path):

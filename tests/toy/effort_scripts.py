@@ -1,4 +1,4 @@
-"""train/fit.py and eval/score.py that only write what the real ones enter into the ledger, and how tests run tables with them."""
+"""train/fit.py, eval/score.py and eval/plan.py that only write what the real ones enter into the ledger, and how tests run tables with them."""
 
 from pathlib import Path
 
@@ -42,6 +42,12 @@ def write_scripts(folder: Path) -> None:
         "if 'round' in told:\n"
         "    for n in json.loads(told['round']): entry['rounds'][n - 1]['scores']['final'] = {'metrics': metrics(value - 10 + n)}\n"
         "else: entry['scores']['final'] = {'metrics': metrics(value - 1)}\n"
+        "path.write_text(json.dumps(entry))\n"
+    ))  # fmt: skip
+    (folder / "eval/plan.py").write_text(common + (
+        "path = place / (pathlib.Path(told['run']).name + '-abc.json'); entry = json.loads(path.read_text())\n"
+        "h, = json.loads(told['horizons']); reached = entry['scores']['select']['metrics'][f'plan/success/h{h}'] - 2\n"
+        "entry['plans'] = {'final': {'metrics': {f'plan/success/h{h}': reached}, 'protocol': {'seed': int(told['seed'])}}}\n"
         "path.write_text(json.dumps(entry))\n"
     ))  # fmt: skip
 

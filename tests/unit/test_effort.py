@@ -137,7 +137,7 @@ def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
     assert step[0] == "eval/score.py" and "round=[1]" in step
     elsewhere = cfg | {"runs_dir": str(tmp_path / "elsewhere")}
     first, *scores = table_job(MAIN, "", row, ENV, 0, elsewhere).left()
-    assert first[0] == "train/fit.py" and len(scores) == 2, "all is asked again of the new weights"
+    assert first[0] == "train/fit.py" and [step[0] for step in scores] == ["eval/score.py", "eval/score.py", "eval/plan.py"], "all is asked again"
     assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
 
 
@@ -153,6 +153,24 @@ def test_a_probe_that_was_asked_by_hand_is_not_a_score(cfg, scripts):
     path.write_text(json.dumps(entry))
     ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
     assert script == "eval/score.py" and "split=final" in asked and not any(one.startswith(("round=", "probes=")) for one in asked)
+
+
+def test_goals_are_asked_that_nobody_saw_before(cfg, scripts, tmp_path):
+    """All goals of a table were on the tasks of development. Runs whose weights are gone stay as they are."""
+    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
+    (row,) = rows_of(cfg["rows"])
+    run_study("causes", cfg | {"tune": True}, run_missing)
+    run_study("causes", cfg, run_missing)
+    (path,) = (Path(cfg["ledger"]) / ENV).glob("*.json")
+    entry = json.loads(path.read_text())
+    assert entry["plans"]["final"]["protocol"] == {"seed": 31}
+    text, csv = ((tmp_path / f"out/causes/physics3.{kind}").read_text() for kind in ("md", "csv"))
+    assert "of 1 runs also 1000 tasks of seed 31, asked of the frozen setting alone: -2.0 on average at 10 steps, from -2.0 to -2.0" in text
+    assert "physics3,edge + InfoNCE,\"goals, final\",10,end,0," in csv
+    path.write_text(json.dumps(entry | {"plans": {}}))
+    ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
+    assert script == "eval/plan.py" and {"seed=31", "horizons=[10]", f"ledger={cfg['ledger']}"} <= set(asked)
+    assert not table_job(MAIN, "", row, ENV, 0, cfg | {"runs_dir": str(tmp_path / "elsewhere")}).left()
 
 
 def test_folders_that_cannot_be_written_are_told_before_the_work(cfg, scripts, tmp_path):
