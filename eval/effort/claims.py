@@ -32,7 +32,7 @@ PAIRS = (  # sentence, section of the paper, metric, the rows that are said to b
      ("GNN + InfoNCE", "modular + InfoNCE", "edge + InfoNCE"), "AE + InfoNCE"),
     ("with structure the contrastive loss ranks better than likelihood", "4.4", "H@1", ("edge + hinge",), "edge + NLL"),
     ("with structure the contrastive loss knows more than likelihood, asked what if (ours to ask)", "4.4", "what if", ("edge + hinge",), "edge + NLL"),
-    ("negatives of the same episode help the hinge (Biza et al. 2021)", "", "H@1", ("edge + hinge, same episode",), "edge + hinge"),
+    ("negatives of the same episode help the hinge (after Biza et al. 2021)", "", "H@1", ("edge + hinge, same episode",), "edge + hinge"),
     ("negatives of the same episode help the hinge, asked what if (ours to ask)", "", "what if", ("edge + hinge, same episode",), "edge + hinge"),
     ("hiding objects helps, asked what if (C-JEPA)", "", "what if", ("transformer + InfoNCE, hidden objects",), "transformer + InfoNCE"),
 )  # fmt: skip

@@ -48,7 +48,7 @@ def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) 
                 with _told_apart(wrong, of):
                     check_precision(tuned_precision(*of, ledger), ON, of_row)
                     ready += of_row
-            failed.update(run_missing(ready, minutes, cfg))
+            failed.update(run_missing(ready, minutes, cfg) if ready else {})
 
     train({(row, env): [tune_job(row, env, draw, cfg) for draw in draws] for row, env in asked}, causes()["tune"]["minutes"])
     scored, best = {}, {}

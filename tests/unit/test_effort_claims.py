@@ -180,7 +180,7 @@ def said_of(*rows):
     return {verdict.claim.split(",")[0]: verdict for verdict in check([replace(row) for row in rows])}
 
 
-HELPS = "negatives of the same episode help the hinge (Biza et al. 2021)"
+HELPS = "negatives of the same episode help the hinge (after Biza et al. 2021)"
 
 
 @pytest.fixture

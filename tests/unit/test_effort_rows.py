@@ -36,7 +36,7 @@ def test_every_row_composes_under_every_draw(compose, row):
     strength = causes()["strengths"].get(row.loss)
     assert strength is None or OmegaConf.select(config, strength["key"]) == strength["values"][setting["strength"]]
     assert strength is not None or row.loss == "nll"
-    assert set(row.told) <= {"objects", "cells", "point", "blocks"} and len({one.slug for one in rows_of(None)}) == len(causes()["rows"])
+    assert set(row.told) <= {"objects", "cells", "point", "blocks", "palette"} and len({one.slug for one in rows_of(None)}) == len(causes()["rows"])
 
 
 def test_unknown_rows_are_refused():
