@@ -125,6 +125,8 @@ class _Sweep:
                     child.terminate()
                 code = child.wait()
                 self.running.discard(child)
+                if code == -signal.SIGKILL:
+                    return "it was killed, perhaps as memory was short; run fewer at a time: jobs="
                 if code:
                     said = path.read_text().strip().splitlines()
                     return said[-1] if said else f"exit code {code}"

@@ -204,6 +204,14 @@ def test_failures_are_told_and_do_not_stop_the_rest(tmp_path, monkeypatch):
     assert target.exists() and not (tmp_path / "never").exists()
 
 
+def test_a_run_that_is_killed_is_told_so(tmp_path, monkeypatch):
+    """Seen: the kernel ended a run that took 22 GB, and the sweep gave as its reason the last line of its progress."""
+    monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
+    (tmp_path / "big.py").write_text("import os, signal; print('weight order  48 s', flush=True); os.kill(os.getpid(), signal.SIGKILL)")
+    failed = run_jobs([Job("big", lambda: [("big.py",)])], 1, tmp_path / "logs", lambda _: None)
+    assert failed == {"big": "it was killed, perhaps as memory was short; run fewer at a time: jobs="}
+
+
 def test_a_run_whose_entry_is_damaged_does_not_stop_the_rest(tmp_path, monkeypatch):
     """One half-written file ended the whole command before anything was trained, and a sweep under way with all that it was training."""
     monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
