@@ -141,14 +141,18 @@ def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
     assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
 
 
-def test_a_probe_that_was_asked_by_hand_is_not_a_score(cfg, scripts):
-    """A split that holds nothing but what one probe said was taken for scored, and the table ended in a traceback."""
+def tuned_and_run(cfg) -> tuple:
+    """One seed of a row.  -> the row, the file of its entry, and what that holds."""
     cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
-    (row,) = rows_of(cfg["rows"])
     run_study("causes", cfg | {"tune": True}, run_missing)
     run_study("causes", cfg, run_missing)
     (path,) = (Path(cfg["ledger"]) / ENV).glob("*.json")
-    entry = json.loads(path.read_text())
+    return *rows_of(cfg["rows"]), path, json.loads(path.read_text())
+
+
+def test_a_probe_that_was_asked_by_hand_is_not_a_score(cfg, scripts):
+    """A split that holds nothing but what one probe said was taken for scored, and the table ended in a traceback."""
+    row, path, entry = tuned_and_run(cfg)
     entry["scores"]["final"] = {"metrics": {"blind/cf_hits@1/mean/h10": 87.5}}
     path.write_text(json.dumps(entry))
     ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
@@ -157,12 +161,7 @@ def test_a_probe_that_was_asked_by_hand_is_not_a_score(cfg, scripts):
 
 def test_goals_are_asked_that_nobody_saw_before(cfg, scripts, tmp_path):
     """All goals of a table were on the tasks of development. Runs whose weights are gone stay as they are."""
-    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
-    (row,) = rows_of(cfg["rows"])
-    run_study("causes", cfg | {"tune": True}, run_missing)
-    run_study("causes", cfg, run_missing)
-    (path,) = (Path(cfg["ledger"]) / ENV).glob("*.json")
-    entry = json.loads(path.read_text())
+    row, path, entry = tuned_and_run(cfg)
     assert entry["plans"]["final"]["protocol"] == {"seed": 31}
     text, csv = ((tmp_path / f"out/causes/physics3.{kind}").read_text() for kind in ("md", "csv"))
     assert "of 1 runs also 1000 tasks of seed 31, asked of the frozen setting alone: -2.0 on average at 10 steps, from -2.0 to -2.0" in text
