@@ -35,15 +35,14 @@ class Job:
 
 def missing(jobs: Iterable[Job]) -> list[Job]:
     """The jobs that are not done, or of which nobody can tell."""
-    return [job for job in jobs if _left(job)]
+    return [job for job in jobs if not _is_done(job)]
 
 
-def _left(job: Job) -> list[tuple[str, ...]] | str:
-    """What is still to be run, or why that cannot be told: a damaged run fails, and does not stand in the way of the others."""
+def _is_done(job: Job) -> bool:
     try:
-        return job.left()
-    except Problem as problem:
-        return str(problem)
+        return not job.left()
+    except Problem:
+        return False
 
 
 def run_jobs(jobs: list[Job], workers: int, folder: Path, say: Callable[[str], None] = print) -> dict[str, str]:
@@ -98,7 +97,10 @@ class _Sweep:
                         self.say(f"waiting for {job.name}: another worker is at it")
                     time.sleep(POLL_S)
                     continue
-                why = self._run(job, lock.fileno())
+                try:
+                    why = self._run(job, lock.fileno())
+                except Problem as problem:  # what there is of this run is damaged: no reason to stop the others
+                    why = str(problem)
             if self.stopping:
                 return
             if why:
@@ -109,11 +111,9 @@ class _Sweep:
 
     def _run(self, job: Job, lock: int) -> str | None:
         """Why a job failed, or none."""
-        path, steps = self.folder / f"{job.name}.log", _left(job)
+        path, steps = self.folder / f"{job.name}.log", job.left()
         if not steps:
             return None  # somebody else did it meanwhile: the log is theirs
-        if isinstance(steps, str):
-            return steps
         with open(path, "w") as log:
             for step in steps:
                 if self.stopping:
@@ -130,8 +130,7 @@ class _Sweep:
                 if code:
                     said = path.read_text().strip().splitlines()
                     return said[-1] if said else f"exit code {code}"
-        left = _left(job)
-        return left if isinstance(left, str) else "it ended without its results" if left else None
+        return "it ended without its results" if job.left() else None
 
     def stop(self) -> None:
         self.stopping = True
