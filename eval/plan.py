@@ -213,10 +213,11 @@ def run(cfg) -> None:
         raise Problem(f"the goals of seed={KEPT_TASKS} are asked under one setting of a row, as split '{FINAL}', which a ledger keeps; name it: "
                       f"ledger=results/ledger, or set another seed=")  # fmt: skip
     for folder in folders_of(composed["run"]):
+        opened = Run.open(folder)
         if kept:
-            open_final(Run.open(folder), cfg.ledger)
+            open_final(opened, cfg.ledger)
         for mode in modes:
-            results = plan_run(folder, composed["data_dir"], cfg.again, **{**asked_of(composed), "mode": mode})
+            results = plan_run(opened, composed["data_dir"], cfg.again, **{**asked_of(composed), "mode": mode})
             print_plans(results, labels(), caption(results))
         if cfg.ledger is not None:
             print(enter(folder, cfg.ledger))
