@@ -24,6 +24,7 @@ from eval.runs.ledger import SELECT, check_overrides, entry_of
 from eval.terminal import print_table
 
 RunMissing = Callable[[list[Job], float, dict], dict[str, str]]
+Wrong = dict[tuple[Row, str], Problem]
 
 
 def _scored(ledger: Path, env: str, names: dict[int, str]) -> dict[int, dict]:
@@ -60,27 +61,33 @@ def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) 
     train({(row, env): [finalist_job(row, env, draw, cfg) for draw in of] for (row, env), of in best.items()}, studies()[MAIN].minutes)
     for row, env in (of for of in asked if of not in wrong):
         with _told_apart(wrong, (row, env)):
-            ended = _scored(ledger, env, {draw: finalist_name(row, env, draw) for draw in best.get((row, env), ())})
             if (row, env) not in best:
                 print(f"{env}, {row.name}: {len(scored[row, env])} of {len(draws)} drawn settings are there, none is chosen yet")
-            elif len(ended) < len(best[row, env]):
+                continue
+            ended = _scored(ledger, env, {draw: finalist_name(row, env, draw) for draw in best[row, env]})
+            if len(ended) < len(best[row, env]):
                 print(f"{env}, {row.name}: {len(ended)} of {len(best[row, env])} finalists are there, none is chosen yet")
             else:
                 choose(ledger, env, row, scored[row, env], ended)
-    if wrong.keys() == set(asked):
-        raise next(iter(wrong.values()))
-    for (row, env), problem in wrong.items():
-        print(f"{env}, {row.name}: not chosen; {problem}")
+    _tell(wrong, len(asked), "not chosen")
     return {name: why for name, why in failed.items() if not _diverged(name, envs, ledger)}
 
 
 @contextmanager
-def _told_apart(wrong: dict, of: object) -> Iterator[None]:
-    """What is wrong with one row is kept under it."""
+def _told_apart(wrong: Wrong, of: tuple[Row, str]) -> Iterator[None]:
+    """What is wrong with one row of an env is kept under it."""
     try:
         yield
     except Problem as problem:
         wrong[of] = problem
+
+
+def _tell(wrong: Wrong, count: int, what: str) -> None:
+    """What is wrong with some of `count` rows, on the terminal. Raises the first Problem where it is all of them."""
+    if wrong and len(wrong) == count:
+        raise next(iter(wrong.values()))
+    for (row, env), problem in wrong.items():
+        print(f"{env}, {row.name}: {what}; {problem}")
 
 
 def _diverged(run: str, envs: list[str], ledger: Path) -> bool:
@@ -98,7 +105,7 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
     ready, wrong = [], {}
     for row, env in asked:
         source = causes()["tuned_on"].get(env, env)
-        try:
+        with _told_apart(wrong, (row, env)):
             setting = study.settings(ledger, env, row)
             if setting is None:
                 raise Problem(f"no setting was chosen for row '{row.name}' on {source}; run first: python eval/tables.py table={MAIN} "
@@ -109,12 +116,7 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
             for case, of_case in jobs.items():
                 check_precision(precision_of(study, case, row, env, ledger), study.accelerator, of_case)
             ready.append(jobs)
-        except Problem as problem:
-            wrong[row.name, env] = problem
-    if wrong and not ready:
-        raise next(iter(wrong.values()))
-    for (name, env), problem in wrong.items():
-        print(f"{env}, {name}: not trained; {problem}")
+    _tell(wrong, len(asked), "not trained")
     return [of_case[seed] for seed in range(cfg["seeds"]) for jobs in ready for of_case in jobs.values()]
 
 
