@@ -126,7 +126,7 @@ LIMITS = {
     "worker": ("a whole number >= 0", whole(0)),
     "run_missing": ("true or false", lambda v: isinstance(v, bool)),
     "tune": ("true or false", lambda v: isinstance(v, bool)),
-    "envs": ("the name of an env, or a list of them", lambda v: isinstance(v, str) or list_of(lambda name: isinstance(name, str))(v)),
+    "envs": ("the name of an env, or a list of them", lambda v: v != [] and _names(v)),
     "reward_steps": ("a whole number >= 2", whole(2)),
     "reward_learning_rate": ("a number > 0", number(above=0)),
     "reach": ("a whole number >= 1", whole(1)),

@@ -2,6 +2,7 @@
 not run again."""
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from omegaconf import OmegaConf
@@ -80,10 +81,13 @@ def finalist_name(row: Row, env: str, draw: int) -> str:
 
 def tuned_precision(row: Row, env: str, ledger: Path) -> str:
     """That of the row's first draw that is entered, none yet: the fastest one here. Settings that are compared are multiplied alike."""
-    for draw in range(causes()["tune"]["draws"]):
-        if (entered := entry_of(tune_ledger(ledger), env, tune_name(row, env, draw))) and "setting" in entered:
-            return entered["setting"]["trainer"]["precision"]
-    return fast_precision(ON)
+    draws = (entry_of(tune_ledger(ledger), env, tune_name(row, env, draw)) for draw in range(causes()["tune"]["draws"]))
+    return _first_precision(draws) or fast_precision(ON)
+
+
+def _first_precision(entered: Iterable[dict | None]) -> str | None:
+    """Of the first run that is entered and says it."""
+    return next((one["setting"]["trainer"]["precision"] for one in entered if one and "setting" in one), None)
 
 
 def _tune_job(name: str, row: Row, overrides: list[str], env: str, cfg: dict) -> Job:
@@ -129,14 +133,9 @@ def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> s
     if not study.in_rounds:
         return None
     frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.precision")
-    return frozen or _entered_precision(study, case, row, env, ledger) or fast_precision(study.accelerator)
-
-
-def _entered_precision(study: Study, case: str, row: Row, env: str, ledger: Path) -> str | None:
-    """Of runs that were broken off before `final`, perhaps on a machine with another fastest one."""
     of_any_seed = named(table_name(study, case, row, env, study.settings(ledger, env, row), 0).removesuffix("0"))
-    every = (read_entry(path).get("setting", {}) for path in sorted((ledger / env).glob(f"{of_any_seed}[0-9]*.json")))
-    return next((setting["trainer"]["precision"] for setting in every if setting), None)
+    entered = (read_entry(path) for path in sorted((ledger / env).glob(f"{of_any_seed}[0-9]*.json")))  # read where nothing is frozen
+    return frozen or _first_precision(entered) or fast_precision(study.accelerator)
 
 
 def check_precision(precision: str | None, accelerator: str, jobs: list[Job]) -> None:
