@@ -1,7 +1,8 @@
 """What the ledger holds of a row of a table: its scores, and what is drawn of its answers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -150,18 +151,25 @@ class Filled:
         kept = {seed: self.entries[seed]["scores"][FINAL].get("answers", {}).get(self.key(name, horizon)) for seed in seeds}
         if not kept or None in kept.values():
             return None
-        try:
+        with self._damage_told():
             return bootstrap({seed: Answers.unpacked(text) for seed, text in kept.items()}, same=not self.own_worlds)
+
+    def check_answers(self) -> None:
+        """Raise Problem where answers are damaged that intervals will be drawn of; drawing them all here would take longer than a table."""
+        asked = [self.key(name, h) for name in (*FLOORS, *FLOORS.values()) for h in self.study.horizons]
+        with self._damage_told():
+            for entry in self.entries.values():
+                for key, text in entry["scores"].get(FINAL, {}).get("answers", {}).items():
+                    if key in asked:
+                        Answers.unpacked(text)
+
+    @contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
         except ValueError as error:
             raise Problem(f"the ledger's answers of {self.label} on {self.env} are damaged ({error}); take its entries from the history "
                           f"again") from error  # fmt: skip
-
-    def check_answers(self) -> None:
-        """Raise Problem where answers are damaged that intervals will be drawn of."""
-        for name in (*FLOORS, *FLOORS.values()):
-            for horizon in self.study.horizons:
-                if self.key(name, horizon):
-                    self.draws(name, horizon)
 
     @property
     def own_worlds(self) -> bool:
