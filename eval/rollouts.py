@@ -24,13 +24,12 @@ def encode_frames(model, obs: np.ndarray, batch: int = 1024) -> torch.Tensor:
     Written into one tensor: latents kept part by part lie in what the part before has freed, so that the next one takes new memory, which
     where freed memory is kept (train/malloc.py) came to 22 GB of 100,000 frames.
     """
-    stored, latent = torch.from_numpy(np.ascontiguousarray(obs)), torch.empty(0)
-    for start in range(0, max(1, len(stored)), batch):
-        found = model.encode(as_obs(stored[start : start + batch]).to(model.device)).cpu()
-        if start == 0:
-            latent = found.new_empty(len(stored), *found.shape[1:])
-        latent[start : start + batch] = found
-        del found
+    stored, latent = torch.from_numpy(np.ascontiguousarray(obs)), None
+    for rows in torch.arange(len(stored)).split(batch):
+        found = model.encode(as_obs(stored[rows]).to(model.device)).cpu()
+        latent = found.new_empty(len(stored), *found.shape[1:]) if latent is None else latent
+        latent[rows] = found
+        del found  # before the next one is made
     return latent
 
 
