@@ -81,7 +81,8 @@ def endings(world: PhysicsWorld, state: np.ndarray, found: Outcomes) -> Endings:
 
     mover = np.eye(objects)[actions // NUM_DIRECTIONS]
     orders = np.stack([led(lambda t, order=order: np.array(order)) for order in orders_of(objects)])
-    return Endings(cells(world.unpack(state).positions), cells(found.states.positions)[found.outcome], orders, led(lambda t: mover[:, t]), led(lambda t: np.ones(objects)))
+    start, true = cells(world.unpack(state).positions), cells(found.states.positions)[found.outcome]
+    return Endings(start, true, orders, led(lambda t: mover[:, t]), led(lambda t: np.ones(objects)))
 
 
 def likeliest_ranks(ends: Endings) -> np.ndarray:
