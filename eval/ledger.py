@@ -27,10 +27,10 @@ from eval.runs import folders_of
 from eval.runs.ledger import FINAL, SELECT, enter, entries
 from eval.terminal import print_table
 
-SHOWN = {"test/hits@1/": "H@1", "test/cf_hits@1/": "what if"}  # metric, followed by a horizon -> its name
+SHOWN = {"test/hits@1/": "H@1", "test/cf_hits@1/mean/": "what if", "test/cf_hits@1/": "counterfactual"}  # metric, followed by a horizon -> its name
 NOT_SCORED = "not scored"
 
-Scores = dict[str, list[float]]  # metric -> a value for each seed and drawn world
+Scores = dict[str, dict[str, float]]  # metric -> run -> value
 
 
 def collected(held: list[dict]) -> dict[tuple[str, str], dict[str, Scores]]:
@@ -40,7 +40,7 @@ def collected(held: list[dict]) -> dict[tuple[str, str], dict[str, Scores]]:
         splits = found.setdefault((entry["env"], entry["row"]), {SELECT: {}, FINAL: {}})
         for split, scores in splits.items():
             for key, value in entry["scores"].get(split, {}).get("metrics", {}).items():
-                scores.setdefault(key, []).append(value)
+                scores.setdefault(key, {})[entry["run"]] = value
     return found
 
 
@@ -51,10 +51,15 @@ def lines(found: dict[tuple[str, str], dict[str, Scores]]) -> tuple[list[str], l
     header = ["env", "row", "split", *(f"{SHOWN[key[: key.rindex('/') + 1]]} at {key.rpartition('/h')[2]}" for key in keys)]
     rows = []
     for (env, row), splits in found.items():
-        rows += [[env, row, split, *(_cell(scores.get(key, [])) for key in keys)] for split, scores in splits.items()]
-        pairs = [(splits[SELECT].get(key), splits[FINAL].get(key)) for key in keys]
-        rows.append(["", "", f"{SELECT} - {FINAL}", *(f"{mean(a) - mean(b):+.2f}" if a and b else "" for a, b in pairs)])
+        rows += [[env, row, split, *(_cell(list(scores.get(key, {}).values())) for key in keys)] for split, scores in splits.items()]
+        rows.append(["", "", f"{SELECT} - {FINAL}", *(_fell(*(splits[split].get(key, {}) for split in (SELECT, FINAL))) for key in keys)])
     return header, rows
+
+
+def _fell(chosen: dict[str, float], final: dict[str, float]) -> str:
+    """By how much a score is larger where settings are chosen, over the runs that have both."""
+    apart = [chosen[run] - final[run] for run in chosen.keys() & final.keys()]
+    return f"{mean(apart):+.2f}" if apart else ""
 
 
 def _is(key: str, start: str) -> bool:
@@ -116,5 +121,6 @@ def run(cfg) -> None:
     if metrics:
         print_table(*run_lines(held, metrics), "a line for every run that has a score", title=f"ledger {cfg.ledger}", width=160)
         return
-    text = "percent, H@1 after so many steps and among the outcomes of all actions (what if); mean ± sample standard deviation (how many) over seeds and drawn worlds; settings are chosen on select"
+    text = ("percent, H@1 after so many steps; among the outcomes of all actions, over all of them (counterfactual), and the mean over those that move nothing, "
+            "one object, several (what if); mean ± sample standard deviation (how many) over seeds and drawn worlds; settings are chosen on select")  # fmt: skip
     print_table(*lines(collected(held)), text, title=f"ledger {cfg.ledger}", width=160)

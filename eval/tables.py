@@ -47,9 +47,9 @@ from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
 from eval.effort.command import run_study
 from eval.effort.studies import studies
-from eval.figures.charts import write_chart
+from eval.figures.charts import replace_chart
 from eval.paper.claims import check_claims, claims_markdown, print_claims
-from eval.paper.sweep import Job, missing, run_jobs
+from eval.paper.sweep import Job, missing, run_jobs, steps_of
 from eval.paper.table_charts import table_chart
 from eval.paper.table_specs import (
     HORIZONS,
@@ -76,7 +76,8 @@ from eval.paper.voe_text import long_csv as voe_csv
 from eval.terminal import print_table
 
 SCORE_S, PLAN_S, SURPRISE_S = 75, 90, 60  # seconds for scores, plans and surprise of one run on one thread, to tell beforehand
-GPU_RUN = 6 << 30  # bytes of GPU memory that a run of the published protocol stays below
+PAPER = "paper"  # the budget whose runs take a GPU where there is one
+GPU_RUN = 6 << 30  # bytes of GPU memory that a run stays below
 
 
 def jobs_of(asked: list[TableSpec], cfg) -> list[Job]:
@@ -134,7 +135,7 @@ def turned(todo: list[Job], worker: int) -> list[Job]:
 
 
 def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
-    """Of all jobs side by side."""
+    """Of all jobs side by side; none for what is damaged."""
     train = 60 * minutes
     seconds = {
         "train/fit.py": train + SCORE_S,
@@ -143,13 +144,13 @@ def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
         "eval/plan.py": PLAN_S,
         "eval/surprise.py": SURPRISE_S,
     }
-    return sum(seconds[step[0]] for job in todo for step in job.left()) / 60 / min(workers, max(1, len(todo)))
+    return sum(seconds[step[0]] for job in todo for step in steps_of(job) or ()) / 60 / min(workers, max(1, len(todo)))
 
 
-def _workers(budget: str) -> int:
-    """One run for each core; of those that train on a GPU as many as fit into its free memory."""
+def _workers(on_gpu: bool) -> int:
+    """One run for each core; of those that train on a GPU where there is one, as many as fit into its free memory."""
     cores = os.cpu_count() or 1
-    if budget != "paper":
+    if not on_gpu:
         return cores
     import torch  # takes seconds, and this is all that tables ask of it
 
@@ -158,12 +159,12 @@ def _workers(budget: str) -> int:
     return max(1, min(cores, torch.cuda.mem_get_info()[0] // GPU_RUN))
 
 
-def _run_missing(todo: list[Job], minutes: float, cfg) -> dict[str, str]:
-    """Train, score and plan what tables lack; minutes: of one training.  -> name of each failed run: why."""
+def _run_missing(todo: list[Job], minutes: float, cfg, on_gpu: bool) -> dict[str, str]:
+    """Train, score and plan what tables lack; minutes: of one training; on_gpu: where there is one.  -> name of each failed run: why."""
     todo = missing(todo)
     if not todo:
         return {}
-    workers = cfg["jobs"] or _workers(cfg["budget"])
+    workers = cfg["jobs"] or _workers(on_gpu)
     minutes = expected_minutes(todo, minutes, workers)
     count = f"{len(todo)} run{'s are' if len(todo) > 1 else ' is'} missing"
     print(f"{count}; {workers} at a time, about {minutes:.0f} minutes in all", flush=True)
@@ -188,12 +189,7 @@ def _show(asked: list[TableSpec], pages: dict, cfg) -> None:
             print_table(header, rows, text, title=panel.key, width=160)
             texts["md"].append(f"### {panel.key}\n\n{markdown(header, rows, text)}")
             texts["tex"].append(latex(header, rows, text))
-            drawing = table_chart(panel, f"{panel.title}, budget {cfg['budget']}", cells)
-            if drawing is not None:
-                write_chart(drawing, out / panel.key)
-            else:  # one that was drawn of other runs must not stay beside
-                for kind in ("svg", "png"):
-                    (out / f"{panel.key}.{kind}").unlink(missing_ok=True)
+            replace_chart(table_chart(panel, f"{panel.title}, budget {cfg['budget']}", cells), out / panel.key)
         for kind, parts in texts.items():
             write_whole(out / f"{page}.{kind}", "\n".join(parts))
         write_whole(out / f"{page}.csv", long_csv(filled))
@@ -224,7 +220,7 @@ def _run_voe(names: list[str], cfg) -> dict[str, str]:
     minutes = _budget(cfg, voe_tables()["budgets"]).get("minutes", 0)
     asked = voe_specs(names, [cfg["rows"]] if isinstance(cfg["rows"], str) else cfg["rows"])
     jobs = voe_jobs_of([row for table in asked for row in table.rows], cfg) if cfg["run_missing"] else []
-    failed = _run_missing(jobs, minutes, cfg)
+    failed = _run_missing(jobs, minutes, cfg, on_gpu=cfg["budget"] == PAPER)
     _show_voe(asked, cfg)
     return failed
 
@@ -234,7 +230,7 @@ def _run_paper(table, cfg) -> dict[str, str]:
     pages = paper_tables()
     minutes = _budget(cfg, pages["budgets"])["minutes"]
     asked = table_specs(pages, table, cfg["figure"], cfg["rows"])
-    failed = _run_missing(jobs_of(asked, cfg), minutes, cfg) if cfg["run_missing"] else {}
+    failed = _run_missing(jobs_of(asked, cfg), minutes, cfg, on_gpu=cfg["budget"] == PAPER) if cfg["run_missing"] else {}
     _show(asked, pages, cfg)
     verdicts = check_claims(cfg)
     if any(verdict.decided for verdict in verdicts):  # tables of other worlds say nothing about them

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import mean
 
-from eval.effort.filled import AT_ONCE, BLIND, READ_OUTS, Filled
+from eval.effort.filled import Filled
+from eval.effort.score_names import AT_ONCE, BLIND, READ_OUTS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
 from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT
@@ -82,7 +83,8 @@ def caption(filled: Sequence[Filled]) -> list[str]:
 def _of_kept_tasks(filled: Sequence[Filled]) -> list[str]:
     """By how much goals differ where nobody had asked before."""
     last = filled[0].study.horizons[-1]
-    apart = [there - here[seed] for one in filled if (here := one.scores("goals", last)) for seed, there in one.reached_elsewhere(FINAL).items()]
+    both = [(one.scores("goals", last), one.reached_elsewhere(FINAL)) for one in filled]
+    apart = [kept[seed] - usual[seed] for usual, kept in both for seed in usual.keys() & kept.keys()]
     if not apart:
         return []
     return [f"of {len(apart)} runs also 1000 tasks of seed {KEPT_TASKS}, asked of the frozen setting alone: {mean(apart):+.1f} on average at {last} steps, "

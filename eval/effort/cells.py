@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from statistics import mean
 
+from eval.effort.best_round import best_round
 from eval.effort.captions import WEIGHTS
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
-from eval.effort.kept import kept_round
 from eval.runs.ledger import FINAL
 
 MISSING = "-"
@@ -43,7 +43,7 @@ def low(one: Filled, name: str, horizon: int) -> str:
 
 def kept_at(one: Filled) -> str:
     """After which part of a training the scored weights were, in percent: mean over seeds, and from the least to the most where they differ."""
-    rounds = [kept_round(entry) for entry in one.entries.values() if FINAL in entry["scores"]]
+    rounds = [best_round(entry) for entry in one.entries.values() if FINAL in entry["scores"]]
     found = [100 * number / count for number, count in filter(None, rounds)]
     if not found:
         return MISSING

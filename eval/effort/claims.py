@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eval.effort.differences import difference
+from eval.effort.differences import difference, scores_of_both
 from eval.effort.filled import Filled
 from eval.effort.intervals import FEW, holm, reliability
+from eval.effort.ledger_rows import in_common
 from eval.effort.settings import causes
 from eval.figures.charts import Point, rank_correlation
 from eval.runs.answers import LEVEL, REPLICATES
@@ -41,7 +42,7 @@ CORRELATED = (("H@1", "goals", "4.3"), ("what if", "goals", "4.3"), ("H@1", "wha
 
 @dataclass(frozen=True)
 class Verdict:
-    """word: one of the five above.  figures: what it is judged by.  p: the chance of as much, of a sentence on pairs of rows."""
+    """word: one of the five above, of the first two perhaps ALONE.  figures: what it is judged by.  p: the chance of as much, of a sentence on pairs of rows."""
 
     claim: str
     word: str
@@ -52,9 +53,9 @@ class Verdict:
 def check(filled: Sequence[Filled]) -> list[Verdict]:
     """All sentences on one env, after the last horizon."""
     horizon = filled[0].study.horizons[-1]
-    rows = {one.label: one for one in filled if one.scores("H@1", horizon)}
+    rows = {one.label: one for one in filled if one.entries}
     found = _all_at_once([_pairs(rows, horizon, *claim) for claim in PAIRS], causes()["looks"].get(filled[0].env, 1))
-    every = list(rows.values())
+    every = in_common(list(rows.values()), "H@1", horizon)
     return [*found, *(_correlated(every, *pair, horizon) for pair in CORRELATED), _ranks_and_knows(every, horizon)]
 
 
@@ -90,7 +91,7 @@ def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name
     for row in (*better, worse):
         if why := _unfit(rows[row], name, horizon):
             return Verdict(text, *why)
-    if few := [row for row in better if len(_common(rows[row], rows[worse], name, horizon)) < SEEDS]:
+    if few := [row for row in better if len(scores_of_both(rows[row], rows[worse], name, horizon)[0]) < SEEDS]:
         return Verdict(text, MISSING, f"{few[0]} and {worse} have fewer than {SEEDS} drawn worlds in common")
     apart = {row: difference(rows[row], rows[worse], name, horizon) for row in better}
     figures = "; ".join(f"{row} {one.mean:+.1f} [{one.low:.1f}, {one.high:.1f}]" for row, one in apart.items()) + f" against {worse}"
@@ -104,12 +105,6 @@ def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name
     return Verdict(text, word, figures, p)  # a p all the same: whether it was tested is not decided by what was found
 
 
-def _common(one: Filled, other: Filled, name: str, horizon: int) -> set[int]:
-    """Seeds that a comparison of two rows rests on: where every seed has a drawn world of its own, those of both."""
-    mine, theirs = (set(found.scores(name, horizon)) for found in (one, other))
-    return mine & theirs if one.own_worlds else mine
-
-
 def _correlated(rows: list[Filled], name: str, other: str, section: str, horizon: int) -> Verdict:
     """Rows are drawn with replacement. Chance of seeds in the means of rows lowers a correlation: where it does so by much, nothing is told."""
     text = f"{name} and {other.replace('goals', 'success')} correlate only partly (Spearman below {PARTLY}), {horizon} steps ({section})"
@@ -118,7 +113,7 @@ def _correlated(rows: list[Filled], name: str, other: str, section: str, horizon
         return Verdict(text, UNTESTED, f"rows above their floor of copying in {name} with {SEEDS} seeds: {len(fit)}; {FEWEST} are needed")
     sides = [[one.estimate(side, horizon) for one in fit] for side in (name, other)]
     points = [Point(one.label, "", "", x.mean, y.mean) for one, x, y in zip(fit, *sides)]
-    rho, kept = rank_correlation(points), np.sqrt(np.prod([reliability(side) for side in sides]))
+    rho, kept = rank_correlation(points), np.sqrt(np.prod([reliability(side, fit[0].own_worlds) for side in sides]))
     if rho is None or kept < RELIABLE:
         return Verdict(text, UNTESTED, f"{len(fit)} rows lie too near each other: seeds alone would lower a correlation of 1 to {kept:.2f}")
     draw = np.random.default_rng(0).integers(len(points), size=(REPLICATES, len(points)))

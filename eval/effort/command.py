@@ -8,22 +8,33 @@ from envs.problem import Problem
 from envs.whole_files import check_writable, write_whole
 from eval.effort.captions import bullets, one_line
 from eval.effort.figures import chart, rows_figure
-from eval.effort.filled import Filled, seeds_of, tell_left_out, whole_of
+from eval.effort.filled import Filled
 from eval.effort.jobs import (
-    ON, check_precision, entered_row, finalist_job, finalist_name, precision_of, table_job, tune_job, tune_ledger, tune_name, tuned_precision,
-)  # fmt: skip
+    ON,
+    check_precision,
+    entered_row,
+    finalist_job,
+    finalist_name,
+    precision_of,
+    table_job,
+    tune_job,
+    tune_ledger,
+    tune_name,
+    tuned_precision,
+)
+from eval.effort.ledger_rows import seeds_of, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import Study, studies
 from eval.effort.table import CLAIMED, Table, long_csv, tables, waiting
 from eval.effort.worlds import write_worlds
-from eval.figures.charts import write_chart
+from eval.figures.charts import replace_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
 from eval.runs.ledger import SELECT, check_overrides, entry_of
 from eval.terminal import print_table
 
-RunMissing = Callable[[list[Job], float, dict], dict[str, str]]
+RunMissing = Callable[[list[Job], float, dict, bool], dict[str, str]]
 Wrong = dict[tuple[Row, str], Problem]
 
 
@@ -49,7 +60,7 @@ def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) 
                 with _told_apart(wrong, of):
                     check_precision(tuned_precision(*of, ledger), ON, of_row)
                     ready += of_row
-            failed.update(run_missing(ready, minutes, cfg) if ready else {})
+            failed.update(run_missing(ready, minutes, cfg, False) if ready else {})
 
     train({(row, env): [tune_job(row, env, draw, cfg) for draw in draws] for row, env in asked}, causes()["tune"]["minutes"])
     scored, best = {}, {}
@@ -91,8 +102,11 @@ def _tell(wrong: Wrong, count: int, what: str) -> None:
 
 
 def _diverged(run: str, envs: list[str], ledger: Path) -> bool:
-    """Whether a run failed by its setting, which is a finding."""
-    return any((entry_of(place, env, run) or {}).get("diverged") for env in envs for place in (ledger, tune_ledger(ledger)))
+    """Whether a run failed by its setting, which is a finding; not where its entry is damaged, which is why it failed."""
+    try:
+        return any((entry_of(place, env, run) or {}).get("diverged") for env in envs for place in (ledger, tune_ledger(ledger)))
+    except Problem:
+        return False
 
 
 def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job]:
@@ -110,8 +124,8 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
             if setting is None:
                 raise Problem(f"no setting was chosen for row '{row.name}' on {source}; run first: python eval/tables.py table={MAIN} "
                               f"tune=true envs=[{source}]")  # fmt: skip
-            for case in study.cases:
-                check_overrides(ledger, env, entered_row(study, case, row), setting)
+            for case, varied in study.cases.items():
+                check_overrides(ledger, env, entered_row(study, case, row), [*setting, *study.effort(row), *study.overrides, *varied])
             jobs = {case: [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"])] for case in study.cases}
             for case, of_case in jobs.items():
                 check_precision(precision_of(study, case, row, env, ledger), study.accelerator, of_case)
@@ -121,7 +135,7 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
 
 
 def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
-    """Tune, or train and print.  run_missing: runs jobs of so many minutes each.  -> name of each failed run: why."""
+    """Tune, or train and print.  run_missing: runs jobs of so many minutes each, on a GPU or not.  -> name of each failed run: why."""
     study = studies()[name]
     cfg = cfg | {"envs": study.envs if cfg["envs"] is None else cfg["envs"]}
     rows, envs = study.rows_of(cfg["rows"]), envs_of(cfg)
@@ -133,13 +147,14 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
     for key in ("ledger", "out", *["runs_dir"] * cfg["run_missing"]):
         check_writable(Path(cfg[key]), key)
     if cfg["tune"]:
-        failed = _tune(rows, [causes()["tuned_on"].get(env, env) for env in envs], cfg, run_missing)
+        failed = _tune(rows, list(dict.fromkeys(causes()["tuned_on"].get(env, env) for env in envs)), cfg, run_missing)
     else:
-        failed = run_missing(_left(study, rows, envs, cfg), study.expected_minutes, cfg) if cfg["run_missing"] else {}
+        on_gpu = study.accelerator != ON
+        failed = run_missing(_left(study, rows, envs, cfg), study.expected_minutes, cfg, on_gpu) if cfg["run_missing"] else {}
         failed = {name: why for name, why in failed.items() if not _diverged(name, envs, Path(cfg["ledger"]))}
     for env in envs:
         _show(study, rows, env, cfg)
-    if study.name == MAIN and (path := write_worlds(Path(cfg["ledger"]), Path(cfg["out"]) / study.name, told=envs)):
+    if study.name == MAIN and (path := write_worlds(Path(cfg["ledger"]), Path(cfg["out"]) / study.name, shown=envs)):
         print(f"all rows in every world: {path}")
     return failed
 
@@ -179,6 +194,5 @@ def _write(filled: list[Filled], made: dict[str, tuple[Table, list[str]]], out: 
     drawings |= {env: chart(filled, title)} if not study.modes and len(study.cases) == 1 else {}  # cases of one row are no rows of their own
     drawings |= {f"{env}-rows": rows_figure(filled, title)} if study.name == MAIN else {}
     for name, drawing in drawings.items():
-        if drawing is not None:
-            write_chart(drawing, out / name)
+        replace_chart(drawing, out / name)
     return out / f"{env}.md"

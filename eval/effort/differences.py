@@ -18,15 +18,21 @@ class Difference(NamedTuple):
     p: float
 
 
+def scores_of_both(one: Filled, other: Filled, name: str, horizon: int) -> tuple[dict[int, float], dict[int, float]]:
+    """Seed -> score of either; where every seed is a drawn world, of those alone that both have: in other worlds it is another question."""
+    mine, theirs = (found.scores(name, horizon) for found in (one, other))
+    if one.own_worlds:
+        both = sorted(mine.keys() & theirs.keys())
+        mine, theirs = ({seed: values[seed] for seed in both} for values in (mine, theirs))
+    return mine, theirs
+
+
 def difference(one: Filled, other: Filled, name: str, horizon: int) -> Difference | None:
     """Of a score of `one`: the interval is the wider of a bootstrap over seeds and episodes, paired over what both were asked, and of
     Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers, or has a single seed: what
     another seed would have said is not in its episodes.
     """
-    mine, theirs = (found.scores(name, horizon) for found in (one, other))
-    if one.own_worlds:  # in other worlds it is another question
-        both = mine.keys() & theirs.keys()
-        mine, theirs = ({seed: values[seed] for seed in both} for values in (mine, theirs))
+    mine, theirs = scores_of_both(one, other, name, horizon)
     if min(len(mine), len(theirs)) < 2:
         return None
     draws = [found.draws(name, horizon, tuple(sorted(values))) for found, values in ((one, mine), (other, theirs))]

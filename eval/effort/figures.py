@@ -2,23 +2,26 @@
 
 from collections.abc import Sequence
 
-from eval.effort.filled import FLOORS, Filled, in_order
+from eval.effort.filled import Filled
+from eval.effort.ledger_rows import in_order
+from eval.effort.score_names import FLOORS
 from eval.figures.charts import Point, scatter_figure
 from eval.figures.row_marks import Mark, marks_figure
 
 MARKED = ("what if", "H@1", "goals")  # from the upper lane of a row to the lower
 
 
+def mark_of(one: Filled, name: str, horizon: int) -> Mark | None:
+    """A score with its interval and floor; None without a run."""
+    found, floor = one.estimate(name, horizon), one.estimate(FLOORS[name], horizon) if name in FLOORS else None
+    return found and Mark(found.mean, *found.drawn, floor and floor.mean, found.two)
+
+
 def marks_of(filled: Sequence[Filled]) -> dict[str, dict[str, Mark]]:
     """Label of a row -> name -> its mark at the last horizon, best first by what if; rows without a run are left out."""
     h, found = filled[0].study.horizons[-1], {}
     for one in in_order(filled):
-        marks = {}
-        for name in MARKED:
-            if estimate := one.estimate(name, h):
-                floor = one.estimate(FLOORS[name], h) if name in FLOORS else None
-                marks[name] = Mark(estimate.mean, *estimate.drawn, floor and floor.mean, estimate.two)
-        if marks:
+        if marks := {name: mark for name in MARKED if (mark := mark_of(one, name, h))}:
             found[one.label] = marks
     return found
 

@@ -1,7 +1,6 @@
 """What the ledger holds of a row of a table: its scores, and what is drawn of its answers."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,48 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from envs.problem import Problem
-from envs.protocols import FACTORS
 from eval.effort.intervals import FEW, Estimate, wider
-from eval.effort.jobs import ASKS, ORDER, table_name
+from eval.effort.jobs import table_name
+from eval.effort.score_names import ALSO, AT_ONCE, FLOORS, READ_OUTS, SCALE, SHOWN
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
-from eval.probes import every_row
 from eval.runs.answers import Answers, bootstrap, ends
 from eval.runs.ledger import FINAL, SELECT, entry_of
 
-SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
-         "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
-READ_OUTS = "linear", "mlp"  # of eval/probes/readout.py
-CHANGED = "nothing", "one", "several"  # classes of actions, of eval/probes/counterfactual.py
-AT_ONCE = {  # one number of a run; {}: of a read-out
-    "factors read": "readout/{}/frames",
-    **{name: f"readout/{{}}/frames/{name}" for name in FACTORS},
-    "true outcome": "readout/{}/eyes/h10",
-    "predicted outcome": "readout/{}/exact/h10",
-    "of every action": "readout/{}/what_if/h10",
-    **{f"of those that change {name}": f"readout/{{}}/what_if/{name}/h10" for name in CHANGED},
-    "places of every action": "readout/{}/what_if/place/h10",
-    "places where several change": "readout/{}/what_if/place/several/h10",
-    "order of weights": ORDER,
-    "pushes told": ASKS,
-    "own R2": "identifiability/own",
-    "smallest gap": "test/smallest_gap",
-}
-READ_FLOORS = {
-    "factors read": "floor/constant/frames",
-    **{name: f"floor/constant/frames/{name}" for name in FACTORS},
-    "predicted outcome": "floor/copy/exact/h10",
-    "of every action": "floor/copy/what_if/h10",
-    "places of every action": "floor/copy/what_if/h10",
-}
-BLIND = {  # name -> what the world itself says of it where the weights are unknown, of eval/probes/without_weights.py
-    "what if": "blind/cf_hits@1/mean/h{}",
-    "places of every action": "blind/what_if/place/h10",
-    "places where several change": "blind/what_if/place/several/h10",
-}
-BY_NUMBER = "floor/order/tau"  # of eval/probes/weight_order.py: the order that the numbers of blocks would give
-ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}  # where a world has no classes of actions
-FLOORS = {"H@1": "copy floor", "what if": "what if, copy floor"}
 END = "end"
 
 
@@ -79,14 +44,17 @@ class Filled:
 
     @classmethod
     def of(cls, study: Study, case: str, row: Row, env: str, cfg: dict) -> "Filled":
-        """Raises Problem on a damaged choice, and on an entry of another seed than its name says."""
-        ledger = Path(cfg["ledger"])
+        """Raises Problem on a damaged choice, and on an entry of another seed than its name says, or of another drawn world."""
+        ledger, first = Path(cfg["ledger"]), causes()["worlds"].get(env, {}).get("table")
         setting, found = study.settings(ledger, env, row), {}
         for seed in range(cfg["seeds"]) if setting is not None else ():
             entry = entry_of(ledger, env, table_name(study, case, row, env, setting, seed))
             if entry is not None and entry["seed"] != seed:
                 raise Problem(f"run '{entry['run']}' of the ledger says seed {entry['seed']}; expected {seed}; take its entry from the "
                               f"history again, or remove it and enter its run anew")  # fmt: skip
+            if entry is not None and first is not None and entry.get("world") != first + seed:
+                raise Problem(f"run '{entry['run']}' of the ledger was trained in drawn world {entry.get('world')}; expected {first + seed}, by "
+                              f"worlds: in eval/effort/causes.yaml; remove such entries, or set worlds: back")  # fmt: skip
             if entry is not None:
                 found[seed] = entry
         return cls(study, case, row, env, choice(ledger, env, row) if study.tuned else None, found)
@@ -130,8 +98,7 @@ class Filled:
         every = {kind: self.number(AT_ONCE[name].format(kind), *splits) for kind in READ_OUTS}
         read = {kind: self.number(AT_ONCE["factors read"].format(kind), SELECT, "valid") for kind in READ_OUTS}
         better = {seed: max(READ_OUTS, key=lambda kind: read[kind].get(seed, -1.0)) for seed in self.entries}
-        scale = next((row.scale for row in every_row() if row.key == AT_ONCE[name]), 1.0)
-        return {seed: round(scale * every[kind][seed], 4) for seed, kind in better.items() if seed in every[kind]}
+        return {seed: round(SCALE.get(name, 1.0) * every[kind][seed], 4) for seed, kind in better.items() if seed in every[kind]}
 
     @cached_property
     def _drawn(self) -> dict[tuple[str, int, tuple[int, ...]], np.ndarray | None]:
@@ -155,13 +122,14 @@ class Filled:
             return bootstrap({seed: Answers.unpacked(text) for seed, text in kept.items()}, same=not self.own_worlds)
 
     def check_answers(self) -> None:
-        """Raise Problem where answers are damaged that intervals will be drawn of; drawing them all here would take longer than a table."""
-        asked = [self.key(name, h) for name in (*FLOORS, *FLOORS.values()) for h in self.study.horizons]
+        """Raise Problem where answers are damaged that intervals will be drawn of, or not of the same episodes; drawing them all here
+        would take longer than a table."""
+        kept = [entry["scores"].get(FINAL, {}).get("answers", {}) for entry in self.entries.values()]
         with self._damage_told():
-            for entry in self.entries.values():
-                for key, text in entry["scores"].get(FINAL, {}).get("answers", {}).items():
-                    if key in asked:
-                        Answers.unpacked(text)
+            for key in (self.key(name, h) for name in SHOWN if name != "goals" for h in self.study.horizons):
+                counts = {len(Answers.unpacked(of[key]).right) for of in kept if key in of}
+                if not self.own_worlds and len(counts) > 1:
+                    raise ValueError(f"{key} was asked of {sorted(counts)} episodes")
 
     @contextmanager
     def _damage_told(self) -> Iterator[None]:
@@ -231,57 +199,3 @@ class Filled:
         here, there = (self.scores("what if", self.study.horizons[-1], split) for split in (SELECT, FINAL))
         both = [here[seed] - there[seed] for seed in here.keys() & there.keys()]
         return mean(both) if both else None
-
-
-def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[Filled], dict[str, Problem]]:
-    """Rows of a study that are made for an env, in all of its cases, and by their names what is left out: rows that are damaged, or
-    were chosen by another protocol, and runs under a setting that is no longer the chosen one."""
-    found, wrong = [], {}
-    for row in (row for row in rows if row.fits(env)):
-        try:
-            of_row = [Filled.of(study, case, row, env, cfg) for case in study.cases]
-            for one in of_row:
-                one.check_answers()
-            found += of_row
-        except Problem as problem:
-            wrong[row.name] = problem
-            continue
-        shown = {entry["run"] for one in found if one.row == row for entry in one.entries.values()}
-        if others := [run for run in _runs_of(study, row, env, cfg) if run not in shown]:
-            wrong[row.name] = Problem(f"its {others[0]}{f' and {len(others) - 1} more' if others[1:] else ''} ran under another setting than "
-                                      f"the one that is chosen today; remove such entries from the ledger, or choose again")  # fmt: skip
-    return found, wrong
-
-
-def tell_left_out(env: str, wrong: dict[str, Problem]) -> None:
-    """On the terminal, what tables and pages do not show, and why."""
-    for name, problem in wrong.items():
-        print(f"{env}, {name}: left out; {problem}")
-
-
-def _runs_of(study: Study, row: Row, env: str, cfg: dict) -> list[str]:
-    """Those in the ledger, under whatever setting, of the seeds that are asked for."""
-    return sorted(run for run, seed in _entered(study, row, env, Path(cfg["ledger"])).items() if seed < cfg["seeds"])
-
-
-def _entered(study: Study, row: Row, env: str, ledger: Path) -> dict[str, int]:
-    """Run -> its seed, of a row in the ledger, under whatever setting."""
-    name = re.compile(rf"(?P<run>{re.escape(f'{row.slug}-{env}-{study.runs}')}-[0-9a-f]{{6}}-s(?P<seed>\d+))-[0-9a-f]+\.json")
-    found = (name.fullmatch(path.name) for path in (ledger / env).glob("*.json"))
-    return {one["run"]: int(one["seed"]) for one in found if one}
-
-
-def seeds_of(study: Study, env: str, ledger: Path) -> int:
-    """How many seeds, from 0, the ledger has of a study, of the row that has most."""
-    return max((1 + seed for row in study.rows_of(None) for seed in _entered(study, row, env, ledger).values()), default=0)
-
-
-def in_order(filled: Sequence[Filled]) -> list[Filled]:
-    """Best first by what if at the last horizon; of a study with cases as they are."""
-    study = filled[0].study
-
-    def known(one: Filled) -> float:
-        found = one.estimate("what if", study.horizons[-1])
-        return found.mean if found else -1.0
-
-    return sorted(filled, key=known, reverse=True) if len(study.cases) == 1 else list(filled)

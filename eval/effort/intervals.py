@@ -13,7 +13,7 @@ T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Student
 
 
 class Estimate(NamedTuple):
-    """A mean over seeds with its 95 % interval, of a score with answers the wider of bootstrap and t, none of a single seed without.  values: seed -> score."""
+    """A mean over seeds with its 95 % interval: of a score with answers the wider of bootstrap and t; no interval of one seed without answers.  values: seed -> score."""
 
     values: dict[int, float]
     low: float | None
@@ -86,8 +86,13 @@ def wider(one: tuple[float, float], other: tuple[float | None, float | None]) ->
     return one if other[0] is None else (min(one[0], other[0]), max(one[1], other[1]))
 
 
-def reliability(estimates: Sequence[Estimate]) -> float:
-    """The share of the spread of means that is not chance of seeds, 0 to 1; each of two seeds or more."""
-    chance = mean(stdev(one.values.values()) ** 2 / len(one.values) for one in estimates)
+def reliability(estimates: Sequence[Estimate], worlds: bool = False) -> float:
+    """The share of the spread of means that is not chance of seeds, 0 to 1; each of two seeds or more.
+
+    worlds: every seed is a drawn world, whose own difficulty all estimates share, so that it is no chance of theirs.
+    """
+    shared = {seed for one in estimates for seed in one.values} if worlds else ()
+    usual = {seed: mean(one.values[seed] for one in estimates if seed in one.values) for seed in shared}
+    chance = mean(stdev(value - usual.get(seed, 0.0) for seed, value in one.values.items()) ** 2 / len(one.values) for one in estimates)
     spread = stdev(one.mean for one in estimates) ** 2
     return max(0.0, 1 - chance / spread) if spread else 0.0

@@ -8,16 +8,17 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from envs.problem import Problem
+from eval.effort.score_names import ORDER
 from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study
-from eval.paper.sweep import Job, missing
+from eval.paper.sweep import Job, steps_of
 from eval.runs.entry import named, read_entry
 from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT, entry_of, frozen_setting
 from models.native_precision import MIXED, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
-ORDER, ASKS = "order/tau", "order/asks"  # of eval/probes/weight_order.py, which takes seconds to import
 ON = "cpu"  # what settings are drawn on, by trainer=minutes
+FIT = "train/fit.py"
 TUNE = "tune"  # a ledger inside the ledger: settings that were only tried
 
 
@@ -36,12 +37,12 @@ def _fit(overrides: list[str], name: str, ledger: Path, cfg: dict) -> tuple[str,
     """A training that enters itself, or the end of one that was broken off."""
     folder = Path(cfg["runs_dir"]) / name
     if (folder / "config.yaml").exists():
-        return ("train/fit.py", f"resume={folder}", f"ledger={ledger}")
-    return ("train/fit.py", *overrides, f"name={name}", f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}", "logger=csv",
+        return (FIT, f"resume={folder}", f"ledger={ledger}")
+    return (FIT, *overrides, f"name={name}", f"runs_dir={cfg['runs_dir']}", f"data_dir={cfg['data_dir']}", "logger=csv",
             f"ledger={ledger}")  # fmt: skip
 
 
-def _mark(overrides: list[str]) -> str:
+def _digest(overrides: list[str]) -> str:
     """Of a protocol: another space, row, budget or pool gives runs other names, so that none is taken for another."""
     return hashlib.sha256("\n".join(overrides).encode()).hexdigest()[:6]
 
@@ -71,12 +72,12 @@ def _whole(row: Row) -> list[str]:
 
 def tune_name(row: Row, env: str, draw: int) -> str:
     """Of the run of a drawn setting."""
-    return f"{row.slug}-{env}-draw{draw}-{_mark(_tune_overrides(row, env, draw, _short(row)))}"
+    return f"{row.slug}-{env}-draw{draw}-{_digest(_tune_overrides(row, env, draw, _short(row)))}"
 
 
 def finalist_name(row: Row, env: str, draw: int) -> str:
     """Of the run of a drawn setting that is trained as long as the table."""
-    return f"{row.slug}-{env}-finalist{draw}-{_mark(_tune_overrides(row, env, draw, _whole(row)))}"
+    return f"{row.slug}-{env}-finalist{draw}-{_digest(_tune_overrides(row, env, draw, _whole(row)))}"
 
 
 def tuned_precision(row: Row, env: str, ledger: Path) -> str:
@@ -139,15 +140,15 @@ def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> s
 
 
 def check_precision(precision: str | None, accelerator: str, jobs: list[Job]) -> None:
-    """Raise Problem where jobs are left of a row that has bfloat16, and this machine has none: it would be thirty times slower."""
-    if precision == MIXED != fast_precision(accelerator) and missing(jobs):
+    """Raise Problem where trainings are left of a row that has bfloat16, and this machine has none: it would be thirty times slower."""
+    if precision == MIXED != fast_precision(accelerator) and any(step[0] == FIT for job in jobs for step in steps_of(job) or ()):
         raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, so that it would be "
                       f"thirty times slower; train it on one that has, or in a ledger of your own: ledger=")  # fmt: skip
 
 
 def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], seed: int) -> str:
     """Of a run of a table.  setting: overrides of train/fit.py."""
-    return f"{row.slug}-{env}-{study.runs}-{_mark(_usual(study, case, row, env, setting))}-s{seed}"
+    return f"{row.slug}-{env}-{study.runs}-{_digest(_usual(study, case, row, env, setting))}-s{seed}"
 
 
 def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict) -> Job:

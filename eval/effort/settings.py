@@ -152,7 +152,7 @@ def worth(metrics: dict, of: str = "test/") -> float:
     return mean(metrics[key.replace("test/", of).format(h)] for h in horizons)
 
 
-def _mark(row: Row) -> str:
+def _protocol_digest(row: Row) -> str:
     """Of how a row is tuned: a choice under another space, budget or criterion is another."""
     told = causes()
     draws = [row.overrides(drawn(n)) for n in range(told["tune"]["draws"])]
@@ -217,7 +217,7 @@ def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict], ended: dic
         raise Problem(f"every finalist of row '{row.name}' diverged on {env}; change its loss, or space: or tune.finalists: in "
                       f"eval/effort/causes.yaml")  # fmt: skip
     best = max(whole, key=lambda one: (one["worth_at_end"], -one["draw"]))
-    found = {"row": row.name, "env": env, "criterion": causes()["criterion"], "mark": _mark(row), "chosen": best["draw"],
+    found = {"row": row.name, "env": env, "criterion": causes()["criterion"], "mark": _protocol_digest(row), "chosen": best["draw"],
              "setting": best["setting"], "overrides": row.overrides(best["setting"]), "tried": tried}  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(found, indent=1) + "\n")
@@ -231,7 +231,7 @@ def choice(ledger: Path, env: str, row: Row) -> dict | None:
         return None
     try:
         found = json.loads(path.read_text())
-        if found["mark"] != _mark(row):
+        if found["mark"] != _protocol_digest(row):
             raise Problem(f"{path} was chosen among other settings, or by another criterion, than causes.yaml says today; choose anew "
                           f"with: python eval/tables.py table={MAIN} tune=true")  # fmt: skip
         best = found["tried"][found["chosen"]]

@@ -67,7 +67,7 @@ class Study:
     @property
     def accelerator(self) -> str:
         """What its runs are trained on: minutes are those of a processor."""
-        return "auto" if self.updates else "cpu"
+        return "cpu" if self.minutes and not self.updates else "auto"
 
     @property
     def expected_minutes(self) -> float:

@@ -7,10 +7,23 @@ from dataclasses import replace
 from statistics import mean
 
 from eval.effort import claims
-from eval.effort.captions import ABOVE, BAYES, CLAIMS, WEIGHTS, asked_by_pushes, caption, chosen_there, of_curve, of_reading, of_settings
+from eval.effort.captions import (
+    ABOVE,
+    BAYES,
+    CLAIMS,
+    WEIGHTS,
+    asked_by_pushes,
+    caption,
+    chosen_there,
+    of_curve,
+    of_reading,
+    of_settings,
+)
 from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, once
-from eval.effort.filled import AT_ONCE, BLIND, BY_NUMBER, END, FLOORS, READ_FLOORS, SHOWN, Filled, in_order
+from eval.effort.filled import END, Filled
 from eval.effort.intervals import Estimate
+from eval.effort.ledger_rows import in_order
+from eval.effort.score_names import AT_ONCE, BLIND, BY_NUMBER, FLOORS, READ_FLOORS, SHOWN
 from eval.effort.settings import causes, worth
 from eval.runs.ledger import FINAL, SELECT
 
@@ -63,7 +76,7 @@ def _within(text: str, bounds: Sequence[str]) -> str:
 
 def _beside(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tuple[list[str], dict[str, list[str]]]:
     """What a score is compared with, as a word or none for the header, and by label for cells: its figure stands in the header where it is that of
-    all rows, and in cells where rows have worlds of their own."""
+    all rows that have it, and in cells where rows have worlds of their own."""
     found = {one.label: f"{round(mean(values), 1) + 0.0:.1f}" for one in filled if (values := one.number(key, *splits).values())}
     if len(set(found.values())) == 1:
         return [f"{name} {next(iter(found.values()))}"], {}
@@ -148,7 +161,8 @@ def setting_lines(filled: Sequence[Filled]) -> Table:
 
 def _fell(one: Filled) -> str:
     """Worth less the same mean on `final`, over seeds."""
-    there = [worth(entry["scores"][FINAL]["metrics"]) for entry in one.entries.values() if FINAL in entry["scores"]]
+    ranked = one.scores("H@1", one.study.horizons[-1])  # of other seeds some probe may have been asked by hand, and nothing else
+    there = [worth(one.entries[seed]["scores"][FINAL]["metrics"]) for seed in ranked]
     return f"{one.chosen['tried'][one.chosen['chosen']]['worth_at_end'] - mean(there):+.1f}" if there else MISSING
 
 

@@ -1,15 +1,16 @@
 """Every row of the main table in one world beside the others: what holds in one world alone shows here."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort.captions import bullets
 from eval.effort.cells import MISSING, low, mean_cell
-from eval.effort.filled import FLOORS, Filled, in_order, seeds_of, tell_left_out, whole_of
+from eval.effort.figures import mark_of
+from eval.effort.filled import Filled
+from eval.effort.ledger_rows import all_of, in_common, in_order, tell_left_out
+from eval.effort.score_names import FLOORS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
 from eval.effort.table import Table
@@ -18,7 +19,7 @@ from eval.figures.row_marks import Mark, marks_figure
 from eval.paper.table_text import markdown
 
 KNOWN, RANKED = "what if", "H@1"
-TOLD = [
+FACTS = [
     "what if after the first and the last number of steps, H@1 after the last, split final, means over as many seeds as are told",
     "where every seed is a drawn world of its own, of those seeds alone that all rows have",
     "(floor): the start in place of the prediction, in the row's own latents, of what if its mean over rows",
@@ -28,30 +29,28 @@ TOLD = [
 ]
 
 
-def worlds_of(ledger: Path, told: Collection[str]) -> dict[str, list[Filled]]:
+def worlds_of(ledger: Path, shown: Collection[str]) -> dict[str, list[Filled]]:
     """Env -> its rows that have a run, best first, of all seeds of the ledger; envs without any are left out.
 
-    told: envs of which the terminal says already what is left out.
+    shown: envs of which the terminal says already what is left out.
     """
-    study, found = studies()[MAIN], {}
+    found = {}
     for env in causes()["compared"]:
-        whole, wrong = whole_of(study, study.rows_of(None), env, {"ledger": str(ledger), "seeds": seeds_of(study, env, ledger)})
-        if env not in told:
+        found[env], wrong = all_of(studies()[MAIN], env, ledger)
+        if env not in shown:
             tell_left_out(env, wrong)
-        try:
-            if ran := in_common([one for one in whole if one.entries]):
-                found[env] = in_order(ran)
-        except Problem as problem:  # damaged answers of one world do not stand in the way of the others
-            print(f"{env}: left out; {problem}")
+    return side_by_side(found)
+
+
+def side_by_side(whole: dict[str, list[Filled]]) -> dict[str, list[Filled]]:
+    """Of all rows of every env those that stand beside those of another, in the order of `compared`, best first."""
+    found = {}
+    for env in (env for env in causes()["compared"] if env in whole):
+        if ran := in_common(whole[env], KNOWN, studies()[MAIN].horizons[-1]):
+            found[env] = in_order(ran)
+        elif any(one.entries for one in whole[env]):
+            print(f"{env}: left out of worlds side by side; no drawn world was scored for all of its rows")
     return found
-
-
-def in_common(filled: list[Filled]) -> list[Filled]:
-    """The same rows; where every seed is a drawn world, of those worlds alone that all of them were run in: one may be the harder."""
-    if not filled or not filled[0].own_worlds:
-        return filled
-    common = set.intersection(*(set(one.entries) for one in filled))
-    return [replace(one, entries={seed: one.entries[seed] for seed in sorted(common)}) for one in filled] if common else []
 
 
 def _beside(worlds: dict[str, list[Filled]]) -> dict[str, dict[str, Filled]]:
@@ -94,19 +93,17 @@ def worlds_figure(worlds: dict[str, list[Filled]]):
     for label, row in _beside(worlds).items():
         for env, one in row.items():
             h = causes()["asked_after"].get(env, one.study.horizons[-1])
-            if found := one.estimate(KNOWN, h):
-                floor = one.estimate(FLOORS[KNOWN], h)
-                name = f"{env}, {h} step{'s' if h > 1 else ''}"
-                marks.setdefault(label, {})[name] = Mark(found.mean, *found.drawn, floor and floor.mean, found.two)
+            if mark := mark_of(one, KNOWN, h):
+                marks.setdefault(label, {})[f"{env}, {h} step{'s' if h > 1 else ''}"] = mark
     return marks_figure(marks, "what if, %", "floor: copying the start")
 
 
-def write_worlds(ledger: Path, out: Path, told: Collection[str] = ()) -> Path | None:
-    """<out>/worlds.md and the figure; None where fewer than two worlds have a run.  told: see `worlds_of`."""
-    worlds = worlds_of(ledger, told)
+def write_worlds(ledger: Path, out: Path, shown: Collection[str] = ()) -> Path | None:
+    """<out>/worlds.md and the figure; None where fewer than two worlds have a run.  shown: see `worlds_of`."""
+    worlds = worlds_of(ledger, shown)
     if len(worlds) < 2:
         return None
     out.mkdir(parents=True, exist_ok=True)
     write_chart(worlds_figure(worlds), out / "worlds")
-    told = bullets([*(f"{env}: {causes()['compared'][env]}" for env in worlds), *TOLD])
-    return write_whole(out / "worlds.md", f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), told)}")
+    facts = bullets([*(f"{env}: {causes()['compared'][env]}" for env in worlds), *FACTS])
+    return write_whole(out / "worlds.md", f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), facts)}")

@@ -112,6 +112,14 @@ def write_chart(figure, path: Path) -> None:
         write_whole(path.with_suffix(kind), chart_bytes(figure, path.with_suffix(kind)))
 
 
+def replace_chart(figure, path: Path) -> None:
+    """The same; None: nothing to draw, and what was drawn of other runs does not stay."""
+    if figure is not None:
+        return write_chart(figure, path)
+    for kind in (".svg", ".png"):
+        path.with_suffix(kind).unlink(missing_ok=True)
+
+
 def chart_bytes(figure, path: Path) -> bytes:
     """A figure as the file of that name holds it."""
     if path.suffix == ".svg":

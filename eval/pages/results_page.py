@@ -1,69 +1,49 @@
 """The page of results: which objectives and structures learn causes, read from the ledger alone.
 
-For each world the figure, the table with intervals, what the sentences say, curves, settings, films of goals that were reached and
-missed, all numbers as CSV, and any two rows side by side. Films need weights: they are drawn where a run is at hand, and kept beside
-the ledger.
+For each world the figure, the table with intervals, what the sentences say, curves, settings, gifs of goals that were reached and
+missed, all numbers as CSV, and any two rows side by side.
 """
 
 import base64
-import json
 from html import escape
-from itertools import combinations
 from pathlib import Path
-
-import numpy as np
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
 from eval.effort.captions import CLAIMS, ENDS, asked_by_pushes, caption, late, of_reading
-from eval.effort.differences import difference
 from eval.effort.figures import plots_of, rows_figure
-from eval.effort.filled import FLOORS, Filled, in_order, seeds_of, tell_left_out, whole_of
+from eval.effort.filled import Filled
+from eval.effort.ledger_rows import all_of, seeds_of, tell_left_out
 from eval.effort.scaling import scaling_figure
+from eval.effort.score_names import FLOORS
 from eval.effort.settings import MAIN, causes
-from eval.effort.studies import Study, studies
-from eval.effort.table import OF_ONE_WORLD, all_steps, curve_lines, drawn_worlds, lines, long_csv, mode_lines, read_lines, setting_lines
-from eval.effort.worlds import TOLD, in_common, worlds_figure, worlds_lines
+from eval.effort.studies import studies
+from eval.effort.table import (
+    OF_ONE_WORLD,
+    all_steps,
+    curve_lines,
+    drawn_worlds,
+    lines,
+    long_csv,
+    mode_lines,
+    read_lines,
+    setting_lines,
+)
+from eval.effort.worlds import FACTS, side_by_side, worlds_figure, worlds_lines
 from eval.figures.charts import scatter_chart
 from eval.figures.svg import inline_svg
-from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
-from eval.pages.html import gif, gif_image, page, table
+from eval.pages.goal_gifs import goal_gifs
+from eval.pages.html import page, table
+from eval.pages.row_pairs import COMPARE, compare_rows
 from eval.pages.site import SCRIPT, STYLE, framed
-from eval.runs import Run
 
-BEYOND = 20.0  # percent by which H@1 is above what if, of a row that ranks and does not know
-COMPARED = ("H@1", "what if", "what if, several", "goals")
 INTRO = """<p><b>Does a world model know what its actions cause?</b> It is asked in three ways. <i>H@1</i>: after so many actions, is what
 really happened nearest to the prediction, among what happened in thousands of other episodes? <i>What if</i>: of one state under
 every possible action, is the true outcome of each nearest to what was predicted for it? <i>Goals</i>: how often greedy planning with
 the model ends exactly where it should. All rows of a table trained equally long, or for as many updates, and had the same drawn
 settings to choose from; but for the paper's hundred epochs, which have the paper's settings.</p>"""
 WRAPPED = "<style>.said td { white-space: normal; vertical-align: top; } .said td:first-child { white-space: nowrap; }</style>"
-COMPARE = """<script>
-addEventListener("DOMContentLoaded", () => {
-  for (const box of document.querySelectorAll("[data-compare]")) {
-    const told = JSON.parse(box.querySelector("script").textContent);
-    const [a, b] = box.querySelectorAll("select"), body = box.querySelector("tbody");
-    const text = value => value === null ? "-" : value.toFixed(1);
-    const fill = () => {
-      body.replaceChildren();
-      for (const [name, values] of Object.entries(told.scores)) {
-        const [x, y] = [values[a.value], values[b.value]], row = body.insertRow();
-        const turned = +a.value > +b.value, key = turned ? b.value + " " + a.value : a.value + " " + b.value;
-        const apart = (told.apart[name] || {})[key], sign = turned ? -1 : 1;
-        const ends = apart ? [apart[1] * sign, apart[2] * sign].sort((p, q) => p - q) : null;
-        const gap = x === null || y === null ? "-" : text(x - y) + (ends ? ` [${text(ends[0])}, ${text(ends[1])}]` : "");
-        for (const cell of [name, text(x), text(y), gap]) row.insertCell().textContent = cell;
-        row.cells[0].className = "text";
-      }
-    };
-    a.addEventListener("change", fill);
-    b.addEventListener("change", fill);
-    fill();
-  }
-});
-</script>"""
 
 
 def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
@@ -71,11 +51,11 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     main, sections, worlds = studies()[MAIN], {}, {}
     entered = (path.name for path in ledger.glob("*") if seeds_of(main, path.name, ledger))
     for env in sorted(entered, key=lambda env: (env not in main.envs, env)):  # that of the table first
-        whole, wrong = _whole(main, env, ledger)
+        whole, wrong = all_of(main, env, ledger)
         tell_left_out(env, wrong)
         filled = [one for one in whole if one.entries]
         if filled:
-            sections[env], worlds[env] = _section(filled, ledger, _films(filled, ledger, runs_dir)), filled
+            sections[env], worlds[env] = _section(filled, ledger, goal_gifs(filled, ledger, runs_dir)), filled
     if not sections:
         raise Problem(f"{ledger} holds no run of table causes; make some with: python eval/tables.py table=causes")
     body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | _worlds(worlds) | sections)
@@ -83,21 +63,16 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
     return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
 
 
-def _whole(study: Study, env: str, ledger: Path) -> tuple[list[Filled], dict[str, Problem]]:
-    """All rows and seeds of a study that the ledger has, and what is left out."""
-    return whole_of(study, study.rows_of(None), env, {"ledger": str(ledger), "seeds": seeds_of(study, env, ledger)})
-
-
 def _worlds(found: dict[str, list[Filled]]) -> dict[str, str]:
     """What every row knows in one world beside the others, where there is more than one."""
-    worlds = {env: in_order(common) for env in causes()["compared"] if (common := in_common(found.get(env, [])))}
+    worlds = side_by_side(found)
     if len(worlds) < 2:
         return {}
     drawing = f'<div class="scroll chart">{inline_svg(worlds_figure(worlds), "worlds")}</div>'
-    return {"Worlds side by side": f"{drawing}{_folded('As numbers', *worlds_lines(worlds))}{_facts(TOLD)}"}
+    return {"Worlds side by side": f"{drawing}{_folded('As numbers', *worlds_lines(worlds))}{_facts(FACTS)}"}
 
 
-def _section(filled: list[Filled], ledger: Path, films: str) -> str:
+def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
     """Of one world."""
     env, last = filled[0].env, filled[0].study.horizons[-1]
     about = causes()["compared"].get(env)
@@ -105,7 +80,7 @@ def _section(filled: list[Filled], ledger: Path, films: str) -> str:
              _folded("At all steps", *all_steps(filled)), *_drawn(filled), _facts(caption(filled)), _download(filled),
              f"<h3>Read off latents{', and asked by pushes' if asked_by_pushes(filled) else ''}</h3>", _table(*read_lines(filled)),
              _facts(of_reading(filled)),
-             "<h3>Two rows side by side</h3>", _compare(filled), films,
+             "<h3>Two rows side by side</h3>", compare_rows(filled), gifs,
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
              _facts(CLAIMS)]  # fmt: skip
     if any(one.curve for one in filled):
@@ -114,7 +89,7 @@ def _section(filled: list[Filled], ledger: Path, films: str) -> str:
     for other in studies().values():
         if other.name == MAIN:
             continue
-        (varied, wrong), title = _whole(other, env, ledger), other.title.capitalize()
+        (varied, wrong), title = all_of(other, env, ledger), other.title.capitalize()
         tell_left_out(env, wrong)
         if elsewhere := [one for one in varied if any(one.reached_elsewhere(mode) for mode in other.modes)]:
             parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}{_facts(caption(elsewhere))}")
@@ -196,71 +171,3 @@ def _curves(filled: list[Filled]) -> str:
     told = [ENDS, *late(filled)] if filled[0].study.curve else []
     note = f"<p class=soft>{escape('; '.join(told))}.</p>" if told else ""
     return f'<div class="scroll chart">{inline_svg(drawing, filled[0].study.name)}</div>{note}'
-
-
-def _compare(filled: list[Filled]) -> str:
-    """Two menus and a table that a script fills: scores of both, their difference and its paired 95 % interval."""
-    horizons, scores, apart = filled[0].study.horizons, {}, {}
-    for name in COMPARED:
-        for h in horizons:
-            found = [one.estimate(name, h) for one in filled]
-            title = f"{name} {h}"
-            scores[title] = [None if one is None else round(one.mean, 2) for one in found]
-            if name != "goals":
-                pairs = {f"{a} {b}": difference(filled[a], filled[b], name, h) for a, b in combinations(range(len(filled)), 2)
-                         if found[a] and found[b]}  # fmt: skip
-                apart[title] = {key: [round(value, 2) for value in pair[:3]] for key, pair in pairs.items() if pair}
-    told = json.dumps({"scores": scores, "apart": apart}).replace("<", "\\u003c")
-    menu = "".join(f'<option value="{i}"{{}}>{escape(one.label)}</option>' for i, one in enumerate(filled))
-    second = menu.replace("{}", "", 1).replace("{}", " selected", 1).replace("{}", "")
-    return (
-        f'<div data-compare><script type="application/json">{told}</script><p><select aria-label="first row">{menu.replace("{}", "")}</select> '
-        f'against <select aria-label="second row">{second}</select></p><div class="scroll"><table><thead><tr><th class=text>steps</th>'
-        f"<th>first</th><th>second</th><th>first - second [95 %]</th></tr></thead><tbody></tbody></table></div></div>"
-    )
-
-
-def _films(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
-    """Of the row that knows most, and of the one that ranks furthest beyond what it knows: a goal that was reached, and one that was missed."""
-    h = filled[0].study.horizons[-1]
-    known = {one.label: (one.estimate("H@1", h), one.estimate("what if", h), one) for one in filled}
-    known = {label: (x.mean, y.mean, one) for label, (x, y, one) in known.items() if x and y}
-    if not known:
-        return ""
-    chosen = {max(known, key=lambda label: known[label][1]): "knows most"}
-    beyond = {label: x - y for label, (x, y, one) in known.items() if y < claims.KNOWS and one.above_floor("H@1", h) is not False}
-    if beyond and max(beyond.values()) > BEYOND:
-        chosen |= {max(beyond, key=beyond.get): "ranks, and does not know"}
-    parts = []
-    for label, why in chosen.items():
-        one, figures = known[label][2], ""
-        folder = ledger / "films" / one.env
-        for kind, made in (_kept_films(one, folder) or _drawn_films(one, folder, runs_dir)).items():
-            figures += (f'<figure class=gif><figcaption><span class="tag{"" if kind == "reached" else " wrong"}">{kind}</span></figcaption>'
-                        f'<div class="heads soft"><span>now</span><span>goal</span><span>expected next</span></div>'
-                        f"{gif_image(made, f'{label}: a goal that was {kind}')}</figure>")  # fmt: skip
-        if figures:
-            parts.append(f"<h3>{escape(label)}: {why}</h3><div class=gifs>{figures}</div>")
-    return "".join(parts)
-
-
-def _kept_films(one: Filled, folder: Path) -> dict[str, bytes]:
-    paths = [(kind, folder / f"{entry['run']}-{kind}.gif") for entry in one.entries.values() for kind in ("reached", "missed")]
-    return {kind: path.read_bytes() for kind, path in reversed(paths) if path.exists()}
-
-
-def _drawn_films(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
-    """Of the first seed whose weights are at hand; none otherwise. They are kept."""
-    at_hand = [runs_dir / entry["run"] for entry in one.entries.values() if (runs_dir / entry["run"] / "checkpoints" / "model.ckpt").exists()]
-    if not at_hand:
-        return {}
-    run = Run.open(at_hand[0])
-    planned = plan_episodes(run.model, run.world)
-    reached = run.world.solved(planned.boards[-1], planned.goal)
-    found, firsts = {}, {"reached": np.flatnonzero(reached), "missed": np.flatnonzero(~reached)}
-    folder.mkdir(parents=True, exist_ok=True)
-    for kind, numbers in firsts.items():
-        if len(numbers):
-            found[kind] = gif(frames(episode(run.model, run.world, planned, int(numbers[0]))), STEP_MS, END_MS)
-            write_whole(folder / f"{at_hand[0].name}-{kind}.gif", found[kind])
-    return found

@@ -35,14 +35,15 @@ class Job:
 
 def missing(jobs: Iterable[Job]) -> list[Job]:
     """The jobs that are not done, or of which nobody can tell."""
-    return [job for job in jobs if not _is_done(job)]
+    return [job for job in jobs if steps_of(job) != []]
 
 
-def _is_done(job: Job) -> bool:
+def steps_of(job: Job) -> list[tuple[str, ...]] | None:
+    """What is left of it; None where what there is of it is damaged, which whoever runs it is told."""
     try:
-        return not job.left()
+        return job.left()
     except Problem:
-        return False
+        return None
 
 
 def run_jobs(jobs: list[Job], workers: int, folder: Path, say: Callable[[str], None] = print) -> dict[str, str]:

@@ -16,7 +16,7 @@ from envs.episodes.on_disk import OnDisk
 from envs.protocols import Blocks
 from eval.probes.block_error import MOVED, millimetres
 from eval.probes.probe import Row, bounds, no_forecast, probe
-from eval.probes.readout import BATCH, FRAMES, HIDDEN, RATES, STEPS, Linear
+from eval.probes.readout import BATCH, FRAMES, HIDDEN, RATES, STEPS, ReadoutNet
 from eval.rollouts import decode_frames, encode_frames
 
 MEDIAN, MEAN = "readout/block_error/median/", "readout/block_error/mean/"
@@ -32,7 +32,7 @@ def fit_places(latent: Tensor, true: np.ndarray) -> Places:
     middle, unit = target.mean(0), target.std(0).clamp(min=1e-3)
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(0)
-        net = Linear(flat.shape[1], target.shape[1], HIDDEN)
+        net = ReadoutNet(flat.shape[1], target.shape[1], HIDDEN)
         optimizer = torch.optim.Adam([{"params": part.parameters(), "lr": rate} for part, rate in zip((net.linear, net.more), RATES)])
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
         inputs, wanted = (flat - mean) / spread, (target - middle) / unit

@@ -12,8 +12,8 @@ from envs.episodes import EpisodeFile
 from envs.frames import frame_ids
 from envs.problem import Diverged, Problem
 from envs.streams import Stream
-from eval.runs.answers import Answers
 from eval.rollouts import actions_of, encode_frames, rollout_at
+from eval.runs.answers import Answers
 
 IMPOSSIBLE = "event_invalid"  # how columns begin that flag an action that could not be done: nothing happens there
 T = TypeVar("T")

@@ -25,7 +25,7 @@ KINDS = ("linear", "mlp")
 WHAT_IF = "readout/{}/what_if"
 
 
-class Linear(nn.Module):
+class ReadoutNet(nn.Module):
     """A linear layer, and with `hidden` a perceptron of one hidden layer that begins at nothing and is added to it."""
 
     def __init__(self, inputs: int, outputs: int, hidden: int = 0) -> None:
@@ -65,7 +65,7 @@ def fit(latent: Tensor, true: np.ndarray, sizes: tuple[int, ...], kind: str) -> 
     outputs, steps = true.shape[1] * sum(sizes), min(STEPS, max(100, len(flat) // 12))
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(0)
-        net = Linear(flat.shape[1], outputs, HIDDEN if kind == "mlp" else 0)
+        net = ReadoutNet(flat.shape[1], outputs, HIDDEN if kind == "mlp" else 0)
         groups = zip((part for part in (net.linear, net.more) if part is not None), RATES)
         optimizer = torch.optim.Adam([{"params": part.parameters(), "lr": rate} for part, rate in groups])
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
@@ -129,8 +129,8 @@ def _rows() -> tuple[Row, ...]:
 def readout(run, data) -> dict[str, float]:
     """Percent, of a linear and a small read-out.
 
-    frames: of factors of the split's frames, which are unseen on any split but `valid`, and of each kind of factor; floor: the
-    most frequent values.  exact: of episodes whose predicted state is exact.  eyes: the same read off the true outcome, what
+    frames: of factors of the first frames of the split's episodes, which are unseen on any split but `valid`, and of each kind of
+    factor; floor: the most frequent values.  exact: of episodes whose predicted state is exact.  eyes: the same read off the true outcome, what
     seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean over actions that
     change nothing, one object, and several, so that the frequent ones do not decide; of each factor that actions change beside it,
     since a latent that lacks a weight has no whole state, and may still hold every place.
@@ -139,21 +139,22 @@ def readout(run, data) -> dict[str, float]:
     world = run.world
     before = values(world, world.unpack(data.state[:, 0]))
     metrics = _shares("floor/constant/frames", _usual(true), before, world.factor_names)
-    asked = None if world.noise(1, Stream.COUNTERFACTUAL.rng()) is not None or not len(data.chosen) else {
-        h: _what_if(run, data, h) for h in data.horizons}  # fmt: skip
+    drawn = world.noise(1, Stream.COUNTERFACTUAL.rng()) is not None
+    asked = {} if drawn or not len(data.chosen) else {h: _what_if(run, data, h) for h in data.horizons}
+    metrics |= {f"floor/copy/what_if/h{h}": class_shares(changed == 0, changed)["mean"] for h, (*_, changed) in asked.items()}
+    after = {h: values(world, world.unpack(data.state[:, h])) for h in data.horizons}
+    metrics |= {f"floor/copy/exact/h{h}": 100 * exact(before, outcome).mean() for h, outcome in after.items()}
     for kind in KINDS:
         reads = fit(latent, true, world.factor_sizes, kind)
         metrics |= _shares(f"readout/{kind}/frames", reads(data.start), before, world.factor_names)
         for h in data.horizons:
-            after = values(world, world.unpack(data.state[:, h]))
-            right = exact(reads(data.predicted(h)), after)
+            right = exact(reads(data.predicted(h)), after[h])
             metrics |= {f"readout/{kind}/exact/h{h}": 100 * right.mean(),
-                        f"readout/{kind}/eyes/h{h}": 100 * exact(reads(data.target(h)), after).mean(),
-                        f"floor/copy/exact/h{h}": 100 * exact(before, after).mean()}  # fmt: skip
+                        f"readout/{kind}/eyes/h{h}": 100 * exact(reads(data.target(h)), after[h]).mean()}  # fmt: skip
             metrics |= {f"readout/{kind}/exact/{event}/h{h}": 100 * right[seen].mean()
                         for event, seen in data.events(h).items() if seen.any()}  # fmt: skip
-            if asked is not None:
-                metrics |= _told(WHAT_IF.format(kind), h, reads, asked[h], world.factor_names)
+            if h in asked:
+                metrics |= _of_every_action(WHAT_IF.format(kind), h, reads, asked[h], world.factor_names)
         data.say(f"read-out, {kind}")
     return metrics
 
@@ -171,23 +172,32 @@ def _usual(true: np.ndarray) -> np.ndarray:
     return np.array([[[np.bincount(of[of >= 0], minlength=1).argmax() for of in one] for one in true.transpose(1, 2, 0)]])
 
 
-def _what_if(run, data, horizon: int) -> tuple[Tensor, np.ndarray, np.ndarray]:
-    """Predicted latents (A, K, D) of all alternatives of all asked states, their true factors, and those that were (A, N, G)."""
+class EveryAction(NamedTuple):
+    """predicted (A, K, D): latents of all alternatives of all asked states; after (A, N, G): their true factors; factors (G,): whether any
+    action changes them; changed (A,): how many objects are elsewhere than at the start, or otherwise."""
+
+    predicted: Tensor
+    after: np.ndarray
+    factors: np.ndarray
+    changed: np.ndarray
+
+
+def _what_if(run, data, horizon: int) -> EveryAction:
     world, rows = run.world, data.chosen
     sequences, states, outcome, _ = asked_outcomes(world, data, horizon)
     predicted = branch(run.model, data.start[rows], sequences, world.spec).flatten(0, 1)
-    before = values(world, world.unpack(data.state[rows, 0]))
-    return predicted, values(world, states)[outcome.ravel()], np.repeat(before, sequences.shape[1], 0)
+    before = np.repeat(values(world, world.unpack(data.state[rows, 0])), sequences.shape[1], 0)
+    after = values(world, states)[outcome.ravel()]
+    return EveryAction(predicted, after, (after != before).any((0, 1)), (after != before).any(-1).sum(-1))
 
 
-def _told(key: str, horizon: int, reads: Readout, asked: tuple[Tensor, np.ndarray, np.ndarray], names: tuple[str, ...]) -> dict[str, float]:
-    """Of what `_what_if` asks: whole states, and of each factor that actions change that of all objects; names of factors."""
-    predicted, after, before = asked
-    read, changed = reads(predicted), (after != before).any(-1).sum(-1)
-    metrics = by_end(key, horizon, exact(read, after), changed)
-    for g in np.flatnonzero((after != before).any((0, 1))):
-        metrics |= by_end(f"{key}/{names[g]}", horizon, exact(read[..., [g]], after[..., [g]]), changed)
-    return metrics | {f"floor/copy/what_if/h{horizon}": class_shares(changed == 0, changed)["mean"]}
+def _of_every_action(key: str, horizon: int, reads: Readout, asked: EveryAction, names: tuple[str, ...]) -> dict[str, float]:
+    """Of whole states, and of each factor that actions change that of all objects; names: of factors."""
+    read, after = reads(asked.predicted), asked.after
+    metrics = by_end(key, horizon, exact(read, after), asked.changed)
+    for g in np.flatnonzero(asked.factors):
+        metrics |= by_end(f"{key}/{names[g]}", horizon, exact(read[..., [g]], after[..., [g]]), asked.changed)
+    return metrics
 
 
 def by_end(key: str, horizon: int, right: np.ndarray, changed: np.ndarray) -> dict[str, float]:

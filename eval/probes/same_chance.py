@@ -2,7 +2,7 @@
 
 A model with codes is asked as a scientist would: the encoder reads the training episodes, the direct edges that it shows (direct_edges.py)
 and how often each colour follows its parents give mechanisms, and these are asked for the twin of an observed outcome
-(eval/twins.py). Beside it the true mechanisms, which no one beats on average, and floors.
+(twins.py). Beside it the true mechanisms, which no one beats on average, and floors.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from eval.probes.cuts import NEEDED, SEEN
 from eval.probes.direct_edges import changes, direct_edges
 from eval.probes.probe import Row, bounds, probe
 from eval.probes.structure import answers, codes_of
-from eval.twins import Mechanisms, Queries, guesses, respond_gumbel
+from eval.probes.twins import Mechanisms, Queries, guesses, respond_gumbel
 
 QUERIES, EPISODES = 2000, 400  # EPISODES: of training, from which edges and tables are counted
 SAME, SHARE = "same_chance/exact", "same_chance/of_ceiling"
@@ -33,10 +33,8 @@ def found_graph(codes: np.ndarray, acted: np.ndarray, categories: int) -> np.nda
     """Direct edges [child, parent] that the codes show.  codes (E, T+1, N), acted (E, T)."""
     before, after = (part.reshape(-1, codes.shape[2]) for part in (codes[:, :-1], codes[:, 1:]))
     seen = changes(before, after, acted.ravel()) > SEEN
-    above = seen & ~seen.T
-    np.fill_diagonal(above, False)
-    parents = direct_edges(after, acted.ravel(), above, categories) > NEEDED
-    return parents if not ancestors(parents).diagonal().any() else above & False
+    parents = direct_edges(after, acted.ravel(), seen & ~seen.T, categories) > NEEDED
+    return parents if not ancestors(parents).diagonal().any() else np.zeros_like(parents)
 
 
 def learned(run, data) -> tuple[Mechanisms, np.ndarray]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 REPLICATES, LEVEL = 2000, 95.0  # of the bootstrap; percent
+DRAWINGS = 12  # that are kept, of 10,000 episodes 80 MB each: of five drawn worlds both pools, and those of other worlds
 
 
 class Answers(NamedTuple):
@@ -66,7 +67,7 @@ def bootstrap(runs: Mapping[int, Answers], same: bool = True) -> np.ndarray:
     return np.stack(scores, 1)[np.arange(REPLICATES)[:, None], chosen].mean(1)
 
 
-@lru_cache(maxsize=6)  # of 10,000 episodes 80 MB each
+@lru_cache(maxsize=DRAWINGS)
 def _weights(count: int, which: int) -> np.ndarray:
     """How often each episode counts, (R, count)."""
     draw = np.random.default_rng((count, which))

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import yaml
 from filelock import FileLock
 from omegaconf import DictConfig, OmegaConf
 
@@ -36,8 +35,8 @@ KEPT_WORLDS = range(10, 15)  # drawn worlds (env.world.scm_seed) that are scored
 
 def row_of(config: DictConfig) -> str:
     """What tables compare: `row` of the config, or the model and the loss."""
-    named = config.row if "row" in config else None  # runs of before do not say
-    return str(named or f"{config.model.name} + {config.loss.name}")
+    own = config.row if "row" in config else None  # runs of before do not say
+    return str(own or f"{config.model.name} + {config.loss.name}")
 
 
 def setting_of(config: DictConfig) -> dict:
@@ -71,9 +70,7 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     path = _frozen_file(ledger, config.env.name, row)
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
-        frozen = _read(path)
-        if frozen is None and path.exists():
-            raise Problem(f"{path} says under which setting row '{row}' is frozen, and is damaged; take it from the history again")
+        frozen = _frozen(path, row)
         if frozen is None:
             write_whole(path, json.dumps({"row": row, "first": config.name, "setting": setting}, indent=1) + "\n")
         elif other := differing(frozen.get("setting"), setting):
@@ -83,16 +80,27 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
 
 
 def frozen_setting(ledger: str | Path, env: str, row: str) -> DictConfig:
-    """The setting of a row that is frozen, empty where none is."""
-    return OmegaConf.create((_read(_frozen_file(ledger, env, row)) or {}).get("setting") or {})
+    """The setting of a row that is frozen, empty where none is. Raises Problem on a damaged file."""
+    return OmegaConf.create((_frozen(_frozen_file(ledger, env, row), row) or {}).get("setting") or {})
+
+
+def _frozen(path: Path, row: str) -> dict | None:
+    """What a file of frozen settings says; None where there is none. Raises Problem on a damaged one."""
+    found = _read(path)
+    if found is None and path.exists():
+        raise Problem(f"{path} says under which setting row '{row}' is frozen, and is damaged; take it from the history again")
+    return found
 
 
 def check_overrides(ledger: str | Path, env: str, row: str, overrides: list[str]) -> None:
-    """Raise Problem where a row was frozen under another value of a key than overrides give: it would be trained for nothing."""
+    """Raise Problem where a row was frozen under another value of a key than overrides give: it would be trained for nothing.
+
+    overrides: key=value; what chooses a group, as trainer=minutes, is not held against it.
+    """
     path, frozen = _frozen_file(ledger, env, row), frozen_setting(ledger, env, row)
     for key, value in (override.split("=", 1) for override in overrides):
-        there = OmegaConf.select(frozen, key)
-        if there is not None and there != (asked := yaml.safe_load(value)):
+        there, asked = OmegaConf.select(frozen, key), OmegaConf.from_dotlist([f"value={value}"]).value
+        if "." in key and there is not None and there != asked:
             raise Problem(f"row '{row}' was scored on '{FINAL}' of {env} under another setting ({path}): {key} {there}, got {asked}; give what "
                           f"was chosen now a row of its own, or take that setting from the history again")  # fmt: skip
 
@@ -114,28 +122,13 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     config, path = load_config(folder), folder / DIVERGED
     diverged = path.read_text() if path.exists() and not (folder / "results.json").exists() else None
     results = {"timing": {}} if diverged else read_results(folder)
-    scored, of_rounds = {}, {}
-    for path in sorted(folder.glob("results*.json")):
-        found = _read(path) or {}
-        protocol = found.get("protocol", {})
-        split, number = protocol.get("split"), protocol.get("round")
-        end = "" if number is None else f"-round{number}"
-        asked = f"-{'-'.join(protocol.get('probes', []))}"
-        usual = {f"{begins}{some}{end}" for begins in ("results", f"results-{split}") for some in ("", asked)}  # no other pool or horizons
-        told = {found.get("weights"), results.get("weights")} - {None}  # results of before do not say
-        of_end = number is not None or len(told) < 2
-        if path.stem in usual and numbers(found.get("metrics")) and of_end:
-            into = (scored if number is None else of_rounds.setdefault(number, {})).setdefault(split, {"metrics": {}, "protocol": protocol})
-            into["metrics"] |= found["metrics"]  # some probes may have been asked apart
-            if not path.stem.endswith(f"{asked}{end}"):
-                into["protocol"] = protocol
-            if number is None and found.get("answers"):  # results of before hold none
-                into["answers"] = into.get("answers", {}) | found["answers"]
+    of_rounds = _scored(folder, results.get("weights"))
+    of_end = of_rounds.pop(None, {})
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
         "env": config.env.name, "world": config.env.world.get("scm_seed"), "seed": config.seed, "split": config.score.split,
-        "setting": setting_of(config), "config_hash": config_hash(config), "setting_hash": config_hash(config, seed=False), "scores": scored,
+        "setting": setting_of(config), "config_hash": config_hash(config), "setting_hash": config_hash(config, seed=False), "scores": of_end,
         "rounds": _rounds(config, folder, of_rounds), "plans": _plans(folder),
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
         "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
@@ -147,6 +140,27 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     if diverged and (_read(path) or {}).get("scores"):
         return path
     return write_whole(path, json.dumps(entry, indent=1) + "\n")
+
+
+def _scored(folder: Path, weights: str | None) -> dict[int | None, dict[str, dict]]:
+    """Round, None at the end  ->  split -> what its files say, of several that say the same the newest; none of other weights."""
+    scored: dict[int | None, dict[str, dict]] = {}
+    for path in sorted(folder.glob("results*.json"), key=lambda path: (path.stat().st_mtime_ns, path)):
+        found = _read(path) or {}
+        protocol = found.get("protocol", {})
+        split, number = protocol.get("split"), protocol.get("round")
+        end = "" if number is None else f"-round{number}"
+        asked = f"-{'-'.join(protocol.get('probes', []))}"
+        usual = {f"{begins}{some}{end}" for begins in ("results", f"results-{split}") for some in ("", asked)}  # no other pool or horizons
+        told = {found.get("weights"), weights} - {None}  # results of before do not say
+        if path.stem in usual and numbers(found.get("metrics")) and (number is not None or len(told) < 2):
+            into = scored.setdefault(number, {}).setdefault(split, {"metrics": {}, "protocol": protocol})
+            into["metrics"] |= found["metrics"]  # some probes may have been asked apart
+            if not path.stem.endswith(f"{asked}{end}"):
+                into["protocol"] = protocol
+            if number is None and found.get("answers"):  # results of before hold none
+                into["answers"] = into.get("answers", {}) | found["answers"]
+    return scored
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 import eval.paper.sweep
 from eval.effort.settings import drawn
 from eval.paper.sweep import missing, run_jobs
+from eval.tables import expected_minutes
 
 ENV = "physics3"
 BEST = sorted(range(8), key=lambda n: (-drawn(n)["learning_rate"], n))  # draws, by their scores
@@ -66,5 +67,6 @@ def scripts(tmp_path, monkeypatch):
     monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
 
 
-def run_missing(jobs, minutes, cfg):
+def run_missing(jobs, minutes, cfg, on_gpu):
+    assert expected_minutes(jobs, minutes, 2) >= 0
     return run_jobs(missing(jobs), 2, eval.paper.sweep.ROOT / "logs", lambda _: None)

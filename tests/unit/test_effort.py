@@ -26,7 +26,7 @@ MAIN = studies()["causes"]
 def drawn_once(request, monkeypatch):
     """Charts take most of a table's time: those of the first test are drawn."""
     if request.function is not test_tunes_chooses_trains_and_prints:
-        monkeypatch.setattr(eval.effort.command, "write_chart", lambda figure, path: None)
+        monkeypatch.setattr(eval.effort.command, "replace_chart", lambda figure, path: None)
 
 
 def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):

@@ -1,7 +1,6 @@
 """A setting is chosen among draws and finalists: what is missing, diverged or damaged is told."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ MAIN = studies()["causes"]
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch):
     """Charts take most of a table's time."""
-    monkeypatch.setattr(eval.effort.command, "write_chart", lambda figure, path: None)
+    monkeypatch.setattr(eval.effort.command, "replace_chart", lambda figure, path: None)
 
 
 def test_a_missing_draw_is_told(cfg, scripts, capsys):

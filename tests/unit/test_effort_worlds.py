@@ -84,7 +84,7 @@ def enter(ledger, row, env: str, known: float, seeds: int) -> None:
     (ledger / env).mkdir(parents=True, exist_ok=True)
     for seed in range(seeds):
         entry = {"run": table_name(MAIN, "", row, env, found["overrides"], seed), "row": row.name, "env": env, "seed": seed, "rounds": [],
-                 "scores": {"final": {"metrics": metrics(known, 90.0)}}}  # fmt: skip
+                 "world": 10 + seed if env == CHEMISTRY else None, "scores": {"final": {"metrics": metrics(known, 90.0)}}}  # fmt: skip
         (ledger / env / f"{entry['run']}-0.json").write_text(json.dumps(entry))
 
 
@@ -115,9 +115,9 @@ def test_what_is_left_out_is_told_once(tmp_path, capsys):
     enter(tmp_path, NCE, SHUFFLED, 50, 1)
     enter(tmp_path, OWN, CHEMISTRY, 70, 1)
     chosen_file(tmp_path, SHUFFLED, NCE).write_text("{}")
-    write_worlds(tmp_path, tmp_path / "out", told=[SHUFFLED])
+    write_worlds(tmp_path, tmp_path / "out", shown=[SHUFFLED])
     assert "physics5_shuffled, edge" not in capsys.readouterr().out
-    write_worlds(tmp_path, tmp_path / "out", told=[CHEMISTRY])
+    write_worlds(tmp_path, tmp_path / "out", shown=[CHEMISTRY])
     assert capsys.readouterr().out.count("physics5_shuffled, edge + InfoNCE: left out; ") == 1
 
 

@@ -8,14 +8,12 @@ from added_actions import Table, windows
 from torch import nn
 
 from losses.contrastive import Contrastive, contrastive, energy
-from losses.infonce import InfoNCE
 from losses.nll import JointNLL, LatentPrediction, Reconstruction, squared_error
 from losses.objective import encode_dist_steps_apart, encode_windows
 from models.decoders import FlatDecoder
 from models.encoders import BoardMaps, FlatEncoder, VariationalEncoder
 from models.interfaces import Batch, Latent
 from models.likelihoods import Bernoulli
-from models.transitions.causal import CausalTransition
 from models.transitions.mlp import MLPTransition
 from models.world_model import WorldModel
 

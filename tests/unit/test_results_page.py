@@ -20,9 +20,9 @@ ENV, MAIN = "physics5_shuffled", studies()["causes"]
 
 @pytest.fixture
 def ledger(tmp_path):
-    """Two rows, two seeds, and a film of each."""
-    films = tmp_path / "ledger/films" / ENV
-    films.mkdir(parents=True)
+    """Two rows, two seeds, and a gif of each."""
+    gifs = tmp_path / "ledger/gifs" / ENV
+    gifs.mkdir(parents=True)
     draw, place = np.random.default_rng(0), tmp_path / "ledger"
     (place / ENV).mkdir(parents=True)
     for row, share in zip(rows_of(["edge + InfoNCE", "AE + InfoNCE"]), (0.95, 0.4)):
@@ -39,7 +39,7 @@ def ledger(tmp_path):
                      "scores": {"final": final, "select": {"metrics": {f"plan/success/h{h}": 50.0 + seed for h in (1, 5, 10)}}}}  # fmt: skip
             (place / ENV / f"{run}-0.json").write_text(json.dumps(entry))
             if seed == 0:
-                (films / f"{run}-reached.gif").write_bytes(b"GIF89a")
+                (gifs / f"{run}-reached.gif").write_bytes(b"GIF89a")
     return place
 
 

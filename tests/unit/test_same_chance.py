@@ -8,7 +8,7 @@ import torch
 
 from envs.chemistry import ChemistryWorld
 from eval.probes.same_chance import _why_not, found_graph, learned, same_chance
-from eval.twins import Mechanisms
+from eval.probes.twins import Mechanisms
 
 RNG = np.random.default_rng
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from envs.chemistry import ChemistryWorld
-from eval.twins import Mechanisms, Queries, beliefs, guesses, respond_gumbel
+from eval.probes.twins import Mechanisms, Queries, beliefs, guesses, respond_gumbel
 
 RNG = np.random.default_rng
 

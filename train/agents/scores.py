@@ -8,7 +8,6 @@ from eval.manipulation.episodes import METRICS, play, summary
 from eval.manipulation.protocols import PROTOCOLS
 from eval.terminal import print_table
 
-
 _APART = 1_000_000  # number of the first episode of evaluations: no score is reported on these
 
 

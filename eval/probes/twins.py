@@ -14,6 +14,8 @@ import numpy as np
 from envs.graphs import ancestors
 from envs.graphs.scm import StructuralCausalModel, reached
 
+PRIOR = 0.1  # pseudo-observations of a colour
+
 
 class Mechanisms(NamedTuple):
     """How variables are drawn.  parents (N, N) bool [child, parent], acyclic; tables: of each variable the chances of its colours
@@ -35,11 +37,9 @@ class Mechanisms(NamedTuple):
         return cls(model.parents, tables)
 
     @classmethod
-    def counted(cls, parents: np.ndarray, after: np.ndarray, acted: np.ndarray, colors: int, prior: float = 0.1) -> "Mechanisms":
-        """Shares of what followed where a variable was drawn anew.  after (M, N) colours after actions on objects acted (M,).
-
-        prior: pseudo-observations of every colour, spread by what the variable shows on the whole.
-        """
+    def counted(cls, parents: np.ndarray, after: np.ndarray, acted: np.ndarray, colors: int) -> "Mechanisms":
+        """Shares of what followed where a variable was drawn anew, and PRIOR observations of every colour, spread by what the variable
+        shows on the whole.  after (M, N) colours after actions on objects acted (M,)."""
         above, tables = ancestors(parents), []
         for v in range(len(parents)):
             rows = np.flatnonzero(above[v][acted]) if above[v].any() else np.arange(len(after))
@@ -47,7 +47,7 @@ class Mechanisms(NamedTuple):
             counts = np.zeros((*(colors,) * len(asked), colors))
             np.add.at(counts, (*asked, own), 1)
             usual = np.bincount(own, minlength=colors) + 1.0
-            counts += prior * colors * usual / usual.sum()
+            counts += PRIOR * colors * usual / usual.sum()
             tables.append(counts / counts.sum(-1, keepdims=True))
         return cls(parents, tables)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from eval.effort.best_round import best_round
 from eval.effort.cells import kept_at
 from eval.effort.filled import Filled
-from eval.effort.kept import kept_round
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
 from eval.effort.table import lines
@@ -28,7 +28,7 @@ def filled(*losses: dict[str, list[float]]) -> Filled:
     ({"joint val/loss": []}, None),
 ])  # fmt: skip
 def test_the_least_validation_loss_says_where(losses, found):
-    assert kept_round({"losses": losses}) == found
+    assert best_round({"losses": losses}) == found
 
 
 def test_the_table_says_when_the_weights_were():

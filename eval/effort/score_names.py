@@ -1,0 +1,42 @@
+"""Names of scores in tables of equal effort, and the metrics of the ledger behind them.
+
+What probes call their numbers is written again: they take seconds to import, and whoever reads a table asks none.
+"""
+
+from envs.protocols import FACTORS
+
+ORDER, ASKS = "order/tau", "order/asks"  # of eval/probes/weight_order.py
+SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
+         "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
+READ_OUTS = "linear", "mlp"  # of eval/probes/readout.py
+CHANGED = "nothing", "one", "several"  # classes of actions, of eval/probes/counterfactual.py
+AT_ONCE = {  # one number of a run; {}: of a read-out
+    "factors read": "readout/{}/frames",
+    **{name: f"readout/{{}}/frames/{name}" for name in FACTORS},
+    "true outcome": "readout/{}/eyes/h10",
+    "predicted outcome": "readout/{}/exact/h10",
+    "of every action": "readout/{}/what_if/h10",
+    **{f"of those that change {name}": f"readout/{{}}/what_if/{name}/h10" for name in CHANGED},
+    "places of every action": "readout/{}/what_if/place/h10",
+    "places where several change": "readout/{}/what_if/place/several/h10",
+    "order of weights": ORDER,
+    "pushes told": ASKS,
+    "own R2": "identifiability/own",
+    "smallest gap": "test/smallest_gap",
+}
+SCALE = {"smallest gap": 100.0}  # a share, in percent; all others are as they are shown
+READ_FLOORS = {
+    "factors read": "floor/constant/frames",
+    **{name: f"floor/constant/frames/{name}" for name in FACTORS},
+    "predicted outcome": "floor/copy/exact/h10",
+    "of every action": "floor/copy/what_if/h10",
+    "places of every action": "floor/copy/what_if/h10",
+}
+BLIND = {  # name -> what the world itself says of it where the weights are unknown, of eval/probes/without_weights.py
+    "what if": "blind/cf_hits@1/mean/h{}",
+    "places of every action": "blind/what_if/place/h10",
+    "places where several change": "blind/what_if/place/several/h10",
+}
+BY_NUMBER = "floor/order/tau"  # of eval/probes/weight_order.py: the order that the numbers of blocks would give
+ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}  # where a world has no classes of actions
+FLOORS = {"H@1": "copy floor", "what if": "what if, copy floor"}

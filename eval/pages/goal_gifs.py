@@ -1,0 +1,64 @@
+"""Episode gifs of a table of equal effort: of two rows a goal that was reached, and one that was missed.
+
+They need weights: they are drawn where a run is at hand, and kept beside the ledger.
+"""
+
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from envs.whole_files import write_whole
+from eval.effort import claims
+from eval.effort.filled import Filled
+from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
+from eval.pages.html import gif, gif_image
+from eval.runs import Run
+
+BEYOND = 20.0  # percent by which H@1 is above what if, of a row that ranks and does not know
+
+
+def goal_gifs(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
+    """Of the row that knows most, and of the one that ranks furthest beyond what it knows: a goal that was reached, and one that was missed."""
+    h = filled[0].study.horizons[-1]
+    known = {one.label: (one.estimate("H@1", h), one.estimate("what if", h), one) for one in filled}
+    known = {label: (x.mean, y.mean, one) for label, (x, y, one) in known.items() if x and y}
+    if not known:
+        return ""
+    chosen = {max(known, key=lambda label: known[label][1]): "knows most"}
+    beyond = {label: x - y for label, (x, y, one) in known.items() if y < claims.KNOWS and one.above_floor("H@1", h) is not False}
+    if beyond and max(beyond.values()) > BEYOND:
+        chosen |= {max(beyond, key=beyond.get): "ranks, and does not know"}
+    parts = []
+    for label, why in chosen.items():
+        one, figures = known[label][2], ""
+        folder = ledger / "gifs" / one.env
+        for kind, made in (_kept(one, folder) or _drawn(one, folder, runs_dir)).items():
+            figures += (f'<figure class=gif><figcaption><span class="tag{"" if kind == "reached" else " wrong"}">{kind}</span></figcaption>'
+                        f'<div class="heads soft"><span>now</span><span>goal</span><span>expected next</span></div>'
+                        f"{gif_image(made, f'{label}: a goal that was {kind}')}</figure>")  # fmt: skip
+        if figures:
+            parts.append(f"<h3>{escape(label)}: {why}</h3><div class=gifs>{figures}</div>")
+    return "".join(parts)
+
+
+def _kept(one: Filled, folder: Path) -> dict[str, bytes]:
+    paths = [(kind, folder / f"{entry['run']}-{kind}.gif") for entry in one.entries.values() for kind in ("reached", "missed")]
+    return {kind: path.read_bytes() for kind, path in reversed(paths) if path.exists()}
+
+
+def _drawn(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
+    """Of the first seed whose weights are at hand; none otherwise. They are kept."""
+    at_hand = [runs_dir / entry["run"] for entry in one.entries.values() if (runs_dir / entry["run"] / "checkpoints" / "model.ckpt").exists()]
+    if not at_hand:
+        return {}
+    run = Run.open(at_hand[0])
+    planned = plan_episodes(run.model, run.world)
+    reached = run.world.solved(planned.boards[-1], planned.goal)
+    found, firsts = {}, {"reached": np.flatnonzero(reached), "missed": np.flatnonzero(~reached)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, numbers in firsts.items():
+        if len(numbers):
+            found[kind] = gif(frames(episode(run.model, run.world, planned, int(numbers[0]))), STEP_MS, END_MS)
+            write_whole(folder / f"{at_hand[0].name}-{kind}.gif", found[kind])
+    return found
