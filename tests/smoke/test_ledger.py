@@ -1,6 +1,7 @@
 """The ledger: settings are chosen on `select`, `final` is scored under one setting of a row, and runs are entered whole."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -191,6 +192,19 @@ def test_what_was_asked_apart_is_entered_too(copied, tmp_path):
     (copied / "results-select-weight_order.json").write_text(json.dumps(apart))
     scores = json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]["select"]
     assert {"order/tau", "test/hits@1/h1"} <= scores["metrics"].keys() and scores["protocol"] == whole["protocol"]
+
+
+def test_of_a_probe_that_was_asked_again_the_newest_is_entered(copied, tmp_path):
+    """Files were read by their names: the older whole one came last, and took the place of what was asked again."""
+    whole = copied / "results.json"
+    own = json.loads(whole.read_text())
+    again = copied / "results-select-sensitivity.json"
+    again.write_text(json.dumps(own | {"metrics": {"test/smallest_gap": 0.75}, "protocol": own["protocol"] | {"probes": ["sensitivity"]}}))
+    scored = lambda: json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]["select"]["metrics"]["test/smallest_gap"]  # noqa: E731
+    for newest, other, found in ((again, whole, 0.75), (whole, again, own["metrics"]["test/smallest_gap"])):
+        os.utime(other, (1e9, 1e9))
+        os.utime(newest, (2e9, 2e9))
+        assert scored() == found
 
 
 def test_goals_that_are_kept_are_asked_of_one_setting(copied, command_here, tmp_path):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from eval.effort.captions import of_reading
-from eval.effort.claims import check
+from eval.effort.claims import PAIRS, check
 from eval.effort.differences import Difference, difference
 from eval.effort.filled import Filled
-from eval.effort.intervals import Estimate, holm, reliability, students
+from eval.effort.intervals import holm
 from eval.effort.jobs import table_name
 from eval.effort.settings import causes, rows_of
 from eval.effort.studies import studies
@@ -25,13 +25,6 @@ ENV, MAIN = "physics3", studies()["causes"]
 @pytest.fixture
 def cfg(tmp_path):
     return {"ledger": str(tmp_path / "ledger")}
-
-
-def test_intervals_are_students():
-    assert Estimate.over_seeds({0: 5.0}).text() == "5.0"
-    two = Estimate.over_seeds({0: 3.0, 1: 1.0})
-    assert two.text() == "2.0 {1.0, 3.0}" and two.high == pytest.approx(14.71) and two.drawn == (None, None), "12.71 would tell of t alone"
-    assert Estimate.over_seeds({0: 0.0, 1: 1.0, 2: 2.0}).text() == "1.0 ± 2.5"
 
 
 def entered(cfg, row, seed, **found):
@@ -208,6 +201,11 @@ def test_claims_are_tested_among_rows_above_their_floor(hinges):
         assert "is not above its floor" in verdict.figures and verdict.word == "not testable at this budget"
 
 
+def test_sentences_are_of_rows_that_there_are():
+    """A row of another name would be told as missing for good."""
+    assert {name for *_, better, worse in PAIRS for name in (*better, worse)} <= causes()["rows"].keys()
+
+
 def test_claims_want_seeds_that_ended(hinges):
     one, other = hinges
     few = said_of(one, replace(other, entries={seed: other.entries[seed] for seed in (0, 1)}))[HELPS]
@@ -243,13 +241,6 @@ def test_most_models_that_rank_well(answered):
         final["answers"]["test/cf_hits@1/mean/h10"], final["metrics"]["test/cf_hits@1/mean/h10"] = final["answers"]["test/hits@1/h10"], 99.5
     five = [*rows[:3], *(replace(row, entries={int(seed): entry for seed, entry in knowing.items()}) for row in rows[3:5])]
     assert said_of(*five)[name].word == "undecided" and said_of(*five)[name].figures.startswith("3 of 5 rows, [20, 100]")
-
-
-def test_reliability_is_the_share_that_is_not_chance():
-    """Intervals of t over three seeds, taken for those of a normal distribution, made its variance five times what it is."""
-    sure, doubtful = ([Estimate.over_seeds({0: value - by, 1: value, 2: value + by}) for value in (10.0, 50.0, 90.0)] for by in (0.1, 90.0))
-    assert reliability(sure) > 0.999 and reliability(doubtful) == 0
-    assert reliability([Estimate.over_seeds({0: value - 20, 1: value, 2: value + 20}) for value in (10.0, 50.0, 90.0)]) == pytest.approx(1 - 400 / 3 / 1600)
 
 
 def test_many_sentences_are_corrected_for(hinges, monkeypatch):
@@ -289,14 +280,3 @@ def test_a_row_without_room_above_it_decides_nothing(hinges, monkeypatch):
         monkeypatch.setattr("eval.effort.claims.difference", lambda *_: Difference(-1.0, low, high, 0.001))  # noqa: B023  called at once
         verdict = said_of(*hinges)[HELPS]
         assert verdict.word == word and verdict.p == 0.001 and ("which leaves 4" in verdict.figures) == word.startswith("not"), "the row has about 60"
-
-
-def test_chances_of_seeds():
-    assert students({0: 2.0, 1: 2.0}, {0: 1.0, 1: 1.0}, False) == students({0: 2.0, 1: 3.0}, {0: 1.0, 1: 2.0}, True) == (None, None, 0.0)
-    apart = students({0: 1.0, 1: 2.0, 2: 3.0}, {5: 2.0, 1: 1.0, 2: 0.0}, False)
-    assert apart.low < 1 < apart.high and 0.05 < apart.p < 0.5
-    uneven = {0: 0.0, 1: 0.0, 2: 9.0}, {0: 1.0, 1: 1.1, 2: 10.2}  # seed by seed 1, 1.1, 1.2
-    paired, alone = students(*uneven, True), students(*uneven, False)
-    assert paired.high == pytest.approx(-1.1 + 4.303 * 0.1 / 3**0.5, abs=1e-3) and paired.p < 0.01 < 0.8 < alone.p
-    welch = students({0: 0.0, 1: 10.0}, {0: 4.0, 1: 4.1, 2: 3.9, 3: 4.0}, False)
-    assert welch.low == pytest.approx(1 - 12.71 * 5, abs=0.5), "one degree of freedom, that of the side that varies"

@@ -109,6 +109,31 @@ def test_rows_stand_beside_one_another_in_the_drawn_worlds_that_all_were_run_in(
     assert [list(one.entries) for one in worlds[CHEMISTRY]] == [[0], [0]] and [list(one.entries) for one in worlds[SHUFFLED]] == [[0], [0, 1]]
 
 
+def test_a_seed_that_diverged_has_no_world(tmp_path, capsys):
+    """It has an entry: means of one row were over both worlds, beside those of the other over the first."""
+    enter(tmp_path, HINGE, CHEMISTRY, 60, 2)
+    enter(tmp_path, OWN, CHEMISTRY, 70, 2)
+    enter(tmp_path, HINGE, SHUFFLED, 40, 1)
+    (path,) = (tmp_path / CHEMISTRY).glob("categorical*-s1-*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"scores": {}, "diverged": "train loss is not finite"}))
+    assert [list(one.entries) for one in worlds_of(tmp_path, [])[CHEMISTRY]] == [[0], [0]]
+    (path,) = (tmp_path / CHEMISTRY).glob("categorical*-s0-*.json")
+    path.unlink()
+    (path,) = (tmp_path / CHEMISTRY).glob("categorical*-s1-*.json")
+    path.write_text(json.dumps({key: value for key, value in json.loads(path.read_text()).items() if key != "diverged"} | {"scores": {"final": {"metrics": metrics(70, 90.0)}}}))
+    (path,) = (tmp_path / CHEMISTRY).glob("edge_hinge*-s1-*.json")
+    path.unlink()
+    assert CHEMISTRY not in worlds_of(tmp_path, []) and "no drawn world was scored for all of its rows" in capsys.readouterr().out
+
+
+def test_an_entry_of_another_drawn_world_is_told(tmp_path, capsys):
+    """Its world was taken from causes.yaml: where that names others, old runs would stand under the new number."""
+    enter(tmp_path, OWN, CHEMISTRY, 70, 1)
+    (path,) = (tmp_path / CHEMISTRY).glob("*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"world": 12}))
+    assert worlds_of(tmp_path, []) == {} and "was trained in drawn world 12; expected 10" in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_is_left_out_is_told_once(tmp_path, capsys):
     """The command tells it beside the table of a world; it told it again beside all worlds."""
     enter(tmp_path, HINGE, SHUFFLED, 40, 1)

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 
 from envs.problem import Problem
 from eval.effort.jobs import table_name
-from eval.effort.settings import choice, choose, rows_of
+from eval.effort.ledger_rows import whole_of
+from eval.effort.settings import causes, choice, choose, rows_of
 from eval.effort.studies import studies
 from eval.pages.results_page import write_results
+from eval.pages.row_pairs import compare_rows
 from eval.runs.answers import Answers
 
 ENV, MAIN = "physics5_shuffled", studies()["causes"]
@@ -69,6 +72,22 @@ def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     assert "edge + InfoNCE: knows most" in text and "AE + InfoNCE: ranks, and does not know" in text and text.count("image/gif") == 2
     assert "trains its transition from" not in text
     assert "<td class=text>GNN + InfoNCE</td>" in text, "the run that a sentence lacks is named"
+
+
+def test_a_difference_is_over_the_drawn_worlds_of_both(ledger, monkeypatch):
+    """The page showed that of all worlds of either, beside the interval of those in common."""
+    filled = whole_of(MAIN, rows_of(None), ENV, {"ledger": str(ledger), "seeds": 2})[0]
+    ae, edge = sorted((one for one in filled if one.entries), key=lambda one: one.label)
+    monkeypatch.setitem(causes()["worlds"], ENV, {"tune": 0, "table": 10})
+    for seed, value in ((0, 40.0), (1, 90.0)):
+        ae.entries[seed]["scores"]["final"]["metrics"]["test/cf_hits@1/mean/h10"] = value
+    alone = replace(edge, entries={0: edge.entries[0]})
+    found = json.loads(re.search(r'json">(.*?)</script>', compare_rows([alone, ae]))[1])
+    told, known = found["apart"]["what if 10"]["0 1"], found["scores"]["what if 10"]
+    assert known[1] == 65.0 and told == [pytest.approx(known[0] - 40.0, abs=0.01)], "one world in common, and no interval of one"
+    assert found["apart"]["goals 10"]["0 1"] == [0.0]
+    elsewhere = replace(ae, entries={1: ae.entries[1]})
+    assert "0 1" not in json.loads(re.search(r'json">(.*?)</script>', compare_rows([alone, elsewhere]))[1])["apart"]["what if 10"]
 
 
 def test_two_worlds_stand_side_by_side(ledger, tmp_path):
