@@ -29,6 +29,11 @@ PUSHES = [
 ]
 
 
+def of_claims(env: str) -> list[str]:
+    """How sentences are judged, and what else is to be known of those of a world."""
+    return [*CLAIMS, *causes()["remarks"].get(env, [])]
+
+
 def one_line(facts: Sequence[str]) -> str:
     """As a terminal shows them."""
     return "; ".join(facts)

@@ -10,11 +10,11 @@ from eval.effort import claims
 from eval.effort.captions import (
     ABOVE,
     BAYES,
-    CLAIMS,
     WEIGHTS,
     asked_by_pushes,
     caption,
     chosen_there,
+    of_claims,
     of_curve,
     of_reading,
     of_settings,
@@ -205,7 +205,7 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
     if study.tuned:
         found["chosen settings"] = setting_lines(filled), of_settings(filled)
     if study.main:
-        found[CLAIMED] = claims.lines(claims.check(filled)), CLAIMS
+        found[CLAIMED] = claims.lines(claims.check(filled)), of_claims(filled[0].env)
     return {title: (table, told) for title, (table, told) in found.items() if table[1]}
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.captions import CLAIMS, ENDS, asked_by_pushes, caption, late, of_reading
+from eval.effort.captions import ENDS, asked_by_pushes, caption, late, of_claims, of_reading
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled
+from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import all_of, seeds_of, tell_left_out
 from eval.effort.scaling import scaling_figure
 from eval.effort.score_names import FLOORS
@@ -82,7 +83,7 @@ def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
              _facts(of_reading(filled)),
              "<h3>Two rows side by side</h3>", compare_rows(filled), gifs,
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
-             _facts(CLAIMS)]  # fmt: skip
+             _facts(of_claims(env))]  # fmt: skip
     if any(one.curve for one in filled):
         parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled), _folded("As numbers", *curve_lines(filled))]
     parts.append(_folded("Chosen settings", *setting_lines(filled)))
@@ -106,30 +107,39 @@ def _drawn(filled: list[Filled]) -> list[str]:
 
 
 def _short(filled: list[Filled]) -> str:
-    """What the figure shows: who knows, and what a ranking tells of it."""
+    """What the figure shows: who knows under every seed, and what a ranking tells of it."""
     h = filled[0].study.horizons[-1]
     both = [(one.estimate("H@1", h), one.estimate("what if", h), one) for one in filled]
-    both = [(x.mean, y.mean, one) for x, y, one in both if x and y]
+    both = [(x.mean, y, one) for x, y, one in both if x and y]
     if not both:
         return "<p>No row has been scored yet.</p>"
-    knowing = sorted((one for one in both if one[1] > claims.KNOWS), key=lambda one: -one[1])
-    well = [(x, y, one) for x, y, one in both if x > claims.RANKS]
-    counts = sorted({len(one.scores("what if", h)) for *_, one in both})
+    best = sorted(both, key=lambda one: -one[1].mean)
+    knowing = [one for one in best if min(one[1].values.values()) > claims.KNOWS]
+    undecided = [one for one in best if one not in knowing and one[1].mean > claims.KNOWS]
+    counts = sorted({len(y.values) for _, y, _ in both})
     seeds = f"{counts[0]} to {counts[-1]} seeds" if counts[1:] else f"{counts[0]} seed{'s' * (counts[0] > 1)}"
-    less = sum(y <= claims.KNOWS for _, y, _ in well)
-    empty = [one for _, y, one in well if y <= claims.KNOWS and one.above_floor("H@1", h) is False]
-    copying = f", and {len(empty)} of these rank{'s' * (len(empty) == 1)} no better than copying the start{_named([one.label for one in empty])}" if empty else ""
-    hides = "Ranking does not say which: " if less else ""
-    ranks = f" {hides}<b>{len(well)}</b> rank above {claims.RANKS:g} %, of which <b>{less}</b> know{'s' * (less == 1)} less{copying}." if well else ""
     floors = [floor.mean for one in filled if (floor := one.estimate(FLOORS["what if"], h))]
     floor = f" (copying the start: {max(floors):.1f} at most)" if floors else ""
+    mean_alone = f" In the mean of their seeds alone: {_scores_of(undecided)}." if undecided else ""
     return (f"<p>After {h} steps <b>{len(knowing)} of {len(both)}</b> rows, of {seeds} each, know more than {claims.KNOWS:g} % of what another action would "
-            f"have done{floor}{_named([f'{one.label} ({y:.1f})' for _, y, one in knowing])}.{ranks}</p>")  # fmt: skip
+            f"have done under every seed{floor}{': ' * bool(knowing)}{_scores_of(knowing)}.{mean_alone}{_ranking(both, h)}</p>")  # fmt: skip
 
 
-def _named(labels: list[str]) -> str:
-    """": a; b", or nothing where there is none."""
-    return f": {escape('; '.join(labels))}" if labels else ""
+def _ranking(both: list[tuple[float, Estimate, Filled]], horizon: int) -> str:
+    """How many rank well, and how many of these know less, in the mean of their seeds; nothing where none does."""
+    well = [(y.mean, one) for x, y, one in both if x > claims.RANKS]
+    if not well:
+        return ""
+    less = [one for known, one in well if known <= claims.KNOWS]
+    empty = [one.label for one in less if one.above_floor("H@1", horizon) is False]
+    copying = f", and {len(empty)} of these rank{'s' * (len(empty) == 1)} no better than copying the start: {escape('; '.join(empty))}" if empty else ""
+    hides = "Ranking does not say which: " if less else ""
+    return f" {hides}<b>{len(well)}</b> rank above {claims.RANKS:g} %, of which <b>{len(less)}</b> know{'s' * (len(less) == 1)} less{copying}."
+
+
+def _scores_of(rows: list[tuple[float, Estimate, Filled]]) -> str:
+    """Their names with what they know."""
+    return escape("; ".join(f"{one.label} ({y.mean:.1f})" for _, y, one in rows))
 
 
 def _charts(filled: list[Filled]) -> str:

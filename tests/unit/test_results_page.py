@@ -58,7 +58,7 @@ def test_goals_on_other_boards_are_there(ledger, tmp_path):
 
 def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
-    assert "<b>1 of 2</b> rows, of 2 seeds each, know more than 90 %" in text and "would have done: edge + InfoNCE (" in text
+    assert "<b>1 of 2</b> rows, of 2 seeds each, know more than 90 %" in text and "would have done under every seed: edge + InfoNCE (" in text
     assert "<b>2</b> rank above 97 %, of which <b>1</b> knows less.</p>" in text
     assert not re.search(r'(src|href)="(?!data:|#)', text), "nothing comes from elsewhere"
     csv = base64.b64decode(re.search(r"data:text/csv;base64,([^\"]+)", text)[1]).decode().splitlines()
@@ -72,6 +72,17 @@ def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     assert "edge + InfoNCE: knows most" in text and "AE + InfoNCE: ranks, and does not know" in text and text.count("image/gif") == 2
     assert "trains its transition from" not in text
     assert "<td class=text>GNN + InfoNCE</td>" in text, "the run that a sentence lacks is named"
+
+
+def test_who_knows_in_the_mean_alone_is_named_apart(ledger, tmp_path):
+    """A row with 89 under one seed and 95 under the other stood among those that know."""
+    for seed, value in ((0, 89.0), (1, 95.0)):
+        (path,) = (ledger / ENV).glob(f"ae_infonce-*-s{seed}-*.json")
+        entry = json.loads(path.read_text())
+        entry["scores"]["final"]["metrics"]["test/cf_hits@1/mean/h10"] = value
+        path.write_text(json.dumps(entry))
+    text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
+    assert "<b>1 of 2</b> rows" in text and "In the mean of their seeds alone: AE + InfoNCE (92.0)." in text
 
 
 def test_a_difference_is_over_the_drawn_worlds_of_both(ledger, monkeypatch):
