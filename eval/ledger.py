@@ -27,7 +27,7 @@ from eval.runs import folders_of
 from eval.runs.ledger import FINAL, SELECT, enter, entries
 from eval.terminal import print_table
 
-SHOWN = {"test/hits@1/": "H@1", "test/cf_hits@1/mean/": "what if", "test/cf_hits@1/": "counterfactual"}  # metric, followed by a horizon -> its name
+SHOWN = {"test/hits@1/": "H@1", "test/cf_hits@1/mean/": "what if"}  # metric, followed by a horizon -> its name
 NOT_SCORED = "not scored"
 
 Scores = dict[str, dict[str, float]]  # metric -> run -> value
@@ -121,6 +121,7 @@ def run(cfg) -> None:
     if metrics:
         print_table(*run_lines(held, metrics), "a line for every run that has a score", title=f"ledger {cfg.ledger}", width=160)
         return
-    text = ("percent, H@1 after so many steps; among the outcomes of all actions, over all of them (counterfactual), and the mean over those that move nothing, "
-            "one object, several (what if); mean ± sample standard deviation (how many) over seeds and drawn worlds; settings are chosen on select")  # fmt: skip
+    text = (f"percent, H@1 after so many steps, and among the outcomes of all actions, mean over those that move nothing, one object, several (what if); mean ± "
+            f"sample standard deviation (how many) over seeds and drawn worlds; settings are chosen on {SELECT}; {SELECT} - {FINAL}: over runs that have both; other "
+            f"scores: metrics=")  # fmt: skip
     print_table(*lines(collected(held)), text, title=f"ledger {cfg.ledger}", width=160)

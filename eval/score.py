@@ -193,6 +193,7 @@ def score_run(
         **data.arrays,
         "answers": {name: found.packed() for name, found in data.answers.items()},
         "timing": {**{k: round(v, 2) for k, v in timing.items()}, "score_s": round(time.monotonic() - start, 2)},
+        "scored_at": round(time.time(), 3),  # seconds since 1970: of two scores of one thing the ledger takes the newer
         **({"machine": machine} if machine else {}),
         "parameters": count,
         "weights": digest(run.model.state_dict())[:12],

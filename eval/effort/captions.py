@@ -29,9 +29,11 @@ PUSHES = [
 ]
 
 
-def of_claims(env: str) -> list[str]:
-    """How sentences are judged, and what else is to be known of those of a world."""
-    return [*CLAIMS, *causes()["remarks"].get(env, [])]
+def of_claims(filled: Sequence[Filled]) -> list[str]:
+    """How sentences are judged, and what else is to be known of the seeds that they rest on."""
+    seeds = {one.label: one.entries.keys() for one in filled}
+    remarks = causes()["remarks"].get(filled[0].env, [])
+    return [*CLAIMS, *(one["says"] for one in remarks if set(one["seeds"]) <= seeds.get(one["row"], set()))]
 
 
 def one_line(facts: Sequence[str]) -> str:

@@ -55,7 +55,7 @@ def check(filled: Sequence[Filled]) -> list[Verdict]:
     horizon = filled[0].study.horizons[-1]
     rows = {one.label: one for one in filled if one.entries}
     found = _all_at_once([_pairs(rows, horizon, *claim) for claim in PAIRS], causes()["looks"].get(filled[0].env, 1))
-    every = in_common(list(rows.values()), "H@1", horizon)
+    every = list(rows.values())
     return [*found, *(_correlated(every, *pair, horizon) for pair in CORRELATED), _ranks_and_knows(every, horizon)]
 
 
@@ -84,6 +84,12 @@ def _unfit(one: Filled, name: str, horizon: int) -> tuple[str, str] | None:
     return None if above else (UNTESTED, f"{one.label} is not above its floor of copying")
 
 
+def _fit(rows: list[Filled], name: str, horizon: int) -> list[Filled]:
+    """The rows that can be part of a test; where every seed is a drawn world, in those that all of them have, none of fewer than SEEDS."""
+    fit = in_common([one for one in rows if _unfit(one, name, horizon) is None], name, horizon)
+    return [one for one in fit if len(one.scores(name, horizon)) >= SEEDS]
+
+
 def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name: str, better: tuple[str, ...], worse: str) -> Verdict:
     text = f"{claim}, {name} at {horizon} steps{f' ({section})' if section else ''}"
     if lacking := [row for row in (*better, worse) if row not in rows]:
@@ -108,7 +114,7 @@ def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name
 def _correlated(rows: list[Filled], name: str, other: str, section: str, horizon: int) -> Verdict:
     """Rows are drawn with replacement. Chance of seeds in the means of rows lowers a correlation: where it does so by much, nothing is told."""
     text = f"{name} and {other.replace('goals', 'success')} correlate only partly (Spearman below {PARTLY}), {horizon} steps ({section})"
-    fit = [one for one in rows if _unfit(one, name, horizon) is None and len(one.scores(other, horizon)) >= SEEDS]
+    fit = [one for one in _fit(rows, name, horizon) if len(one.scores(other, horizon)) >= SEEDS]
     if len(fit) < FEWEST:
         return Verdict(text, UNTESTED, f"rows above their floor of copying in {name} with {SEEDS} seeds: {len(fit)}; {FEWEST} are needed")
     sides = [[one.estimate(side, horizon) for one in fit] for side in (name, other)]
@@ -126,7 +132,7 @@ def _correlated(rows: list[Filled], name: str, other: str, section: str, horizon
 def _ranks_and_knows(rows: list[Filled], horizon: int) -> Verdict:
     """Ours: most that rank well do not know what another action would have done. The share is bootstrapped over rows, seeds and episodes."""
     text = f"most models that rank above {RANKS:g} know less than {KNOWS:g} of what another action does, {horizon} steps (ours)"
-    fit = [one for one in rows if _unfit(one, "H@1", horizon) is None and one.draws("what if", horizon) is not None]
+    fit = [one for one in _fit(rows, "H@1", horizon) if one.draws("what if", horizon) is not None]
     ranked, known = (np.stack([one.draws(name, horizon) for one in fit]) if fit else np.zeros((0, REPLICATES)) for name in ("H@1", "what if"))
     well = ranked > RANKS  # (rows, R)
     if not fit or np.median(well.sum(0)) < FEWEST:

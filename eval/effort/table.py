@@ -205,7 +205,7 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
     if study.tuned:
         found["chosen settings"] = setting_lines(filled), of_settings(filled)
     if study.main:
-        found[CLAIMED] = claims.lines(claims.check(filled)), of_claims(filled[0].env)
+        found[CLAIMED] = claims.lines(claims.check(filled)), of_claims(filled)
     return {title: (table, told) for title, (table, told) in found.items() if table[1]}
 
 

@@ -14,7 +14,7 @@ from eval.effort.score_names import FLOORS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
 from eval.effort.table import Table
-from eval.figures.charts import write_chart
+from eval.figures.charts import replace_chart
 from eval.figures.row_marks import Mark, marks_figure
 from eval.paper.table_text import markdown
 
@@ -49,7 +49,8 @@ def side_by_side(whole: dict[str, list[Filled]]) -> dict[str, list[Filled]]:
         if ran := in_common(whole[env], KNOWN, studies()[MAIN].horizons[-1]):
             found[env] = in_order(ran)
         elif any(one.entries for one in whole[env]):
-            print(f"{env}: left out of worlds side by side; no drawn world was scored for all of its rows")
+            none = "no drawn world was scored for all of its rows" if whole[env][0].own_worlds else "no row of it was scored"
+            print(f"{env}: left out of worlds side by side; {none}")
     return found
 
 
@@ -100,10 +101,12 @@ def worlds_figure(worlds: dict[str, list[Filled]]):
 
 def write_worlds(ledger: Path, out: Path, shown: Collection[str] = ()) -> Path | None:
     """<out>/worlds.md and the figure; None where fewer than two worlds have a run.  shown: see `worlds_of`."""
-    worlds = worlds_of(ledger, shown)
+    worlds, path = worlds_of(ledger, shown), out / "worlds.md"
     if len(worlds) < 2:
+        path.unlink(missing_ok=True)
+        replace_chart(None, out / "worlds")
         return None
     out.mkdir(parents=True, exist_ok=True)
-    write_chart(worlds_figure(worlds), out / "worlds")
+    replace_chart(worlds_figure(worlds), out / "worlds")
     facts = bullets([*(f"{env}: {causes()['compared'][env]}" for env in worlds), *FACTS])
-    return write_whole(out / "worlds.md", f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), facts)}")
+    return write_whole(path, f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), facts)}")

@@ -83,7 +83,7 @@ def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
              _facts(of_reading(filled)),
              "<h3>Two rows side by side</h3>", compare_rows(filled), gifs,
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
-             _facts(of_claims(env))]  # fmt: skip
+             _facts(of_claims(filled))]  # fmt: skip
     if any(one.curve for one in filled):
         parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled), _folded("As numbers", *curve_lines(filled))]
     parts.append(_folded("Chosen settings", *setting_lines(filled)))

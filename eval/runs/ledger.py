@@ -98,7 +98,7 @@ def check_overrides(ledger: str | Path, env: str, row: str, overrides: list[str]
     overrides: key=value; what chooses a group, as trainer=minutes, is not held against it.
     """
     path, frozen = _frozen_file(ledger, env, row), frozen_setting(ledger, env, row)
-    for key, value in (override.split("=", 1) for override in overrides):
+    for key, value in dict(override.split("=", 1) for override in overrides).items():  # of one key the last stands
         there, asked = OmegaConf.select(frozen, key), OmegaConf.from_dotlist([f"value={value}"]).value
         if "." in key and there is not None and there != asked:
             raise Problem(f"row '{row}' was scored on '{FINAL}' of {env} under another setting ({path}): {key} {there}, got {asked}; give what "
@@ -145,8 +145,10 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
 def _scored(folder: Path, weights: str | None) -> dict[int | None, dict[str, dict]]:
     """Round, None at the end  ->  split -> what its files say, of several that say the same the newest; none of other weights."""
     scored: dict[int | None, dict[str, dict]] = {}
-    for path in sorted(folder.glob("results*.json"), key=lambda path: (path.stat().st_mtime_ns, path)):
-        found = _read(path) or {}
+    files = {path: _read(path) or {} for path in sorted(folder.glob("results*.json"))}
+    when = {path: found.get("scored_at", path.stat().st_mtime) for path, found in files.items()}  # planning writes into the file later
+    for path in sorted(files, key=when.__getitem__):
+        found = files[path]
         protocol = found.get("protocol", {})
         split, number = protocol.get("split"), protocol.get("round")
         end = "" if number is None else f"-round{number}"

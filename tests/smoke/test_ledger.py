@@ -201,10 +201,11 @@ def test_of_a_probe_that_was_asked_again_the_newest_is_entered(copied, tmp_path)
     again = copied / "results-select-sensitivity.json"
     again.write_text(json.dumps(own | {"metrics": {"test/smallest_gap": 0.75}, "protocol": own["protocol"] | {"probes": ["sensitivity"]}}))
     scored = lambda: json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]["select"]["metrics"]["test/smallest_gap"]  # noqa: E731
-    for newest, other, found in ((again, whole, 0.75), (whole, again, own["metrics"]["test/smallest_gap"])):
-        os.utime(other, (1e9, 1e9))
-        os.utime(newest, (2e9, 2e9))
-        assert scored() == found
+    for at, found in ((own["scored_at"] + 1, 0.75), (own["scored_at"] - 1, own["metrics"]["test/smallest_gap"])):
+        again.write_text(json.dumps(json.loads(again.read_text()) | {"scored_at": at}))
+        for newest in (again, whole):  # as planning, which writes into the whole one, and copying leave them
+            os.utime(newest, (3e9, 3e9))
+            assert scored() == found
 
 
 def test_goals_that_are_kept_are_asked_of_one_setting(copied, command_here, tmp_path):

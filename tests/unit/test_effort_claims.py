@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eval.effort.captions import of_reading
+from eval.effort.captions import of_claims, of_reading
 from eval.effort.claims import PAIRS, check
 from eval.effort.differences import Difference, difference
 from eval.effort.filled import Filled
@@ -223,6 +223,23 @@ def test_claims_on_drawn_worlds_rest_on_those_of_both(hinges):
     later = replace(other, entries={seed + 1: entry for seed, entry in other.entries.items()})
     found = said_of(one, later)[HELPS]
     assert found.word == "runs are missing" and found.figures.endswith("edge + hinge have fewer than 3 drawn worlds in common")
+
+
+def test_correlations_on_drawn_worlds_are_of_rows_that_can_be_tested(answered):
+    """A row with one world, or whose training diverged in another, left no world to the others, or became one that can be tested."""
+    base = [replace(answered[0], env="chemistry_chain5", entries=json.loads(json.dumps(answered[0].entries), object_hook=by_seed),
+                    row=replace(answered[0].row, name=f"row {n}")) for n in range(7)]  # fmt: skip
+    base[0] = replace(base[0], entries={0: base[0].entries[0]})
+    base[1].entries[3] = {"scores": {}, "rounds": [], "plans": {}, "diverged": "train loss is not finite"}
+    name = "H@1 and what if correlate only partly (Spearman below 0.8)"
+    assert said_of(*base[2:])[name].figures == said_of(*base)[name].figures and said_of(*base)[name].figures.startswith("5 rows lie too near")
+
+
+def test_a_remark_is_told_of_the_seeds_it_is_on(answered, monkeypatch):
+    """It was printed below one seed."""
+    monkeypatch.setitem(causes(), "remarks", {ENV: [{"row": answered[0].label, "seeds": [1, 2], "says": "not to be compared"}]})
+    alone = replace(answered[0], entries={0: answered[0].entries[0]})
+    assert of_claims(answered)[-1] == "not to be compared" != of_claims([alone])[-1] and of_claims([alone]) == of_claims(answered)[:-1]
 
 
 def test_most_models_that_rank_well(answered):

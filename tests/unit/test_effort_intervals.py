@@ -1,5 +1,8 @@
 """Intervals over seeds, tests of two means, and what chance leaves of a comparison."""
 
+from statistics import mean, stdev
+
+import numpy as np
 import pytest
 
 from eval.effort.intervals import Estimate, reliability, students
@@ -34,3 +37,11 @@ def test_the_difficulty_of_a_drawn_world_is_no_chance_of_a_row():
     """It moves all rows alike: two that lie 10 apart in every world were told from one another by nothing."""
     rows = [Estimate.over_seeds({0: value + 30, 1: value - 30, 2: value + at}) for value, at in ((50.0, 0.1), (60.0, -0.1), (70.0, 0.0))]
     assert reliability(rows) == 0 and reliability(rows, worlds=True) > 0.999
+
+
+def test_a_row_does_not_hide_its_own_chance():
+    """It is a part of the mean that is taken from it: of three rows a third of its chance went with that."""
+    draw, spread = np.random.default_rng(0), stdev((40.0, 50.0, 60.0)) ** 2
+    made = [[Estimate.over_seeds({s: value + shift[s] + draw.normal(0, 5) for s in range(5)}) for value in (40.0, 50.0, 60.0)]
+            for shift in draw.normal(0, 30, (300, 5))]  # fmt: skip
+    assert mean(1 - reliability(rows, worlds=True) for rows in made) == pytest.approx(25 / 5 / (spread + 25 / 5), rel=0.12)

@@ -91,6 +91,9 @@ def enter(ledger, row, env: str, known: float, seeds: int) -> None:
 def test_all_seeds_of_the_ledger_are_there(tmp_path):
     enter(tmp_path, HINGE, SHUFFLED, 40, 2)
     assert write_worlds(tmp_path, tmp_path / "out") is None and not (tmp_path / "out").exists(), "one world stands beside none"
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/worlds.md").write_text("of before")
+    assert write_worlds(tmp_path, tmp_path / "out") is None and not list((tmp_path / "out").iterdir()), "nor does one of before"
     enter(tmp_path, OWN, CHEMISTRY, 70, 1)
     worlds = worlds_of(tmp_path, [])
     assert {env: [(one.label, len(one.entries)) for one in of] for env, of in worlds.items()} == {
