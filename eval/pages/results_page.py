@@ -59,7 +59,7 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
             sections[env], worlds[env] = _section(filled, ledger, goal_gifs(filled, ledger, runs_dir)), filled
     if not sections:
         raise Problem(f"{ledger} holds no run of table causes; make some with: python eval/tables.py table=causes")
-    body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO} | _worlds(worlds) | sections)
+    body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO + _short(next(iter(worlds.values())))} | _worlds(worlds) | sections)
     out.mkdir(parents=True, exist_ok=True)
     return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
 
@@ -121,7 +121,7 @@ def _short(filled: list[Filled]) -> str:
     floors = [floor.mean for one in filled if (floor := one.estimate(FLOORS["what if"], h))]
     floor = f" (copying the start: {max(floors):.1f} at most)" if floors else ""
     mean_alone = f" In the mean of their seeds alone: {_scores_of(undecided)}." if undecided else ""
-    return (f"<p>After {h} steps <b>{len(knowing)} of {len(both)}</b> rows, of {seeds} each, know more than {claims.KNOWS:g} % of what another action would "
+    return (f"<p>After {h} steps of <i>{escape(filled[0].env)}</i> <b>{len(knowing)} of {len(both)}</b> rows, of {seeds} each, know more than {claims.KNOWS:g} % of what another action would "
             f"have done under every seed{floor}{': ' * bool(knowing)}{_scores_of(knowing)}.{mean_alone}{_ranking(both, h)}</p>")  # fmt: skip
 
 

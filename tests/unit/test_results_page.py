@@ -59,6 +59,7 @@ def test_goals_on_other_boards_are_there(ledger, tmp_path):
 def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
     assert "<b>1 of 2</b> rows, of 2 seeds each, know more than 90 %" in text and "would have done under every seed: edge + InfoNCE (" in text
+    assert text.index("<b>1 of 2</b> rows") < text.index(f">{ENV}</h2>"), "the answer comes first"
     assert "<b>2</b> rank above 97 %, of which <b>1</b> knows less.</p>" in text
     assert not re.search(r'(src|href)="(?!data:|#)', text), "nothing comes from elsewhere"
     csv = base64.b64decode(re.search(r"data:text/csv;base64,([^\"]+)", text)[1]).decode().splitlines()
