@@ -14,7 +14,7 @@ from eval.effort.score_names import FLOORS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
 from eval.effort.table import Table
-from eval.figures.charts import replace_chart
+from eval.figures.charts import remove_chart, write_chart
 from eval.figures.row_marks import Mark, marks_figure
 from eval.paper.table_text import markdown
 
@@ -104,9 +104,9 @@ def write_worlds(ledger: Path, out: Path, shown: Collection[str] = ()) -> Path |
     worlds, path = worlds_of(ledger, shown), out / "worlds.md"
     if len(worlds) < 2:
         path.unlink(missing_ok=True)
-        replace_chart(None, out / "worlds")
+        remove_chart(out / "worlds")
         return None
     out.mkdir(parents=True, exist_ok=True)
-    replace_chart(worlds_figure(worlds), out / "worlds")
+    write_chart(worlds_figure(worlds), out / "worlds")
     facts = bullets([*(f"{env}: {causes()['compared'][env]}" for env in worlds), *FACTS])
     return write_whole(path, f"### worlds side by side\n\n{markdown(*worlds_lines(worlds), facts)}")

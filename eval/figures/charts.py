@@ -23,6 +23,7 @@ OTHER_HATCH = "\\\\\\"
 MARKERS = {"contrastive": "o", "nll": "s", "infonce": "D", "inverse_action": "^", "memory": "P", "sigreg": "*", "vicreg": "p",
            "byol": "h", "recurrent_state": "<"}
 OTHER_MARKER = "v"
+KINDS = (".svg", ".png")  # files of a chart
 FEWEST = 3  # points that have a rank correlation
 
 
@@ -108,16 +109,22 @@ def _legend(figure, keys: list, columns: int) -> None:
 
 def write_chart(figure, path: Path) -> None:
     """<path>.svg and <path>.png."""
-    for kind in (".svg", ".png"):
+    for kind in KINDS:
         write_whole(path.with_suffix(kind), chart_bytes(figure, path.with_suffix(kind)))
 
 
-def replace_chart(figure, path: Path) -> None:
-    """The same; None: nothing to draw, and what was drawn of other runs does not stay."""
-    if figure is not None:
-        return write_chart(figure, path)
-    for kind in (".svg", ".png"):
+def remove_chart(path: Path) -> None:
+    """What `write_chart` wrote there, of other runs."""
+    for kind in KINDS:
         path.with_suffix(kind).unlink(missing_ok=True)
+
+
+def replace_chart(figure, path: Path) -> None:
+    """A figure in place of the one of before; None: nothing to draw, and that one does not stay."""
+    if figure is None:
+        remove_chart(path)
+    else:
+        write_chart(figure, path)
 
 
 def chart_bytes(figure, path: Path) -> bytes:

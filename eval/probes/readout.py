@@ -130,8 +130,8 @@ def readout(run, data) -> dict[str, float]:
     """Percent, of a linear and a small read-out.
 
     frames: of factors of the first frames of the split's episodes, which are unseen on any split but `valid`, and of each kind of
-    factor; floor: the most frequent values.  exact: of episodes whose predicted state is exact.  eyes: the same read off the true outcome, what
-    seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean over actions that
+    factor; floor: the most frequent values.  exact: of episodes whose predicted state is exact.  eyes: the same read off the true
+    outcome, what seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean over actions that
     change nothing, one object, and several, so that the frequent ones do not decide; of each factor that actions change beside it,
     since a latent that lacks a weight has no whole state, and may still hold every place.
     """
