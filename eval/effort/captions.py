@@ -46,6 +46,11 @@ def bullets(facts: Sequence[str]) -> str:
     return "\n".join(f"- {fact}" for fact in facts)
 
 
+def mean_least_most(values: Sequence[float]) -> str:
+    """Mean, and in brackets from the least to the most where they differ; whole numbers."""
+    return f"{mean(values):,.0f}" + (f" ({min(values):,.0f} to {max(values):,.0f})" if len(set(values)) > 1 else "")
+
+
 def caption(filled: Sequence[Filled]) -> list[str]:
     """The protocol, fact by fact: a number without it means nothing."""
     study, env = filled[0].study, filled[0].env
@@ -180,7 +185,7 @@ def _of_stages(filled: Sequence[Filled]) -> list[str]:
     for one in filled:
         every = list(one.updates.values())
         if every and len(every[0]) > 1:
-            found[one.label] = ", ".join(f"{stage} {mean(each[stage] for each in every):,.0f}" for stage in every[0])
+            found[one.label] = ", ".join(f"{stage} {mean_least_most([each[stage] for each in every])}" for stage in every[0])
     return [f"of {label} by stage, which share its rounds as evenly as they can: {told}" for label, told in found.items()]
 
 

@@ -1,10 +1,9 @@
 """The text of one score of a row, with its interval, of how many seeds, and whether it is above its floor; and of when its weights were."""
 
 from collections.abc import Mapping
-from statistics import mean
 
 from eval.effort.best_round import best_round
-from eval.effort.captions import WEIGHTS
+from eval.effort.captions import WEIGHTS, mean_least_most
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
 from eval.runs.ledger import FINAL
@@ -42,9 +41,7 @@ def low(one: Filled, name: str, horizon: int) -> str:
 
 
 def kept_at(one: Filled) -> str:
-    """After which part of a training the scored weights were, in percent: mean over seeds, and from the least to the most where they differ."""
+    """After which part of a training the scored weights were, in percent, over seeds."""
     rounds = [best_round(entry) for entry in one.entries.values() if FINAL in entry["scores"]]
     found = [100 * number / count for number, count in filter(None, rounds)]
-    if not found:
-        return MISSING
-    return f"{mean(found):.0f}" + (f" ({min(found):.0f} to {max(found):.0f})" if len(set(found)) > 1 else "")
+    return mean_least_most(found) if found else MISSING

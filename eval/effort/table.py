@@ -14,6 +14,7 @@ from eval.effort.captions import (
     asked_by_pushes,
     caption,
     chosen_there,
+    mean_least_most,
     of_claims,
     of_curve,
     of_reading,
@@ -84,10 +85,9 @@ def _beside(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tupl
 
 
 def _updates(one: Filled) -> str:
-    """Mean, and from the least to the most of any seed where they differ."""
+    """Over seeds."""
     done = [sum(found.values()) for found in one.updates.values()]
-    least_most = f" ({min(done):,} to {max(done):,})" if len(set(done)) > 1 else ""
-    return f"{mean(done):,.0f}{least_most}" if done else MISSING
+    return mean_least_most(done) if done else MISSING
 
 
 def read_lines(filled: Sequence[Filled]) -> Table:
