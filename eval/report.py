@@ -38,7 +38,7 @@ from eval.probes.data import Data
 from eval.probes.score_table import caption, table_rows
 from eval.runs import Run, folders_of, read_results
 from eval.runs.metrics_csv import losses
-from models.interfaces import JudgesClips
+from models.abilities import JudgesClips
 
 NOTES = {  # how the label of a bound begins -> what the page says below the table
     "floor": "Floors need no model; copying and painting are done in the model's own latents.",

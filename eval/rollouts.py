@@ -8,6 +8,7 @@ import torch
 from envs.frames import frame_ids
 from envs.problem import Diverged
 from envs.protocols import Factors, Simulator, State
+from models.abilities import Filters
 from models.actions import vector
 from models.layers.pixels import as_obs, to_float
 
@@ -60,7 +61,7 @@ def _share(model, latent: torch.Tensor, actions: torch.Tensor):
         return latent, None
     latent, actions = latent.to(model.device), actions.to(model.device)
     path = torch.cat([latent[:, None], model.rollout(latent, actions)], 1)
-    memory = model.filter(path, actions) if hasattr(model, "filter") else None
+    memory = model.filter(path, actions) if isinstance(model, Filters) else None
     return path[:, -1].cpu(), None if memory is None else memory.cpu()
 
 

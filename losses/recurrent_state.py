@@ -10,6 +10,7 @@ from torch import Tensor
 
 from losses.nll import decoded
 from losses.objective import LossTerms, encode_dist_windows, gives
+from models.abilities import Stochastic
 from models.interfaces import Batch, Latent
 
 
@@ -32,7 +33,7 @@ class RecurrentState:
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         yield from gives(self, model, "gaussian")
         yield from decoded(self, model, spec)
-        yield hasattr(model.transition, "prior"), (
+        yield isinstance(model.transition, Stochastic), (
             f"RecurrentState needs a transition with a distribution, and {type(model.transition).__name__} has none; set model=rssm"
         )
 

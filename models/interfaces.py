@@ -1,13 +1,11 @@
 """The promises between parts: Encoder, Decoder, Transition, and what flows between them.
 
-A part, or an objective, that cannot do everything has `needs(model, spec) -> (is met, sentence) pairs`; spec is `cfg.spec`.
-
 Letters: B batch, T time, K slots, D slot width, A action width (0: a video; `models.actions`), C H W image.
 A latent is always (B, K, D). Monolithic models are K = 1 with D = per-object width x objects; slots are K = objects.
 """
 
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -84,28 +82,7 @@ class Decoder(Protocol):
 class Transition(Protocol):
     """Predicts the next latent.  latent (B, K, D), action (B, A)  ->  (B, K, D).
 
-    A transition that uses more of a training window than one frame (earlier frames, or the true next values of other
-    slots) also has `windows(latent (B, T+1, K, D), action (B, T, A)) -> (B, T, K, D)`.
-
-    One with memory has `start(latent) -> memory (B, M)` and `step(latent, action, memory) -> (latent, memory)`; a call without
-    a memory begins an episode.
-
-    One that keeps statistics has `track(latent, action)`, called with every training window. One with losses of its own has
-    `penalties() -> named scalars`, added to every loss that trains it.
+    What one can do beyond that (keep a memory, read whole windows, have losses of its own) is an ability of `models.abilities`.
     """
 
     def __call__(self, latent: Tensor, action: Tensor) -> Tensor: ...
-
-
-@runtime_checkable
-class JudgesClips(Protocol):
-    """A model that says how much whole clips (B, T, C, H, W) surprise, and predicts no frames. Its encoder gives clips."""
-
-    def judge(self, obs: Tensor, posterior: Tensor) -> Tensor:
-        """Surprise (B,) at clips in which `posterior` (B, 9) was observed; no, yes, irrelevant: 0, 1, 2."""
-
-    def judge_latent(self, latent: Tensor, posterior: Tensor) -> Tensor:
-        """The same of clips that were encoded, (B, 1, D)."""
-
-    def answers(self, obs: Tensor) -> Tensor:
-        """What is read off clips, (B, heads), in the order of `heads.heads`."""

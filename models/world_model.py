@@ -7,6 +7,7 @@ import torch
 from pytorch_lightning import LightningModule
 from torch import Tensor, nn
 
+from models.abilities import Penalised, ReadsWindows, Remembers, Stateful, TriesAll
 from models.interfaces import Latent
 from models.layers.normalised import Normalised
 from models.layers.pixels import to_float
@@ -63,13 +64,13 @@ class WorldModel(LightningModule):
 
     def step(self, latent: Tensor, action: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """The next latent and memory. Memory None: an episode begins (in), the transition keeps none (out)."""
-        if not hasattr(self.transition, "step"):
+        if not isinstance(self.transition, Remembers):
             return self.transition(latent, action), None
         return self.transition.step(latent, action, self.transition.start(latent) if memory is None else memory)
 
     def step_all_actions(self, latent: Tensor, actions: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """`step` under each of some actions.  latent (B, K, D), actions (N, A)  ->  (B N, K, D) and memory (B N, M)."""
-        if hasattr(self.transition, "all_actions"):
+        if isinstance(self.transition, TriesAll):
             return self.transition.all_actions(latent, actions).flatten(0, 1), None
         count = len(actions)
         memory = None if memory is None else memory.repeat_interleave(count, 0)
@@ -104,7 +105,7 @@ class WorldModel(LightningModule):
 
         latent (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, D): [:, t] predicts latent[:, t + 1].
         """
-        if hasattr(self.transition, "windows"):
+        if isinstance(self.transition, ReadsWindows):
             return self.transition.windows(latent, action)
         steps = latent[:, :-1]
         return self.transition(steps.flatten(0, 1), action.flatten(0, 1)).unflatten(0, steps.shape[:2])
@@ -151,7 +152,7 @@ class WorldModel(LightningModule):
         latent (B, T, K, D) of whole clips, action (B, T - 1, A) between them.
         """
         count, frames = latent.shape[:2]
-        memory, memories = self.transition.start(latent[:, 0]) if hasattr(self.transition, "start") else None, []
+        memory, memories = self.transition.start(latent[:, 0]) if isinstance(self.transition, Remembers) else None, []
         for t in range(frames - 1) if memory is not None else ():
             memories.append(memory)
             _, memory = self.step(latent[:, t], action[:, t], memory)
@@ -228,7 +229,7 @@ class WorldModel(LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict) -> None:
         """What an objective keeps beside the model goes with the state of its stage."""
-        if hasattr(self.objective, "state_dict"):
+        if isinstance(self.objective, Stateful):
             checkpoint["objective"] = self.objective.state_dict()
 
     def on_load_checkpoint(self, checkpoint: dict) -> None:
@@ -243,7 +244,7 @@ class WorldModel(LightningModule):
 
     def _log_terms(self, prefix: str, batch) -> Tensor:
         terms = self.objective(self, batch)
-        if "transition" in self._trains and hasattr(self.transition, "penalties"):
+        if "transition" in self._trains and isinstance(self.transition, Penalised):
             terms |= self.transition.penalties()
         loss = torch.stack(list(terms.values())).sum()
         if not loss.isfinite():

@@ -19,8 +19,9 @@ from envs.frames import frame_ids
 from envs.problem import Problem
 from envs.protocols import Violations
 from envs.spec import EnvSpec, Observation
+from models.abilities import JudgesClips
 from models.actions import vector
-from models.interfaces import Batch, JudgesClips
+from models.interfaces import Batch
 from models.layers.pixels import as_obs
 from models.processes import count, gather, own_rows
 

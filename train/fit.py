@@ -43,8 +43,10 @@ def prepare(overrides: list[str]) -> list[str]:
 
 def check_parts(model, objectives, spec, stages=()) -> None:
     """Raise Problem on the first unmet need of a part of the model or of an objective, and on a stage that trains what is not there."""
+    from models.abilities import Demands
+
     for part in (model.encoder, model.transition, model.decoder, *objectives):
-        for met, sentence in part.needs(model, spec) if hasattr(part, "needs") else ():
+        for met, sentence in part.needs(model, spec) if isinstance(part, Demands) else ():
             if not met:
                 raise Problem(sentence)
     for stage in stages:

@@ -17,6 +17,7 @@ from pytorch_lightning.strategies import DDPStrategy
 
 from eval.runs.checkpoints import load_weights, save_weights
 from eval.runs.metrics_csv import by_epoch
+from models.abilities import Prepared
 from models.processes import count, rank
 from models.world_model import WorldModel
 from train.callbacks import BestWeights, EpochLines, Gaps, LastState, MetricsFile, Pairs, SeedEpochs
@@ -97,7 +98,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     data.label(getattr(objective, "columns", ()))
     if number == 0:
         model.fit_normalisation(data.train)
-    if hasattr(objective, "prepare"):
+    if isinstance(objective, Prepared):
         objective.prepare(model, data.train)
     if getattr(objective, "encoder_is_fixed", False):
         if on_gpu(cfg):  # where the processes of a training speak with one another

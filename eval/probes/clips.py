@@ -10,7 +10,7 @@ from torch import Tensor
 
 from envs.episodes.on_disk import OnDisk
 from envs.problem import Problem
-from models.interfaces import JudgesClips
+from models.abilities import JudgesClips
 from models.layers.pixels import as_obs
 
 HORIZONS = (15, 25)  # frames ahead that are asked where nothing is said; chosen on validation pairs

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from models.interfaces import JudgesClips
+from models.abilities import JudgesClips
 
 KINDS = ("score", "ceiling", "comparison", "floor", "health")
 EVENTS = {"contact": "bodies touch", "push": "a block is pushed", "effect": "something follows", "moved": "a block moves"}  # others say their name

@@ -22,6 +22,7 @@ from eval.probes.cuts import FAINT, LEARNED, MOVES, NEEDED, SEEN, VACUOUS
 from eval.probes.direct_edges import changes, direct_edges, strengths
 from eval.probes.probe import probe
 from eval.rollouts import decode_frames, encode_frames, rollout
+from models.abilities import DrawsGraph
 
 STATES = 256  # boards on which every action is tried
 
@@ -161,7 +162,7 @@ def measure_structure(model, world, file) -> tuple[dict[str, float], dict]:
         seen = changes(before, after, acted) > SEEN
         lost = direct_edges(after, acted, seen & ~seen.T, model.transition.categories)
         add("direct", lost, true, NEEDED, vacuous)
-    if hasattr(model.transition, "edges") and model.transition.graph == "learned":
+    if isinstance(model.transition, DrawsGraph) and model.transition.graph == "learned":
         edges = model.transition.edges().detach().cpu().numpy()[np.ix_(found.slots, found.slots)]
         add("edges", edges, true, LEARNED, vacuous)
     return metrics, about

@@ -14,7 +14,7 @@ from envs.voe.clip import SUBTYPES
 from eval.probes.clips import Asked, Clips, clips_of, frames_of, heads_report, labels_of
 from eval.probes.pair_scores import accuracy, auc, hit_rate, interval
 from eval.probes.probe import Row, probe
-from models.interfaces import JudgesClips
+from models.abilities import JudgesClips
 from models.trees import Rules
 
 TOLD = ("label_trial", "label_features", "label_posterior")

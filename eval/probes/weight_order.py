@@ -14,6 +14,7 @@ from envs.streams import Stream
 from eval.probes.probe import Row, bounds, no_forecast, probe
 from eval.probes.weight_posterior import if_heavier, push_posterior
 from eval.rollouts import actions_of, encode_frames
+from models.abilities import Remembers
 
 EPISODES, LAYOUTS = 100, 2  # layouts of each ordered pair
 TAU, SHD = "order/tau", "order/shd"
@@ -80,7 +81,7 @@ def tournament(margin: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> di
 
 
 def _why_not(run) -> str | None:
-    hidden = run.world.hidden_weights and not hasattr(run.model.transition, "start")
+    hidden = run.world.hidden_weights and not isinstance(run.model.transition, Remembers)
     told = "asks for weights that no frame shows, and the model keeps no memory of those before; train model=pairwise_lstm"
     return no_forecast(run) or (told if hidden else None)
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import yaml
 
 from eval.runs.trusted import find_class
+from models.abilities import Demands
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
@@ -52,4 +53,4 @@ def pair(model, loss):
     asked = SimpleNamespace(encoder=SimpleNamespace(gives=getattr(type(encoder), "gives", "vectors")), decoder=decoder, transition=transition)
     spec = SimpleNamespace(action=SimpleNamespace(discrete=True, owners=3), objects=3, paints=True)
     classes = [find_class(stage["objective"]["_target_"]) for stage in plain("loss", loss)["stages"]]
-    return all(met for c in classes if hasattr(c, "needs") for met, _ in object.__new__(c).needs(asked, spec))
+    return all(met for c in classes if issubclass(c, Demands) for met, _ in object.__new__(c).needs(asked, spec))

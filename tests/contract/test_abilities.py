@@ -1,14 +1,17 @@
-"""What worlds can do is asked by `isinstance`: grid worlds answer, and a source that only records does not pretend."""
+"""What worlds and parts of models can do is asked by `isinstance`: grid worlds answer, and what can only half of it does not pretend."""
 
 import re
 
 import numpy as np
 import pytest
+from hydra.utils import instantiate
+from torch import nn
 
 from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from envs.protocols import CausalGraph, CausalTables, Goals, Interventions, OlderFiles, Painting, Simulator, Source
+from models.abilities import DrawsGraph, Penalised, ReadsWindows, Remembers, Stochastic, Tracks, TriesAll
 
 WORLDS = (PhysicsWorld(3), ChemistryWorld(3, 3, "chain3"))
 RNG = np.random.default_rng
@@ -83,3 +86,29 @@ def test_tables_are_chemistrys_own():
     physics, chemistry = WORLDS
     assert isinstance(chemistry, CausalTables) and not isinstance(physics, CausalTables)
     assert isinstance(physics, OlderFiles) and not isinstance(Recording(), (CausalTables, OlderFiles))
+
+
+def test_nothing_of_a_model_is_asked_by_a_name(root):
+    """A method that two transitions happen to share says nothing: models/abilities.py says what each takes and gives."""
+    files = [path for room in ROOMS for path in sorted((root / room).rglob("*.py"))]
+    assert not {path.relative_to(root).as_posix() for path in files if "hasattr(" in path.read_text()}
+
+
+class Half(nn.Module):
+    """Begins a memory and cannot go on with it."""
+
+    def start(self, latent): ...
+
+
+@pytest.mark.parametrize("ability, can, cannot", [
+    (Remembers, ("lstm", "rssm", "pairwise_lstm"), ("edge", "causal", "transformer")), (ReadsWindows, ("causal", "lstm"), ("edge", "gnn")),
+    (TriesAll, ("gnn",), ("edge", "lstm")), (Tracks, ("causal",), ("edge", "lstm")), (Penalised, ("causal",), ("edge", "lstm")),
+    (Stochastic, ("rssm",), ("lstm", "edge")), (DrawsGraph, ("causal",), ("gnn", "modular")),
+], ids=lambda one: getattr(one, "__name__", ""))  # fmt: skip
+def test_transitions_have_the_abilities_of_their_kind(compose, ability, can, cannot):
+    def transition(model):
+        return instantiate(compose("fit", f"model={model}", "env=physics3").model.module.transition)
+
+    assert all(isinstance(transition(model), ability) for model in can)
+    assert not any(isinstance(transition(model), ability) for model in cannot)
+    assert not isinstance(Half(), ability)

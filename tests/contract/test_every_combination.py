@@ -16,6 +16,7 @@ from parts import OF_CLIPS, entries, pair, plain
 from envs.collect import collect
 from envs.problem import Problem
 from eval.runs.trusted import find_class
+from models.abilities import Prepared
 from models.encoders import FlatEncoder
 from train.datamodule import EpisodeData
 from train.dry_run import check_shapes
@@ -123,7 +124,7 @@ def train_one_step(net, objective, stage, data):
     """Begin the stage as train/stages.py does: its loss is finite and reaches every part that it trains; rollouts work."""
     data.cut(WINDOW, TRANSITIONS)
     net.configure_stage(objective, stage["trains"], stage["learning_rate"])
-    if hasattr(objective, "prepare"):
+    if isinstance(objective, Prepared):
         objective.prepare(net, data.train)
     if getattr(objective, "encoder_is_fixed", False):
         data.keep_latents(net)

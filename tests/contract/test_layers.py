@@ -12,7 +12,7 @@ OURS = {"envs", "models", "losses", "eval", "train", "configs", "benchmarks"}
 MAY = {
     "envs": {"envs"},
     "models": {"models"},
-    "losses": {"losses", "models.actions", "models.interfaces", "models.processes"},
+    "losses": {"losses", "models.abilities", "models.actions", "models.interfaces", "models.processes"},
     "eval": {"eval", "envs", "models"},
     "train": OURS,
     "configs": {"configs", "envs.problem", "envs.graphs", "envs.grid", "envs.protocols"},

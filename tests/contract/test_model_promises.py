@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 from parts import OF_CLIPS, entries, models, pair, plain
 from torch.nn import functional as F
 
+from models.abilities import Prepared
 from models.interfaces import Batch
 
 MODELS, (LOSSES, ENVS, TRAINERS) = models(), (entries(g) for g in ("loss", "env", "trainer"))
@@ -60,7 +61,7 @@ def test_open_loop_reaches_every_objective_that_predicts(compose, loss):
             built.predict_windows = lambda z, a: seen.append("true frames") or type(built).predict_windows(built, z, a)
             built.rollout = lambda z, a: seen.append("predictions") or type(built).rollout(built, z, a)
             objective = instantiate(stage.objective)
-            if hasattr(objective, "prepare"):
+            if isinstance(objective, Prepared):
                 objective.prepare(built, None)
             terms = objective(built, batch)
             assert seen == ["predictions" if flag == "true" else "true frames"]

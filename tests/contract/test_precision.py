@@ -6,6 +6,7 @@ from hydra.utils import instantiate
 from test_model_promises import HOME, LOSSES, MODELS, batch_of, pair
 from torch import nn
 
+from models.abilities import Prepared
 from models.layers.stacked import StackedLinear
 from models.native_precision import MIXED, fast_precision
 
@@ -69,7 +70,7 @@ def test_every_loss_is_the_same_under_bfloat16(compose, model, loss):
     batch.obs = batch.obs[:, :1].expand_as(batch.obs)  # nothing happens, and nearly that is predicted
     for stage in cfg.loss.stages:
         objective = instantiate(stage.objective)
-        if hasattr(objective, "prepare"):
+        if isinstance(objective, Prepared):
             objective.prepare(world_model, None)
         world_model.configure_stage(objective, list(stage.trains), stage.learning_rate)
         terms = {}

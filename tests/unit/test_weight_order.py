@@ -98,7 +98,7 @@ def test_a_tournament_counts_wrong_pairs():
 class Remembering(Model):
     """Its memory holds what `kept` (E, N) says of the weights; a step believes it."""
 
-    transition = types.SimpleNamespace(start=None)
+    transition = types.SimpleNamespace(start=None, step=None)
 
     def __init__(self, world, kept):
         super().__init__(None)
