@@ -145,6 +145,16 @@ def _check_graph(world, transition) -> None:
         raise Problem("model.graph=learned learns effects within a step, this env delays them; use model.graph=none or full")
 
 
+def tell_untrained_memory(transition, stages) -> None:
+    """On stderr, where no window has a second step for a memory to be read at: rollouts go on from weights as they were drawn."""
+    from models.abilities import Remembers
+
+    windows = [stage.window for stage in stages if "transition" in stage.trains]
+    if isinstance(transition, Remembers) and windows and max(windows) == 1:
+        print(f"warning: windows of one step train no memory, and {type(transition).__name__} has one, which every prediction after "
+              f"the first reads; set loss.window=2 or more", file=sys.stderr, flush=True)  # fmt: skip
+
+
 def goals_asked(now, cfg) -> bool:
     """Whether to reach goals after training.  now: the command's own key; None: the run's, or else by its budget."""
     asked = now if now is not None else cfg.get("goals")  # old runs have no such key
@@ -184,6 +194,7 @@ def run(cfg) -> dict:
     probes_of(Run(model, cfg, world=world), cfg.score.get("probes"))  # raises before training, not after it
     objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]  # before anything is made or deleted
     check_parts(model, objectives, spec_of(cfg.env.world, world.observation), cfg.loss.stages)  # old runs do not hold all of it
+    tell_untrained_memory(model.transition, cfg.loss.stages)
     check_shapes(model, objectives, world.shown, world.spec)
     env = OmegaConf.to_container(cfg.env)
     start = time.monotonic()

@@ -226,7 +226,15 @@ def _worlds(env: str) -> list[str]:
 
 
 def of_curve(filled: Sequence[Filled]) -> list[str]:
-    return [f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls", ENDS, *late(filled)]
+    return [f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls", ENDS, *late(filled),
+            *_without_rounds(filled)]  # fmt: skip
+
+
+def _without_rounds(filled: Sequence[Filled]) -> list[str]:
+    """Seeds that are missing in a curve and not at its end: trained, and their weights gone before their rounds were scored."""
+    lacking = {one.label: [str(seed) for seed, entry in one.entries.items() if FINAL in entry["scores"] and one.study.rounds_without_score(entry)]
+               for one in filled}  # fmt: skip
+    return [f"of {label} some rounds of seed {' and '.join(seeds)} were never scored" for label, seeds in lacking.items() if seeds]
 
 
 def late(filled: Sequence[Filled]) -> list[str]:

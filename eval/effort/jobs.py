@@ -153,8 +153,8 @@ def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], 
 
 def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict) -> Job:
     """Trains the chosen setting, scores it and its rounds on `final`, and enters it. Where weights that a score needs are gone,
-    they are trained again and asked everything: scores of two trainings are never mixed. Goals that are kept are asked of weights
-    at hand, and none is trained again for them: they came after most runs.
+    they are trained again and asked everything: scores of two trainings are never mixed. None is trained again for the curve or for
+    goals that are kept, which are asked of weights at hand: chance would decide which of two trainings `final` shows.
     """
     ledger = Path(cfg["ledger"])
     setting = study.settings(ledger, env, row)
@@ -170,13 +170,16 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     def lacking(entered: dict) -> list[tuple[str, ...]]:
         """What is still to be asked of the weights."""
         steps = [] if ranked in entered["scores"].get(FINAL, {}).get("metrics", {}) else [ask]
-        rounds = [n for n in study.curve if not any(one["round"] == n and FINAL in one["scores"] for one in entered["rounds"])]
-        steps += [(*ask, f"round={rounds}", f"probes=[{','.join(probes(env))}]")] if rounds else []
         if modes := [mode for mode in study.modes if mode not in entered["plans"]]:
             steps.append(("eval/plan.py", f"run={folder}", f"mode=[{','.join(modes)}]", f"horizons=[{study.horizons[-1]}]", f"ledger={ledger}"))
         if orders := [split for split in study.orders if ORDER not in entered["scores"].get(split, {}).get("metrics", {})]:
             steps.append(("eval/score.py", f"run={folder}", f"split=[{','.join(orders)}]", "probes=[weight_order]", f"ledger={ledger}"))
         return steps
+
+    def of_curve(entered: dict) -> list[tuple[str, ...]]:
+        """The rounds that are still to be scored."""
+        rounds = study.rounds_without_score(entered)
+        return [(*ask, f"round={rounds}", f"probes=[{','.join(probes(env))}]")] if rounds else []
 
     def left() -> list[tuple[str, ...]]:
         entered = entry_of(ledger, env, name) or NOTHING
@@ -185,7 +188,9 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
         steps = lacking(entered)
         at_hand = (folder / "checkpoints" / "model.ckpt").exists()
         if (steps and not at_hand) or first not in entered["scores"]:
-            return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING), *[kept] * study.asks_kept_tasks]
-        return steps + [kept] * (study.asks_kept_tasks and at_hand and FINAL not in entered["plans"])
+            return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING), *of_curve(NOTHING), *[kept] * study.asks_kept_tasks]
+        if not at_hand:
+            return []
+        return [*steps, *of_curve(entered), *[kept] * (study.asks_kept_tasks and FINAL not in entered["plans"])]
 
     return Job(name, left)

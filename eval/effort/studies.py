@@ -5,6 +5,7 @@ from pathlib import Path
 
 from envs.problem import Problem, nearest
 from eval.effort.settings import MAIN, Row, causes, choice, rows_of
+from eval.runs.ledger import FINAL
 
 PAPER_MINUTES = 130  # of processor time, about, that a training of the published epochs takes: modular 38, GNN 220
 UPDATE_S = 0.09  # of processor time, about, that an update takes: AE .11, edge .08, GNN .26
@@ -58,6 +59,10 @@ class Study:
             return []
         by = ("updates", f"trainer.updates={self.updates}") if self.updates else ("minutes", f"trainer.cpu_minutes={self.minutes}")
         return [f"trainer={by[0]}", by[1], *row.rounds(self.rounds)]
+
+    def rounds_without_score(self, entry: dict) -> list[int]:
+        """Those of the curve that an entry of the ledger has no score of on `final`."""
+        return [n for n in self.curve if not any(one["round"] == n and FINAL in one["scores"] for one in entry["rounds"])]
 
     @property
     def in_rounds(self) -> bool:

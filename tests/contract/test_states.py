@@ -8,7 +8,7 @@ from parts import entries, models, pair, plain
 from torch.nn import functional as F
 
 from models.interfaces import Batch
-from train.fit import check_parts
+from train.fit import check_parts, tell_untrained_memory
 
 ENVS = entries("env")
 MODELS = [m for m in models() if m not in ("categorical", "random", "slot_attention")]  # the first two are trained by losses of their own
@@ -84,3 +84,12 @@ def test_categorical_latents_of_states():
         encoder.read.weight.copy_(torch.eye(3)), encoder.read.bias.zero_()
     factors = F.one_hot(torch.tensor([[0, 2, 1, 1]]), 3).float()
     assert torch.equal(encoder(factors).mean, torch.cat([factors, torch.ones(1, 4, 1)], -1))
+
+
+@pytest.mark.parametrize("model, window, told", [("lstm", 1, True), ("rssm", 1, True), ("lstm", 2, False), ("edge", 1, False)])
+def test_windows_that_train_no_memory_are_told(compose, capsys, model, window, told):
+    """A table of equal effort chose windows of one for the recurrent row, whose rollouts then ran through weights as drawn."""
+    cfg = compose("fit", f"model={model}", "env=physics3", f"loss={'recurrent_state' if model == 'rssm' else 'infonce'}", f"loss.window={window}")
+    tell_untrained_memory(instantiate(cfg.model.module).transition, cfg.loss.stages)
+    said = capsys.readouterr().err
+    assert ("set loss.window=2 or more" in said) == told and len(said.splitlines()) == told

@@ -124,21 +124,28 @@ def test_another_setting_has_another_name(monkeypatch):
 
 
 def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
-    """A run that was broken off before its rounds were scored, and whose folder was removed."""
-    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
-    (row,) = rows_of(cfg["rows"])
-    run_study("causes", cfg | {"tune": True}, run_missing)
-    run_study("causes", cfg, run_missing)
-    (path,) = (path for path in (Path(cfg["ledger"]) / ENV).glob("*.json"))
-    entry = json.loads(path.read_text())
+    """A run that was broken off before it was scored on `final`, and whose folder was removed."""
+    row, path, entry = tuned_and_run(cfg)
+    elsewhere = cfg | {"rows": row.name, "seeds": 1, "runs_dir": str(tmp_path / "elsewhere")}
+    del entry["scores"]["final"]
+    path.write_text(json.dumps(entry))
+    first, *scores = table_job(MAIN, "", row, ENV, 0, elsewhere).left()
+    assert first[0] == "train/fit.py" and [step[0] for step in scores] == ["eval/score.py", "eval/score.py", "eval/plan.py"], "all is asked again"
+    assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
+
+
+def test_no_run_is_trained_again_for_its_curve(cfg, scripts, tmp_path):
+    """One was, whose rounds had not been scored and whose weights were gone: 81.4 of what if, which `final` had shown, became 33.3."""
+    row, path, entry = tuned_and_run(cfg)
     entry["rounds"][0]["scores"] = {}
     path.write_text(json.dumps(entry))
     (step,) = table_job(MAIN, "", row, ENV, 0, cfg).left()
     assert step[0] == "eval/score.py" and "round=[1]" in step
-    elsewhere = cfg | {"runs_dir": str(tmp_path / "elsewhere")}
-    first, *scores = table_job(MAIN, "", row, ENV, 0, elsewhere).left()
-    assert first[0] == "train/fit.py" and [step[0] for step in scores] == ["eval/score.py", "eval/score.py", "eval/plan.py"], "all is asked again"
-    assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
+    elsewhere = cfg | {"rows": row.name, "seeds": 1, "runs_dir": str(tmp_path / "elsewhere")}
+    before = path.read_text()
+    assert not table_job(MAIN, "", row, ENV, 0, elsewhere).left() and not run_study("causes", elsewhere, run_missing)
+    assert path.read_text() == before
+    assert "- of edge + InfoNCE some rounds of seed 0 were never scored" in (tmp_path / f"out/causes/{ENV}.md").read_text()
 
 
 def tuned_and_run(cfg) -> tuple:
