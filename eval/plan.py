@@ -3,6 +3,7 @@
     python eval/plan.py run=runs/edge-infonce-physics5-quick-s0                          greedy, closed loop
     python eval/plan.py run=runs/<name> planners=[model_open,simulator,beam,untrained]   the dear ones too
     python eval/plan.py run=runs/<name> reward=flat reach=10 ahead=true planners=[model_open,simulator]   the published way
+    python eval/plan.py run=runs/<name> round=[1,2,5] horizons=[10]      weights of these rounds, of a run with trainer=minutes or updates
     python eval/plan.py run=runs/<name> planners=[beam,cem] beam.width=50 cem.candidates=500   settings: configs/planner
 
 Goals lie exactly T random actions away and differ from the start; after exactly T actions every object must be where (or
@@ -130,6 +131,7 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
     run = Run.open(folder)
     folder, names, seed, horizons = run.folder, asked["planners"], asked["seed"], asked["horizons"]
     model, cfg = run
+    asked |= {} if run.round is None else {"round": run.round}
     if not (folder / "results.json").exists():
         raise Problem(f"{folder} has no results.json to add to; finish the run with: python train/fit.py resume={folder}")
     world = run.world
@@ -152,7 +154,7 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
         if kind == "untrained":
             torch.manual_seed(seed)
             models[kind] = instantiate(cfg.model.module).eval().to(model.device)
-        stays = folder / "checkpoints" if kind == "trained" else None
+        stays = folder / "checkpoints" if kind == "trained" and run.round is None else None
         distances[kind], error, seconds = learned_distance(models[kind], run, data_dir, asked, stays)
         metrics |= {} if error is None else {f"plan/{'reward' if kind == 'trained' else kind}_error": error}
         timing |= {"reward_s": seconds} if kind == "trained" and seconds is not None else {}
@@ -213,11 +215,12 @@ def run(cfg) -> None:
         raise Problem(f"the goals of seed={KEPT_TASKS} are asked under one setting of a row, as split '{FINAL}', which a ledger keeps; name it: "
                       f"ledger=results/ledger, or set another seed=")  # fmt: skip
     for folder in folders_of(composed["run"]):
-        opened = Run.open(folder)
-        if kept:
-            open_final(opened, cfg.ledger)
-        for mode in modes:
-            results = plan_run(opened, composed["data_dir"], cfg.again, **{**asked_of(composed), "mode": mode})
-            print_plans(results, labels(), caption(results))
+        for number in composed["round"] if isinstance(composed["round"], list) else [composed["round"]]:
+            opened = Run.open(folder, round=number)
+            if kept:
+                open_final(opened, cfg.ledger)
+            for mode in modes:
+                results = plan_run(opened, composed["data_dir"], cfg.again, **{**asked_of(composed), "mode": mode})
+                print_plans(results, labels(), caption(results))
         if cfg.ledger is not None:
             print(enter(folder, cfg.ledger))

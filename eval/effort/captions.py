@@ -226,8 +226,9 @@ def _worlds(env: str) -> list[str]:
 
 
 def of_curve(filled: Sequence[Filled]) -> list[str]:
-    return [f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls", ENDS, *late(filled),
-            *_without_rounds(filled)]  # fmt: skip
+    return [f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls", ENDS,
+            "(n of m): of so many seeds; goals of rounds were asked of weights at hand, since 27 November 2026, on the tasks of seed 0",
+            *_late(filled), *_without_rounds(filled)]  # fmt: skip
 
 
 def _without_rounds(filled: Sequence[Filled]) -> list[str]:
@@ -237,7 +238,7 @@ def _without_rounds(filled: Sequence[Filled]) -> list[str]:
     return [f"of {label} some rounds of seed {' and '.join(seeds)} were never scored" for label, seeds in lacking.items() if seeds]
 
 
-def late(filled: Sequence[Filled]) -> list[str]:
+def _late(filled: Sequence[Filled]) -> list[str]:
     """Rows that train their transition after something else, whose curves begin with an untrained one."""
     rounds = filled[0].study.rounds
     return [f"{one.label} trains its transition from round {after + 1} of {rounds} on" for one in filled

@@ -1,6 +1,6 @@
 """The text of one score of a row, with its interval, of how many seeds, and whether it is above its floor; and of when its weights were."""
 
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from eval.effort.best_round import best_round
 from eval.effort.captions import WEIGHTS, mean_least_most
@@ -29,7 +29,7 @@ def once(one: Filled, name: str, *splits: str) -> str:
     return Estimate.over_seeds(found).text(2 if name == WEIGHTS else 1) + fewer(one, found) if found else MISSING
 
 
-def fewer(one: Filled, found: Mapping[int, float]) -> str:
+def fewer(one: Filled, found: Collection[int]) -> str:
     """Of how many of the row's seeds a number is, where some were not asked for it."""
     every = one.scores("H@1", one.study.horizons[-1])
     return f" ({len(found)} of {len(every)})" if len(found) < len(every) else ""

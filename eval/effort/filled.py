@@ -13,7 +13,7 @@ import numpy as np
 from envs.problem import Problem
 from eval.effort.intervals import FEW, Estimate, wider
 from eval.effort.jobs import table_name
-from eval.effort.score_names import ALSO, AT_ONCE, FLOORS, READ_OUTS, SCALE, SHOWN
+from eval.effort.score_names import ALSO, AT_ONCE, CURVES, FLOORS, READ_OUTS, SCALE, SHOWN
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
 from eval.runs.answers import Answers, bootstrap, ends
@@ -29,6 +29,11 @@ class Scored(NamedTuple):
     minutes: float
     seed: int
     value: float
+
+
+def _of_round(one: dict, name: str) -> dict[str, float]:
+    """The metrics of a round behind a name of CURVES."""
+    return (one.get("plan", {}) if name == "goals" else one["scores"].get(FINAL, {})).get("metrics", {})
 
 
 @dataclass(frozen=True)
@@ -171,16 +176,15 @@ class Filled:
     def curve(self) -> dict[tuple[str, int], list[Scored]]:
         """(name, horizon) -> scores of rounds, and at the end of what all of them gave: the weights of the least validation loss."""
         found: dict = {}
-        for seed, entry in self.entries.items():
-            rounds = [(one["round"], one["cpu_s"] / 60, one["scores"]) for one in entry["rounds"]]
-            for after, minutes, scores in [*rounds, (END, rounds[-1][1] if rounds else 0.0, entry["scores"])]:
-                metrics = scores.get(FINAL, {}).get("metrics", {})
-                for name in ("H@1", "what if"):
-                    for h in self.study.horizons:
-                        key = self.key(name, h)
-                        if key in metrics:
-                            found.setdefault((name, h), []).append(Scored(after, minutes, seed, metrics[key]))
-        return found
+        for name in CURVES:
+            for h in self.study.horizons:
+                key, ends = self.key(name, h), self.scores(name, h)
+                for seed, entry in self.entries.items():
+                    minutes = [one["cpu_s"] / 60 for one in entry["rounds"]]
+                    of_rounds = ((one["round"], at, _of_round(one, name).get(key)) for one, at in zip(entry["rounds"], minutes))
+                    points = [*of_rounds, (END, max(minutes, default=0.0), ends.get(seed))]
+                    found.setdefault((name, h), []).extend(Scored(after, at, seed, value) for after, at, value in points if value is not None)
+        return {of: points for of, points in found.items() if points}
 
     @property
     def updates(self) -> dict[int, dict[str, int]]:

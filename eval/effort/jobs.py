@@ -14,6 +14,7 @@ from eval.effort.studies import Study
 from eval.paper.sweep import Job, steps_of
 from eval.runs.entry import named, read_entry
 from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT, entry_of, frozen_setting
+from eval.runs.run import read_results
 from models.native_precision import MIXED, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
@@ -151,10 +152,24 @@ def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], 
     return f"{row.slug}-{env}-{study.runs}-{_digest(_usual(study, case, row, env, setting))}-s{seed}"
 
 
+def _at_hand(folder: Path, entered: dict) -> bool:
+    """Whether a folder holds the very weights that an entry is of; entries of before do not say."""
+    try:
+        own = read_results(folder).get("weights")
+    except Problem:  # none that ended
+        return False
+    return (folder / "checkpoints" / "model.ckpt").exists() and own == entered.get("weights", own)
+
+
+def _kept(folder: Path, number: int) -> bool:
+    """Whether the weights of a round are there, or will be when its training has ended."""
+    return (folder / "checkpoints" / f"round-{number}.ckpt").exists() or not (folder / "results.json").exists()
+
+
 def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict) -> Job:
-    """Trains the chosen setting, scores it and its rounds on `final`, and enters it. Where weights that a score needs are gone,
-    they are trained again and asked everything: scores of two trainings are never mixed. None is trained again for the curve or for
-    goals that are kept, which are asked of weights at hand: chance would decide which of two trainings `final` shows.
+    """Trains the chosen setting, scores it and its rounds on `final`, and enters it. Whatever else is asked is asked of the weights
+    that `final` saw, where they are at hand, and none is trained again for it: scores of two trainings are never mixed, and chance
+    would decide which of them `final` shows.
     """
     ledger = Path(cfg["ledger"])
     setting = study.settings(ledger, env, row)
@@ -164,33 +179,36 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     usual = [*_usual(study, case, row, env, setting), *([f"trainer.precision={precision}"] if precision else [])]
     overrides = [*usual, *world, f"seed={seed}", f"score.split={first}"]
     ranked = f"test/hits@1/h{study.horizons[-1]}"  # some probe may have been asked of it by hand, and nothing else
-    kept = "eval/plan.py", f"run={folder}", f"seed={KEPT_TASKS}", f"horizons=[{study.horizons[-1]}]", f"ledger={ledger}"
-    ask = "eval/score.py", f"run={folder}", f"split={FINAL}", f"ledger={ledger}"
+    score = "eval/score.py", f"run={folder}", f"ledger={ledger}"
+    plan = "eval/plan.py", f"run={folder}", f"ledger={ledger}", f"horizons=[{study.horizons[-1]}]"
+
+    def seen(entered: dict) -> bool:
+        """Whether `final` saw a training."""
+        return ranked in entered["scores"].get(FINAL, {}).get("metrics", {})
 
     def lacking(entered: dict) -> list[tuple[str, ...]]:
         """What is still to be asked of the weights."""
-        steps = [] if ranked in entered["scores"].get(FINAL, {}).get("metrics", {}) else [ask]
+        steps = [] if seen(entered) else [(*score, f"split={FINAL}")]
+        scored, reached = study.rounds_without_score(entered), study.rounds_without_goals(entered)
+        if rounds := [n for n in scored if _kept(folder, n)]:
+            steps.append((*score, f"split={FINAL}", f"round={rounds}", f"probes=[{','.join(probes(env))}]"))
+        if rounds := [n for n in reached if _kept(folder, n)]:
+            steps.append((*plan, f"round={rounds}"))
         if modes := [mode for mode in study.modes if mode not in entered["plans"]]:
-            steps.append(("eval/plan.py", f"run={folder}", f"mode=[{','.join(modes)}]", f"horizons=[{study.horizons[-1]}]", f"ledger={ledger}"))
+            steps.append((*plan, f"mode=[{','.join(modes)}]"))
         if orders := [split for split in study.orders if ORDER not in entered["scores"].get(split, {}).get("metrics", {})]:
-            steps.append(("eval/score.py", f"run={folder}", f"split=[{','.join(orders)}]", "probes=[weight_order]", f"ledger={ledger}"))
+            steps.append((*score, f"split=[{','.join(orders)}]", "probes=[weight_order]"))
+        if study.asks_kept_tasks and FINAL not in entered["plans"]:
+            steps.append((*plan, f"seed={KEPT_TASKS}"))
         return steps
-
-    def of_curve(entered: dict) -> list[tuple[str, ...]]:
-        """The rounds that are still to be scored."""
-        rounds = study.rounds_without_score(entered)
-        return [(*ask, f"round={rounds}", f"probes=[{','.join(probes(env))}]")] if rounds else []
 
     def left() -> list[tuple[str, ...]]:
         entered = entry_of(ledger, env, name) or NOTHING
         if entered.get("diverged"):
             return []
-        steps = lacking(entered)
-        at_hand = (folder / "checkpoints" / "model.ckpt").exists()
-        if (steps and not at_hand) or first not in entered["scores"]:
-            return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING), *of_curve(NOTHING), *[kept] * study.asks_kept_tasks]
-        if not at_hand:
-            return []
-        return [*steps, *of_curve(entered), *[kept] * (study.asks_kept_tasks and FINAL not in entered["plans"])]
+        at_hand = _at_hand(folder, entered)
+        if first in entered["scores"] and (at_hand or seen(entered)):
+            return lacking(entered) if at_hand else []
+        return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING)]
 
     return Job(name, left)

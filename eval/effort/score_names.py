@@ -8,6 +8,7 @@ from envs.protocols import FACTORS
 ORDER, ASKS = "order/tau", "order/asks"  # of eval/probes/weight_order.py
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
          "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
+CURVES = "what if", "H@1", "goals"  # what rounds of a training are asked for
 READ_OUTS = "linear", "mlp"  # of eval/probes/readout.py
 CHANGED = "nothing", "one", "several"  # classes of actions, of eval/probes/counterfactual.py
 AT_ONCE = {  # one number of a run; {}: of a read-out

@@ -64,6 +64,10 @@ class Study:
         """Those of the curve that an entry of the ledger has no score of on `final`."""
         return [n for n in self.curve if not any(one["round"] == n and FINAL in one["scores"] for one in entry["rounds"])]
 
+    def rounds_without_goals(self, entry: dict) -> list[int]:
+        """Those of the curve whose weights were asked for no goals."""
+        return [n for n in self.curve if self.goals and not any(one["round"] == n and "plan" in one for one in entry["rounds"])]
+
     @property
     def in_rounds(self) -> bool:
         """Whether effort is counted in minutes or updates, of which rounds are shares."""

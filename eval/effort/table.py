@@ -21,10 +21,10 @@ from eval.effort.captions import (
     of_settings,
 )
 from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, once
-from eval.effort.filled import END, Filled
+from eval.effort.filled import END, Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import in_order
-from eval.effort.score_names import AT_ONCE, BLIND, BY_NUMBER, FLOORS, READ_FLOORS, SHOWN
+from eval.effort.score_names import AT_ONCE, BLIND, BY_NUMBER, CURVES, FLOORS, READ_FLOORS, SHOWN
 from eval.effort.settings import causes, worth
 from eval.runs.ledger import FINAL, SELECT
 
@@ -129,15 +129,25 @@ def _drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
     return header, rows
 
 
-def curve_lines(filled: Sequence[Filled]) -> Table:
-    """What if at the last horizon after so many rounds, mean over seeds, with the minutes that were used."""
+def curves(filled: Sequence[Filled]) -> dict[str, Table]:
+    """Title -> a score at the last horizon after so many rounds; without a line where no round has it."""
+    return {f"{name} at {filled[0].study.horizons[-1]} steps after (minutes)": _curve_lines(filled, name) for name in CURVES}
+
+
+def _curve_lines(filled: Sequence[Filled], name: str) -> Table:
+    """Mean over the seeds that have the score, with the minutes that were used; where some lack it, of how many it is."""
     study, rows = filled[0].study, []
     ends = [*study.curve, END]
     for one in filled:
-        points = one.curve.get((CURVE, study.horizons[-1]), [])
+        points = one.curve.get((name, study.horizons[-1]), [])
         of_end = [[point for point in points if point.after == end] for end in ends]
-        rows.append([one.label, *(f"{mean(p.value for p in at):.1f} ({mean(p.minutes for p in at):.1f})" if at else MISSING for at in of_end)])
+        if any(of_end[:-1]):
+            rows.append([one.label, *(_after(one, at) for at in of_end)])
     return ["", *(end if end == END else f"round {end}" for end in ends)], rows
+
+
+def _after(one: Filled, at: Sequence[Scored]) -> str:
+    return f"{mean(p.value for p in at):.1f} ({mean(p.minutes for p in at):.1f})" + fewer(one, {p.seed for p in at}) if at else MISSING
 
 
 def setting_lines(filled: Sequence[Filled]) -> Table:
@@ -201,7 +211,7 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
         found |= {title: (table, OF_ONE_WORLD) for title, table in drawn_worlds(ran).items()}
         found[f"read off latents after 10 steps{', and asked by pushes' if asked_by_pushes(ran) else ''}"] = read_lines(ran), of_reading(ran)
     if study.curve:
-        found[f"what if at {study.horizons[-1]} steps after (minutes)"] = curve_lines(ran), of_curve(filled)
+        found |= {title: (table, of_curve(filled)) for title, table in curves(ran).items()}
     if study.tuned:
         found["chosen settings"] = setting_lines(filled), of_settings(filled)
     if study.main:

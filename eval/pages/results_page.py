@@ -11,7 +11,7 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.captions import ENDS, asked_by_pushes, caption, late, of_claims, of_reading
+from eval.effort.captions import asked_by_pushes, caption, of_claims, of_curve, of_reading, of_settings
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
@@ -23,7 +23,7 @@ from eval.effort.studies import studies
 from eval.effort.table import (
     OF_ONE_WORLD,
     all_steps,
-    curve_lines,
+    curves,
     drawn_worlds,
     lines,
     long_csv,
@@ -85,8 +85,9 @@ def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
              _facts(of_claims(filled))]  # fmt: skip
     if any(one.curve for one in filled):
-        parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled), _folded("As numbers", *curve_lines(filled))]
-    parts.append(_folded("Chosen settings", *setting_lines(filled)))
+        parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled),
+                  *(_folded(title.capitalize(), *numbers) for title, numbers in curves(filled).items() if numbers[1])]  # fmt: skip
+    parts += [_folded("Chosen settings", *setting_lines(filled)), _facts(of_settings(filled))]
     for other in studies().values():
         if other.name == MAIN:
             continue
@@ -178,6 +179,5 @@ def _curves(filled: list[Filled]) -> str:
     drawing = scaling_figure(filled)
     if drawing is None:
         return ""
-    told = [ENDS, *late(filled)] if filled[0].study.curve else []
-    note = f"<p class=soft>{escape('; '.join(told))}.</p>" if told else ""
+    note = _facts(of_curve(filled)) if filled[0].study.curve else ""
     return f'<div class="scroll chart">{inline_svg(drawing, filled[0].study.name)}</div>{note}'

@@ -12,7 +12,7 @@ from eval.planning.planners import CONFIGS, planners, settings
 from eval.runs import read_results
 from eval.runs.results import holds_plan
 
-_COMMAND = ("defaults", "hydra", "run", "data_dir", "again", "ledger")  # keys of configs/plan.yaml that are no part of a protocol
+_COMMAND = ("defaults", "hydra", "run", "data_dir", "again", "ledger", "round")  # keys of configs/plan.yaml that are no part of a protocol
 _LONGEST = 120  # characters of what differs in the name of a file
 
 
@@ -32,6 +32,7 @@ def file_name(asked: dict) -> str:
     """results.json for the usual protocol; another gets a name of its own and never takes that place."""
     usual = usual_protocol()
     parts = [f"{k}{asked[k]}" for k in asked if k in usual and k != "planners" and asked[k] != usual[k]]
+    parts += [f"round{asked['round']}"] if "round" in asked else []
     name = "-".join("".join(c if c.isalnum() or c in ".-_" else "" for c in part) for part in parts)
     if len(name) > _LONGEST:  # file systems end names at 255 characters, and a lock's name is longer
         name = f"{name[:_LONGEST - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -14,6 +14,7 @@ _MAY = {  # what entries of before may lack  ->  whether it is as tables need it
     "setting": lambda v: isinstance(v, dict) and isinstance(v.get("trainer"), dict) and isinstance(v["trainer"].get("precision"), str),
     "machine": lambda v: isinstance(v, dict) and isinstance(v.get("processor"), str),
     "parameters": numbers,
+    "weights": lambda v: isinstance(v, str),
     "versions": lambda v: isinstance(v, dict) and isinstance(v.get("commit", ""), str),
 }
 _PERCENT = re.compile(r"(^|/)(hits@1|cf_hits@1|mrr|cf_mrr|success)(/|$)")
@@ -52,6 +53,7 @@ def _fault(entry: dict, path: Path) -> str:
             return f"has {key} of another kind"
     scored = {**entry["scores"], **{f"plan {mode}": one for mode, one in entry["plans"].items()}}
     scored |= {f"round {one['round']}, {split}": scores for one in entry["rounds"] for split, scores in one["scores"].items()}
+    scored |= {f"round {one['round']}, goals": one["plan"] for one in entry["rounds"] if "plan" in one}
     return next((f"{why} ({where})" for where, one in scored.items() if (why := _fault_of_scores(one))), "")
 
 

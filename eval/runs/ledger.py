@@ -129,11 +129,11 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
         "env": config.env.name, "world": config.env.world.get("scm_seed"), "seed": config.seed, "split": config.score.split,
         "setting": setting_of(config), "config_hash": config_hash(config), "setting_hash": config_hash(config, seed=False), "scores": of_end,
-        "rounds": _rounds(config, folder, of_rounds), "plans": _plans(folder),
+        "rounds": _rounds(config, folder, of_rounds, _goals_of_rounds(folder)), "plans": _plans(folder),
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
         "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
         "machine": results.get("machine") or machine(str(config.trainer.get("accelerator"))),  # runs of before do not say
-        **({"diverged": diverged} if diverged else {}),
+        **({"weights": results["weights"]} if "weights" in results else {}), **({"diverged": diverged} if diverged else {}),
     }  # fmt: skip
     path = Path(ledger) / config.env.name / f"{named(config.name)}-{config_hash(config)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -189,14 +189,25 @@ def _plans(folder: Path) -> dict[str, dict]:
     return found
 
 
-def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict]) -> list[dict]:
-    """The rounds of a training that has some: processor seconds until their end, updates of their stage, scores where there are any."""
+def _goals_of_rounds(folder: Path) -> dict[int, dict]:
+    """Round  ->  what its weights reached under the usual protocol, in as many steps as were asked."""
+    found = {path: re.fullmatch(r"plan-(?:horizons\d+-)?round(\d+)", path.stem) for path in sorted(folder.glob("plan-*.json"))}
+    read = {int(name[1]): _read(path) or {} for path, name in found.items() if name}
+    return {number: {"metrics": {key: value for key, value in one["metrics"].items() if key.startswith("plan/")}, "protocol": one.get("plan", {})}
+            for number, one in read.items() if numbers(one.get("metrics"))}  # fmt: skip
+
+
+def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict], goals: dict[int, dict]) -> list[dict]:
+    """The rounds of a training that has some: processor seconds until their end, updates of their stage, scores and goals where there
+    are any."""
     found, before = [], 0
     told = by_epoch(folder / "metrics.csv", "cpu_seconds", "updates")
     for stage in config.loss.stages:
         seconds, updates = (told.get((stage.name, name), {}) for name in ("cpu_seconds", "updates"))
-        found += [{"round": before + epoch + 1, "stage": stage.name, "cpu_s": seconds[epoch], "updates": int(updates[epoch]),
-                   "scores": scored.get(before + epoch + 1, {})} for epoch in sorted(seconds.keys() & updates.keys())]  # fmt: skip
+        for epoch in sorted(seconds.keys() & updates.keys()):
+            number = before + epoch + 1
+            found.append({"round": number, "stage": stage.name, "cpu_s": seconds[epoch], "updates": int(updates[epoch]),
+                          "scores": scored.get(number, {}), **({"plan": goals[number]} if number in goals else {})})  # fmt: skip
         before += stage.epochs
     return found
 

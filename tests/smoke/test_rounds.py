@@ -7,8 +7,13 @@ import pytest
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 
+import eval.planning.kept
+from envs.problem import Problem
+from eval.plan import plan_run
+from eval.planning.kept import usual_protocol
+from eval.runs import Run, read_results
 from eval.runs.checkpoints import read_checkpoint
-from eval.runs.ledger import entries
+from eval.runs.ledger import enter, entries
 from eval.runs.metrics_csv import by_epoch
 from models.world_model import one_cycle
 from train.rounds import Clock, UpdateCount
@@ -101,6 +106,25 @@ def test_a_run_goes_on_with_its_updates(tmp_path, fitted_here, command_here):
     losses = list(by_epoch(run / "metrics.csv", "val/loss")["joint", "val/loss"].values())
     best = read_checkpoint(run / f"checkpoints/round-{1 + losses.index(min(losses))}.ckpt")["state_dict"]
     assert all(torch.equal(best[name], weights) for name, weights in end.items()), "those of the least validation loss are scored"
+
+
+def test_rounds_reach_goals(tmp_path, fitted_here, monkeypatch):
+    """Curves had no goals: planning knew the best weights alone. What is learned for a round is not taken for what is kept of the end."""
+    fitted_here(*COUNTED, "trainer.updates=8", "model=edge", "loss=infonce", "loss.epochs.minutes=2", "name=counted", cwd=tmp_path)
+    run, few = tmp_path / "runs/counted", usual_protocol() | {"episodes": 20, "horizons": [1], "reward_steps": 20}
+    monkeypatch.setattr(eval.planning.kept, "usual_protocol", lambda: few)
+    for number in (1, 2):
+        plan_run(Run.open(run, round=number), **few)
+    assert not list(run.glob("checkpoints/distance-*")) and "plan" not in read_results(run)
+    (one, two) = json.loads(enter(run, tmp_path / "ledger").read_text())["rounds"]
+    assert one["plan"]["protocol"]["round"] == 1 and one["plan"]["protocol"]["weights"] != two["plan"]["protocol"]["weights"]
+    assert 0 <= two["plan"]["metrics"]["plan/success/h1"] <= 100 and two["plan"]["metrics"]["plan/true/greedy/h1"] == 100
+    for path in (tmp_path / "ledger").glob("*/*.json"):
+        broken = json.loads(path.read_text())
+        broken["rounds"][0]["plan"]["metrics"]["plan/success/h1"] = 101
+        path.write_text(json.dumps(broken))
+    with pytest.raises(Problem, match="says plan/success/h1 101 .round 1, goals."):
+        list(entries(tmp_path / "ledger"))
 
 
 @pytest.mark.filterwarnings("ignore")

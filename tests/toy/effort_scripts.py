@@ -28,13 +28,15 @@ def write_scripts(folder: Path) -> None:
     )
     (folder / "train/fit.py").write_text(common + (
         "name = told['name']; split = told['score.split']\n"
-        "(pathlib.Path(told['runs_dir']) / name).mkdir(parents=True)\n"
-        "(pathlib.Path(told['runs_dir']) / name / 'checkpoints').mkdir()\n"
-        "(pathlib.Path(told['runs_dir']) / name / 'checkpoints/model.ckpt').write_text('')\n"
+        "folder = pathlib.Path(told['runs_dir']) / name; (folder / 'checkpoints').mkdir(parents=True)\n"
+        "for kept in ['model', 'round-1', 'round-2', 'round-5']: (folder / f'checkpoints/{kept}.ckpt').write_text('')\n"
+        "facts = dict.fromkeys(['run', 'model', 'loss', 'env', 'setting_hash'], 'x') | {'seed': 0, 'metrics': {}, 'timing': {}}\n"
+        "facts |= {'weights': name, 'protocol': {'split': 'select', 'budget': 'minutes', 'pool': 1, 'distinct': {'h1': 1}}}\n"
+        "(folder / 'results.json').write_text(json.dumps(facts))\n"
         "value = 1e4 * float(told['loss.learning_rate']) + int(told['seed']) % 90\n"
         "rounds = [{'round': n, 'stage': 'joint', 'cpu_s': 60.0 * n, 'updates': n, 'scores': {}} for n in range(1, 11)]\n"
         "entry = {'run': name, 'row': told['row'].strip('\"'), 'env': 'physics3', 'seed': int(told['seed']), 'rounds': rounds,\n"
-        "         'scores': {split: {'metrics': metrics(value)}}}\n"
+        "         'weights': name, 'scores': {split: {'metrics': metrics(value)}}}\n"
         "part = place / f'{name}-abc.part'; part.write_text(json.dumps(entry)); part.rename(part.with_suffix('.json'))\n"
     ))  # fmt: skip
     (folder / "eval/score.py").write_text(common + (
@@ -48,7 +50,10 @@ def write_scripts(folder: Path) -> None:
     (folder / "eval/plan.py").write_text(common + (
         "path = place / (pathlib.Path(told['run']).name + '-abc.json'); entry = json.loads(path.read_text())\n"
         "h, = json.loads(told['horizons']); reached = entry['scores']['select']['metrics'][f'plan/success/h{h}'] - 2\n"
-        "entry['plans'] = {'final': {'metrics': {f'plan/success/h{h}': reached}, 'protocol': {'seed': int(told['seed'])}}}\n"
+        "plan = lambda reached, **protocol: {'metrics': {f'plan/success/h{h}': reached}, 'protocol': protocol}\n"
+        "if 'round' in told:\n"
+        "    for n in json.loads(told['round']): entry['rounds'][n - 1]['plan'] = plan(reached - 20 + n)\n"
+        "else: entry['plans'] = {'final': plan(reached, seed=int(told['seed']))}\n"
         "path.write_text(json.dumps(entry))\n"
     ))  # fmt: skip
 

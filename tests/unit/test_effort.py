@@ -16,7 +16,7 @@ from eval.effort.filled import Filled
 from eval.effort.jobs import finalist_job, table_job, tune_job, tune_name
 from eval.effort.settings import causes, choice, chosen_file, drawn, envs_of, rows_of
 from eval.effort.studies import studies
-from eval.effort.table import curve_lines, lines, setting_lines
+from eval.effort.table import curves, lines, setting_lines
 from eval.paper.sweep import missing
 
 MAIN = studies()["causes"]
@@ -53,8 +53,12 @@ def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):
     there = mean(filled[0].scores("what if", h)[seed] for seed in (0, 1) for h in (1, 5, 10))
     assert dict(zip(header, body[0]))["worth - final"] == f"{found['tried'][best]['worth_at_end'] - there:+.1f}"
     assert "worth - final" not in setting_lines([replace(one, env="physics5") for one in filled])[0], "chosen on other boards"
-    assert curve_lines(filled)[1][0][1:] == [f"{value - 9 + .5:.1f} (1.0)", f"{value - 8 + .5:.1f} (2.0)", f"{value - 5 + .5:.1f} (5.0)",
-                                              f"{value - .5:.1f} (10.0)"]  # fmt: skip
+    after = {title.split(" at ")[0]: body[0][1:] for title, (_, body) in curves(filled).items()}
+    assert after["what if"] == [f"{value - 9 + .5:.1f} (1.0)", f"{value - 8 + .5:.1f} (2.0)", f"{value - 5 + .5:.1f} (5.0)", f"{value - .5:.1f} (10.0)"]
+    assert after["goals"] == [f"{value - 21 + .5:.1f} (1.0)", f"{value - 20 + .5:.1f} (2.0)", f"{value - 17 + .5:.1f} (5.0)", f"{value + .5:.1f} (10.0)"]
+    goals = replace(filled[0], entries={0: filled[0].entries[0], 1: filled[0].entries[1] | {"rounds": []}})
+    assert curves([goals])["goals at 10 steps after (minutes)"][1][0][1:] == [f"{value - 21:.1f} (1.0) (1 of 2)", f"{value - 20:.1f} (2.0) (1 of 2)",
+                                                                              f"{value - 17:.1f} (5.0) (1 of 2)", f"{value + .5:.1f} (5.0)"]  # fmt: skip
     text = (tmp_path / "out/causes/physics3.md").read_text()
     assert "edge + InfoNCE" in text and "of which one was chosen, all by the mean of what if" in text and (tmp_path / "out/causes/physics3.svg").exists()
     assert "physics3,edge + InfoNCE,what if,10,end,0," in (tmp_path / "out/causes/physics3.csv").read_text()
@@ -130,7 +134,7 @@ def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
     del entry["scores"]["final"]
     path.write_text(json.dumps(entry))
     first, *scores = table_job(MAIN, "", row, ENV, 0, elsewhere).left()
-    assert first[0] == "train/fit.py" and [step[0] for step in scores] == ["eval/score.py", "eval/score.py", "eval/plan.py"], "all is asked again"
+    assert first[0] == "train/fit.py" and [step[0] for step in scores] == ["eval/score.py", "eval/score.py", "eval/plan.py", "eval/plan.py"], "all is asked again"
     assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
 
 
@@ -146,6 +150,26 @@ def test_no_run_is_trained_again_for_its_curve(cfg, scripts, tmp_path):
     assert not table_job(MAIN, "", row, ENV, 0, elsewhere).left() and not run_study("causes", elsewhere, run_missing)
     assert path.read_text() == before
     assert "- of edge + InfoNCE some rounds of seed 0 were never scored" in (tmp_path / f"out/causes/{ENV}.md").read_text()
+
+
+def test_no_run_is_trained_again_for_other_boards(cfg, scripts, tmp_path):
+    """table=causes-factors, whose boards were never asked of 19 entered runs, trained them again and put other scores in the place of theirs."""
+    row, path, entry = tuned_and_run(cfg)
+    factors = replace(MAIN, modes=["background"], orders=["zero-shot"])
+    assert [step[0] for step in table_job(factors, "", row, ENV, 0, cfg).left()] == ["eval/plan.py", "eval/score.py"]
+    assert not table_job(factors, "", row, ENV, 0, cfg | {"runs_dir": str(tmp_path / "elsewhere")}).left()
+
+
+def test_weights_of_another_training_are_asked_nothing(cfg, scripts, tmp_path):
+    """Any folder of that name was taken for the run that is entered; a round whose weights were removed kept goals from being asked."""
+    row, path, entry = tuned_and_run(cfg)
+    entry["rounds"][0] |= {"scores": {}}
+    path.write_text(json.dumps(entry | {"plans": {}}))
+    (tmp_path / "runs" / entry["run"] / "checkpoints/round-1.ckpt").unlink()
+    ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
+    assert script == "eval/plan.py" and "seed=31" in asked
+    path.write_text(json.dumps(entry | {"plans": {}, "weights": "another"}))
+    assert not table_job(MAIN, "", row, ENV, 0, cfg).left()
 
 
 def tuned_and_run(cfg) -> tuple:
