@@ -36,6 +36,7 @@ from envs.protocols import OlderFiles, Source
 BLOCK_ROWS = 10_000
 WHOLE = "whole numbers", [np.integer]  # what a column may hold: in words, and types of numpy
 NUMBERS = "numbers", [np.number, np.bool_]
+FINAL = "final"  # the split that is scored once for a frozen setting (eval/runs/ledger.py)
 EVERY_SPLIT = ("drop_invalid", "block_rows")  # keys of an env that are asked of all its splits
 
 
@@ -69,6 +70,10 @@ def plan_of(env: dict, split: str) -> dict:
         if key not in plan:
             raise Problem(f"split '{split}' of env '{env['name']}' does not say {key}; a split has episodes, length and seed, it has "
                           f"{', '.join(plan)}; set +env.splits.{split}.{key}=")  # fmt: skip
+    kept = env["splits"].get(FINAL, {})
+    if split.partition("-")[0] != FINAL and plan["seed"] == kept.get("seed"):
+        raise Problem(f"split '{split}' of env '{env['name']}' has the seed of split '{FINAL}', {plan['seed']}, whose episodes nobody chooses on or "
+                      f"trains on; set env.splits.{split}.seed= to another")  # fmt: skip
     for key in ("episodes", "length"):
         if plan[key] < 1:
             raise Problem(f"split '{split}' of env '{env['name']}' needs {key} >= 1, got {plan[key]}; "

@@ -134,7 +134,9 @@ def _check_plan(cfg) -> None:
 
 def _check_graph(world, transition) -> None:
     """Raise Problem on a given graph that is not the world's, and on learned edges in a world whose effects are delayed."""
-    graph = getattr(transition, "graph", None)
+    from models.abilities import DrawsGraph
+
+    graph = transition.graph if isinstance(transition, DrawsGraph) else None
     known = isinstance(world, CausalGraph) and world.parents.tolist()
     if graph == "given" and known and (transition.fixed.numpy() > 0).tolist() != known:
         raise Problem(

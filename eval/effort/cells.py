@@ -3,9 +3,10 @@
 from collections.abc import Collection
 
 from eval.effort.best_round import best_round
-from eval.effort.captions import WEIGHTS, mean_least_most
+from eval.effort.captions import mean_least_most
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
+from eval.effort.score_names import DIGITS
 from eval.runs.ledger import FINAL
 
 MISSING = "-"
@@ -26,7 +27,7 @@ def mean_cell(one: Filled, name: str, horizon: int) -> str:
 def once(one: Filled, name: str, *splits: str) -> str:
     """One of AT_ONCE, which has no steps."""
     found = one.at_once(name, *splits)
-    return Estimate.over_seeds(found).text(2 if name == WEIGHTS else 1) + fewer(one, found) if found else MISSING
+    return Estimate.over_seeds(found).text(DIGITS.get(name, 1)) + fewer(one, found) if found else MISSING
 
 
 def fewer(one: Filled, found: Collection[int]) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from eval.effort.filled import Filled
 from eval.effort.ledger_rows import in_order
 from eval.effort.score_names import FLOORS
-from eval.figures.charts import Point, scatter_figure
 from eval.figures.row_marks import Mark, marks_figure
+from eval.figures.row_scatter import RowPoint, row_figure
 
 MARKED = ("what if", "H@1", "goals")  # from the upper lane of a row to the lower
 
@@ -33,7 +33,7 @@ def rows_figure(filled: Sequence[Filled], title: str = ""):
     return marks_figure(marks, label, "floor: copying the start", title) if marks else None
 
 
-def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[Point]]:
+def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[RowPoint]]:
     """One score against another, the rows as points of a plot for each horizon; plots without any are left out."""
     plots = {}
     for h in filled[0].study.horizons:
@@ -41,7 +41,7 @@ def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[Point]]
         for one in filled:
             sides, fit = (one.estimate(x, h), one.estimate(y, h)), dict(part.split("=", 1) for part in one.row.fit)
             if all(sides):
-                points.append(Point(one.label, fit["model"], fit["loss"], *(side.mean for side in sides)))
+                points.append(RowPoint(one.label, fit["model"], *(side.mean for side in sides), one.above_floor("H@1", h) is not False))
         if points:
             plots[f"{h} step{'s' if h > 1 else ''}"] = points
     return plots
@@ -50,4 +50,4 @@ def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[Point]]
 def chart(filled: Sequence[Filled], title: str):
     """H@1 against what if; None without a point.  -> matplotlib Figure."""
     plots = plots_of(filled, "H@1", "what if")
-    return scatter_figure(plots, "H@1", "what if", title).drawing if plots else None
+    return row_figure(plots, "H@1", "what if", title).drawing if plots else None

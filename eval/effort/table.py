@@ -19,17 +19,19 @@ from eval.effort.captions import (
     of_curve,
     of_reading,
     of_settings,
+    of_structure,
 )
 from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, once
 from eval.effort.filled import END, Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import in_order
-from eval.effort.score_names import AT_ONCE, BLIND, BY_NUMBER, CURVES, FLOORS, READ_FLOORS, SHOWN
+from eval.effort.score_names import AT_ONCE, BLIND, BY_NUMBER, CURVES, FLOORS, OF_STRUCTURE, READ_FLOORS, SHOWN
 from eval.effort.settings import causes, worth
 from eval.runs.ledger import FINAL, SELECT
 
 CURVE = "what if"
 CLAIMED = "claims"  # the title of the last table
+STRUCTURE = "which slot holds what", "who pushes whom, and which slot holds what"  # without pushes, with them
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 UNKNOWN = "weights unknown"
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
@@ -92,12 +94,22 @@ def _updates(one: Filled) -> str:
 
 def read_lines(filled: Sequence[Filled]) -> Table:
     """What does not depend on how a latent measures distance, of the weights that were kept; rows as in `lines`."""
+    return _at_once(filled, [name for name in AT_ONCE if name not in OF_STRUCTURE])
+
+
+def structure_lines(filled: Sequence[Filled]) -> Table:
+    """Who is told to push whom, and which slot holds what; rows as in `lines`."""
+    return _at_once(filled, OF_STRUCTURE)
+
+
+def _at_once(filled: Sequence[Filled], names: Sequence[str]) -> Table:
+    """Those names that any row has a score of, with what bounds them."""
     bounds: dict[str, list[str]] = {}
     for word, keys in (("floor", READ_FLOORS), (UNKNOWN, BLIND)):
         for name, key in keys.items():
             if name in AT_ONCE and (found := [v for one in filled for v in one.number(key).values()]):
                 bounds.setdefault(name, []).append(f"{word} {mean(found):.1f}")
-    shown = [name for name in AT_ONCE if any(one.at_once(name) for one in filled)]
+    shown = [name for name in names if any(one.at_once(name) for one in filled)]
     header = ["", *(f"{name} ({'; '.join(bounds[name])})" if name in bounds else name for name in shown)]
     return header, [[one.label, *(once(one, name) for name in shown)] for one in in_order(filled)]
 
@@ -209,7 +221,8 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
     found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), [])}
     if study.main:
         found |= {title: (table, OF_ONE_WORLD) for title, table in drawn_worlds(ran).items()}
-        found[f"read off latents after 10 steps{', and asked by pushes' if asked_by_pushes(ran) else ''}"] = read_lines(ran), of_reading(ran)
+        found["read off latents after 10 steps"] = read_lines(ran), of_reading(ran)
+        found[STRUCTURE[asked_by_pushes(ran)]] = structure_lines(ran), of_structure(ran)
     if study.curve:
         found |= {title: (table, of_curve(filled)) for title, table in curves(ran).items()}
     if study.tuned:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from eval.figures.svg import calm, inline_svg
 
 COLORS = ("#2f6f9f", "#d6903f", "#4a9b7f", "#8a5a9c", "#d6603f", "#7d6b4f", "#b0487a", "#5f9ea8")
-MARKERS = ("o", "s", "D")  # lines of one colour are told apart by them
 WIDE = 10  # between the first x and the last: from here on x is drawn by its logarithm
 
 
@@ -63,16 +62,21 @@ def line_chart(x: list[float], lines: dict, bounds: dict, x_label: str, y_label:
 
 
 def lines_figure(lines: dict[str, list[LinePoint]], x_label: str, y_label: str, title: str = "", ticks: Sequence[float] = ()):
-    """Percentages over x, whiskers where there are intervals, a tick at every x where none are named.  -> matplotlib Figure."""
+    """Percentages over x, whiskers where there are intervals, a tick at every x where none are named; lines beyond the first eight
+    are grey, and have no names.  -> matplotlib Figure."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
-    figure = Figure(figsize=(9.4, max(3.6, 0.6 + 0.2 * len(lines))), layout="constrained")
+    figure = Figure(figsize=(9.4, 3.6), layout="constrained")
     axes = figure.subplots()
-    for n, (label, points) in enumerate(lines.items()):
-        look = {"color": COLORS[n % len(COLORS)], "marker": MARKERS[n // len(COLORS) % len(MARKERS)], "ms": 4, "lw": 1.8}
+    for (label, points), color in zip(lines.items(), COLORS):
+        look = {"color": color, "marker": "o", "ms": 4, "lw": 1.8}
         whiskers = [[0 if one.low is None else end * (one[at] - one.y) for one in points] for at, end in ((2, -1), (3, 1))]
         axes.errorbar([one.x for one in points], [one.y for one in points], whiskers, label=label, capsize=2, elinewidth=1, **look)
+    others = [*lines.values()][len(COLORS) :]
+    for n, points in enumerate(others):
+        label = f"{len(others)} others" if n == 0 else None
+        axes.plot([one.x for one in points], [one.y for one in points], color="#c9d0d6", lw=1, label=label, zorder=1)
     at = ticks or sorted({round(one.x) for points in lines.values() for one in points})
     if at[0] > 0 and at[-1] >= WIDE * at[0]:
         axes.set_xscale("log")

@@ -11,7 +11,7 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.captions import asked_by_pushes, caption, of_claims, of_curve, of_reading, of_settings
+from eval.effort.captions import asked_by_pushes, caption, of_claims, of_curve, of_reading, of_settings, of_structure
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
@@ -22,6 +22,7 @@ from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
 from eval.effort.table import (
     OF_ONE_WORLD,
+    STRUCTURE,
     all_steps,
     curves,
     drawn_worlds,
@@ -30,9 +31,10 @@ from eval.effort.table import (
     mode_lines,
     read_lines,
     setting_lines,
+    structure_lines,
 )
 from eval.effort.worlds import FACTS, side_by_side, worlds_figure, worlds_lines
-from eval.figures.charts import scatter_chart
+from eval.figures.row_scatter import row_chart
 from eval.figures.svg import inline_svg
 from eval.pages.goal_gifs import goal_gifs
 from eval.pages.html import page, table
@@ -79,8 +81,8 @@ def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
     about = causes()["compared"].get(env)
     parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)),
              _folded("At all steps", *all_steps(filled)), *_drawn(filled), _facts(caption(filled)), _download(filled),
-             f"<h3>Read off latents{', and asked by pushes' if asked_by_pushes(filled) else ''}</h3>", _table(*read_lines(filled)),
-             _facts(of_reading(filled)),
+             "<h3>Read off latents</h3>", _table(*read_lines(filled)), _facts(of_reading(filled)),
+             f"<h3>{STRUCTURE[asked_by_pushes(filled)].capitalize()}</h3>", _table(*structure_lines(filled)), _facts(of_structure(filled)),
              "<h3>Two rows side by side</h3>", compare_rows(filled), gifs,
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
              _facts(of_claims(filled))]  # fmt: skip
@@ -108,7 +110,10 @@ def _drawn(filled: list[Filled]) -> list[str]:
 
 
 def _short(filled: list[Filled]) -> str:
-    """What the figure shows: who knows under every seed, and what a ranking tells of it."""
+    """What the figure shows: who knows under every seed, and what a ranking tells of it; where every seed is a drawn world, no row is
+    said to know, since copying the start may have nearly as much."""
+    if filled[0].own_worlds:
+        return "<p class=soft>Every seed is a drawn world of its own; what rows have in each stands below.</p>"
     h = filled[0].study.horizons[-1]
     both = [(one.estimate("H@1", h), one.estimate("what if", h), one) for one in filled]
     both = [(x.mean, y, one) for x, y, one in both if x and y]
@@ -147,10 +152,10 @@ def _charts(filled: list[Filled]) -> str:
     """All rows by their names, what if against H@1, and behind lines to open success against both."""
     main, rows = plots_of(filled, "H@1", "what if"), rows_figure(filled)
     html = f'<div class="scroll chart">{inline_svg(rows, filled[0].env)}</div>' if rows else ""
-    html += scatter_chart(main, "H@1", "what if") if main else ""
+    html += row_chart(main, "H@1", "what if") if main else ""
     for x in ("H@1", "what if"):
         if plots := plots_of(filled, x, "goals"):
-            html += f"<details><summary>Success against {escape(x)}</summary>{scatter_chart(plots, x, 'success')}</details>"
+            html += f"<details><summary>Success against {escape(x)}</summary>{row_chart(plots, x, 'success')}</details>"
     return html
 
 

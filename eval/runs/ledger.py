@@ -24,7 +24,7 @@ from eval.runs.entry import named, read_entry
 from eval.runs.identity import config_hash, differing
 from eval.runs.metrics_csv import by_epoch, losses
 from eval.runs.results import numbers
-from eval.runs.run import FINAL, Run, load_config, read_results
+from eval.runs.run import FINAL, Run, load_config, read_results, splits_of_today
 
 SELECT = "select"
 DIVERGED = "diverged.txt"  # in a run folder: why its training could not end
@@ -64,6 +64,7 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     if ledger is None:
         raise Problem("split 'final' is scored under one setting of a row, which a ledger keeps; name it: ledger=results/ledger")
     world, row, setting = config.env.world.get("scm_seed"), row_of(config), setting_of(config)
+    episodes = {"splits": setting["env"]["splits"] | {FINAL: run.env_with(FINAL)["splits"].get(FINAL)}}
     if world is not None and world not in KEPT_WORLDS:
         raise Problem(f"split 'final' is asked of the drawn worlds {KEPT_WORLDS[0]} to {KEPT_WORLDS[-1]}, which nobody chose on, got "
                       f"env.world.scm_seed={world}; train the frozen setting there")  # fmt: skip
@@ -72,11 +73,17 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     with FileLock(path.with_suffix(".lock")):
         frozen = _frozen(path, row)
         if frozen is None:
-            write_whole(path, json.dumps({"row": row, "first": config.name, "setting": setting}, indent=1) + "\n")
-        elif other := differing(frozen.get("setting"), setting):
+            write_whole(path, json.dumps({"row": row, "first": config.name, "setting": setting, FINAL: episodes["splits"][FINAL]}, indent=1) + "\n")
+        elif other := differing(frozen.get("setting"), setting) or differing(_episodes(frozen, config.env.name), episodes):
             raise Problem(f"row '{row}' was scored on '{FINAL}' of {config.env.name} under another setting ({path}): {other}; expected "
                           f"that one; choose on split={SELECT}, or give what differs a row= of its own")  # fmt: skip
     run.final_is_open = True
+
+
+def _episodes(frozen: dict, env: str) -> dict:
+    """What a row was trained on and scored on; files of before do not say the latter, which was that of configs/env."""
+    final = frozen.get(FINAL) or splits_of_today(env).get(FINAL)
+    return {"splits": frozen["setting"]["env"]["splits"] | {FINAL: final}}
 
 
 def frozen_setting(ledger: str | Path, env: str, row: str) -> DictConfig:

@@ -14,7 +14,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from envs.collect import collect
+from envs.collect import FINAL, collect
 from envs.episodes import EpisodeFile
 from envs.problem import Problem, nearest
 from envs.protocols import Source
@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import, and who reads r
     from models.world_model import WorldModel
 
 MODEL, AGENT, CLONE = ("model.module", "loss.stages"), ("algo.learner",), ("cloning.updates",)  # what the config of a run must have
-FINAL = "final"  # the split that is scored once for a frozen setting (eval/runs/ledger.py)
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT, "a cloned agent": CLONE}
 _DEPTH = 3  # folders between runs_dir and a run, at most
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
@@ -96,11 +95,13 @@ class Run:
             raise Problem(f"split '{split}' is kept for a frozen setting; score it with: python eval/score.py run=<run> "
                           f"split={FINAL} ledger=results/ledger")  # fmt: skip
         if (split, data_dir) not in self._files:
-            env = OmegaConf.to_container(self.config.env)
-            if split not in env["splits"]:
-                env["splits"] = {**_splits_of_today(env["name"]), **env["splits"]}
-            self._files[split, data_dir] = collect(env, self.world, split, data_dir or self.config.data_dir)
+            self._files[split, data_dir] = collect(self.env_with(split), self.world, split, data_dir or self.config.data_dir)
         return self._files[split, data_dir]
+
+    def env_with(self, split: str) -> dict:
+        """The run's env, with the splits of configs/env where it lacks this one."""
+        env = OmegaConf.to_container(self.config.env)
+        return env if split in env["splits"] else {**env, "splits": {**splits_of_today(env["name"]), **env["splits"]}}
 
     def use_gpu(self) -> None:
         """Moves the model to a GPU where there is one."""
@@ -110,7 +111,7 @@ class Run:
             self.model.cuda()
 
 
-def _splits_of_today(env: str) -> dict:
+def splits_of_today(env: str) -> dict:
     """Those of configs/env: a run may be scored on boards that nobody had thought of when it was trained."""
     if not (CONFIGS / "env" / f"{env}.yaml").exists():
         return {}

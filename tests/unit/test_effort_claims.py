@@ -16,7 +16,7 @@ from eval.effort.intervals import holm
 from eval.effort.jobs import table_name
 from eval.effort.settings import causes, rows_of
 from eval.effort.studies import studies
-from eval.effort.table import all_steps, lines, mode_lines, read_lines
+from eval.effort.table import all_steps, lines, mode_lines, read_lines, structure_lines
 from eval.runs.answers import Answers
 
 ENV, MAIN = "physics3", studies()["causes"]
@@ -141,7 +141,7 @@ def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
                                        "blind/cf_hits@1/mean/h10": 87.5, "blind/what_if/place/h10": 77.1, "floor/copy/what_if/h10": 33.3, "test/smallest_gap": 0.2, "order/asks": 75.0}
     assert one.at_once("of every action") == {0: 1.0, 1: 2.0, 2: 1.0} and one.at_once("factors read") == {0: 10.0, 1: 20.0, 2: 10.0}
     header, body = read_lines(answered)
-    (found,) = [dict(zip(header, row)) for row in body if row[0] == one.label]
+    found = {name: cell for head, rows in ((header, body), structure_lines(answered)) for row in rows if row[0] == one.label for name, cell in zip(head, row)}
     assert found["of every action (floor 33.3)"] == "1.3 ± 1.4" and found["smallest gap"] == "20.0 ± 0.0" and found["pushes told"] == "75.0 ± 0.0"
     assert found["places of every action (floor 33.3; weights unknown 77.1)"] == "60.0 ± 0.0" and lines(answered)[0][2] == "what if 10 (floor; weights unknown 87.5)"
     assert any("the true world under every order of the weights" in fact for fact in of_reading(answered))
@@ -149,7 +149,7 @@ def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
     assert of_reading(answered)[0].endswith("reads more factors on select")
     for scores in (one.entries[0]["scores"], one.entries[2]["scores"]):
         del scores["final"]["metrics"]["order/asks"]  # asked of one of three seeds: not the mean that stands beside it
-    assert "75.0 (1 of 3)" in next(row for row in read_lines(answered)[1] if row[0] == one.label)
+    assert "75.0 (1 of 3)" in next(row for row in structure_lines(answered)[1] if row[0] == one.label)
     for seed in range(3):
         one.entries[seed]["scores"]["valid"] = one.entries[seed]["scores"].pop("select")
     assert of_reading([one])[0].endswith("on valid, which holds the frames that they learned from")

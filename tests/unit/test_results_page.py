@@ -86,6 +86,16 @@ def test_who_knows_in_the_mean_alone_is_named_apart(ledger, tmp_path):
     assert "<b>1 of 2</b> rows" in text and "In the mean of their seeds alone: AE + InfoNCE (92.0)." in text
 
 
+def test_no_row_is_said_to_know_where_worlds_are_drawn(ledger, tmp_path, monkeypatch):
+    """Nine of sixteen rows of chemistry were, of which copying has 67 %."""
+    monkeypatch.setitem(causes()["worlds"], ENV, {"tune": 0, "table": 10})
+    for path in (ledger / ENV).glob("*.json"):
+        entry = json.loads(path.read_text())
+        path.write_text(json.dumps(entry | {"world": 10 + entry["seed"]}))
+    text = write_results(ledger, tmp_path / "runs", tmp_path / "out").read_text()
+    assert "Every seed is a drawn world of its own" in text and "of what another action would" not in text
+
+
 def test_a_difference_is_over_the_drawn_worlds_of_both(ledger, monkeypatch):
     """The page showed that of all worlds of either, beside the interval of those in common."""
     filled = whole_of(MAIN, rows_of(None), ENV, {"ledger": str(ledger), "seeds": 2})[0]

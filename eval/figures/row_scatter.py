@@ -1,0 +1,81 @@
+"""One score of rows against another: every row by its number, hollow where its ranking is worth no more than copying the start."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from eval.figures.charts import FEWEST, INK, SOFT, Scatter, colors_of, rank_correlation
+from eval.figures.svg import calm, inline_svg
+
+NEAR = 4.0  # percent: marks that lie closer share a line of numbers
+
+
+class RowPoint(NamedTuple):
+    """x and y in percent.  above: false where its ranking is not above copying the start."""
+
+    row: str
+    model: str
+    x: float
+    y: float
+    above: bool = True
+
+
+def row_chart(plots: dict[str, list[RowPoint]], x_label: str, y_label: str) -> str:
+    """The figure as inline SVG; pointing at a mark tells its row and numbers."""
+    drawing, titles = row_figure(plots, x_label, y_label)
+    return f'<div class="scroll chart">{inline_svg(drawing, x_label, titles)}</div>'
+
+
+def row_figure(plots: dict[str, list[RowPoint]], x_label: str, y_label: str, title: str = "") -> Scatter:
+    """A plot for each name. Rows are numbered by y in the last plot, the best first."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    every = [point for points in plots.values() for point in points]
+    best = sorted(every, key=lambda p: -p.y)
+    last = [p.row for p in sorted([*plots.values()][-1], key=lambda p: -p.y)]
+    numbers = {row: n for n, row in enumerate(dict.fromkeys([*last, *(p.row for p in best)]), 1)}
+    colors, titles = colors_of(p.model for p in every), {}
+    figure = Figure(figsize=(12.2, max(3.9, 0.24 * len(numbers)) + 0.3 * bool(title)), layout="constrained")
+    plotted = figure.subplots(1, len(plots), squeeze=False, sharey=True)[0]
+    for i, (axes, (name, points)) in enumerate(zip(plotted, plots.items())):
+        for p in points:
+            gid = f"row-{i}-{len(titles)}"
+            titles[gid] = f"{p.row}: {x_label} {p.x:.2f}, {y_label} {p.y:.2f}{'' if p.above else ', not above copying'}"
+            axes.plot(p.x, p.y, "o", ms=7, alpha=0.85, mec=colors[p.model], mfc=colors[p.model] if p.above else "white", gid=gid)
+        for at, rows in _labels(points, numbers):
+            axes.annotate(" ".join(map(str, rows)), at, (-6, 0), textcoords="offset points", ha="right", va="center", fontsize=7, color=INK)
+        axes.set(xlim=(-8, 105), ylim=(-5, 105))
+        axes.set_xticks(range(0, 101, 25))
+        axes.set_yticks(range(0, 101, 25))
+        calm(axes)
+        axes.set_title(f"{name}\n{_correlation(points)}", fontsize=10, loc="left", color=INK)
+        axes.set_xlabel(f"{x_label}, %", color=SOFT)
+        axes.set_ylabel("" if i else f"{y_label}, %", color=SOFT)
+    model = {p.row: p.model for p in every}
+    keys = [Line2D([], [], color=colors[model[row]], marker="o", ls="", label=f"{n}  {row}") for row, n in numbers.items()]
+    figure.legend(handles=keys, loc="outside right center", frameon=False, labelcolor=INK, fontsize=8)
+    if title:
+        figure.suptitle(f"{title}; hollow: not above copying the start", fontsize=11, x=0.01, ha="left", color=INK)
+    return Scatter(figure, titles)
+
+
+def _correlation(points: Sequence[RowPoint]) -> str:
+    """Of the rows that rank above copying: rankings of the others say nothing."""
+    above = [p for p in points if p.above]
+    found = rank_correlation(above)
+    told = "" if len(above) == len(points) else " above copying"
+    if found is not None:
+        return f"Spearman {found:.2f}, n = {len(above)}{told}"
+    return f"n = {len(above)}{told}, " + ("too few for a correlation" if len(above) < FEWEST else "no spread, no correlation")
+
+
+def _labels(points: Sequence[RowPoint], numbers: dict[str, int]) -> list[tuple[tuple[float, float], list[int]]]:
+    """Where numbers stand, and which: marks that nearly lie upon one another share a place, left of the leftmost."""
+    groups: list[list[RowPoint]] = []
+    for p in sorted(points, key=lambda p: -p.y):
+        near = [group for group in groups if any(abs(p.x - q.x) < NEAR and abs(p.y - q.y) < NEAR for q in group)]
+        if near:
+            near[0].append(p)
+        else:
+            groups.append([p])
+    return [((min(p.x for p in group), sum(p.y for p in group) / len(group)), sorted(numbers[p.row] for p in group)) for group in groups]
