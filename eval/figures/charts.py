@@ -167,6 +167,17 @@ def correlation_text(points: list[Point]) -> str:
     return f"n = {len(points)}, " + ("too few for a correlation" if len(points) < FEWEST else "no spread, no correlation")
 
 
+def percent_axes(axes, title: str, x_label: str, y_label: str) -> None:
+    """A plot of percent against percent; one without a label of y stands beside another."""
+    axes.set(xlim=(-8, 105), ylim=(-5, 105))
+    axes.set_xticks(range(0, 101, 25))
+    axes.set_yticks(range(0, 101, 25))
+    calm(axes)
+    axes.set_title(title, fontsize=10, loc="left", color=INK)
+    axes.set_xlabel(f"{x_label}, %", color=SOFT)
+    axes.set_ylabel(y_label and f"{y_label}, %", color=SOFT)
+
+
 class Scatter(NamedTuple):
     """drawing: matplotlib Figure; titles: what pointing at a mark tells, by the mark's id."""
 
@@ -194,13 +205,7 @@ def scatter_figure(plots: dict[str, list[Point]], x_label: str, y_label: str, ti
             titles[gid] = f"{p.run}: {x_label} {p.x:.2f}, {y_label} {p.y:.2f}"
             marker, color = MARKERS.get(p.loss, OTHER_MARKER), colors[p.model]
             axes.plot(p.x, p.y, marker, color=color, ms=12 if marker == "*" else 7, alpha=0.85, mec="white", gid=gid)
-        axes.set(xlim=(-5, 105), ylim=(-5, 105))
-        axes.set_xticks(range(0, 101, 25))
-        axes.set_yticks(range(0, 101, 25))
-        calm(axes)
-        axes.set_title(f"{name}\n{correlation_text(points)}", fontsize=10, loc="left", color=INK)
-        axes.set_xlabel(f"{x_label}, %", color=SOFT)
-        axes.set_ylabel("" if i else f"{y_label}, %", color=SOFT)
+        percent_axes(axes, f"{name}\n{correlation_text(points)}", x_label, "" if i else y_label)
     keys = [Line2D([], [], color=colors[m], marker="o", ls="", label=m) for m in dict.fromkeys(p.model for p in every)]
     keys += [Line2D([], [], color=SOFT, marker=MARKERS.get(loss, OTHER_MARKER), ls="", label=loss.replace("_", " ")) for loss in
              dict.fromkeys(p.loss for p in every)]  # fmt: skip

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.figures.charts import FEWEST, INK, SOFT, Scatter, colors_of, rank_correlation
-from eval.figures.svg import calm, inline_svg
+from eval.figures.charts import FEWEST, INK, Scatter, colors_of, percent_axes, rank_correlation
+from eval.figures.svg import inline_svg
 
 NEAR = 4.0  # percent: marks that lie closer share a line of numbers
 
@@ -44,13 +44,7 @@ def row_figure(plots: dict[str, list[RowPoint]], x_label: str, y_label: str, tit
             axes.plot(p.x, p.y, "o", ms=7, alpha=0.85, mec=colors[p.model], mfc=colors[p.model] if p.above else "white", gid=gid)
         for at, rows in _labels(points, numbers):
             axes.annotate(" ".join(map(str, rows)), at, (-6, 0), textcoords="offset points", ha="right", va="center", fontsize=7, color=INK)
-        axes.set(xlim=(-8, 105), ylim=(-5, 105))
-        axes.set_xticks(range(0, 101, 25))
-        axes.set_yticks(range(0, 101, 25))
-        calm(axes)
-        axes.set_title(f"{name}\n{_correlation(points)}", fontsize=10, loc="left", color=INK)
-        axes.set_xlabel(f"{x_label}, %", color=SOFT)
-        axes.set_ylabel("" if i else f"{y_label}, %", color=SOFT)
+        percent_axes(axes, f"{name}\n{_correlation(points)}", x_label, "" if i else y_label)
     model = {p.row: p.model for p in every}
     keys = [Line2D([], [], color=colors[model[row]], marker="o", ls="", label=f"{n}  {row}") for row, n in numbers.items()]
     figure.legend(handles=keys, loc="outside right center", frameon=False, labelcolor=INK, fontsize=8)

@@ -6,7 +6,9 @@ from eval.effort.figures import marks_of, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
+from eval.figures.curves import LinePoint, lines_figure
 from eval.figures.row_marks import APART, Mark, marks_figure
+from eval.figures.row_scatter import RowPoint, row_figure
 
 HINGE, NCE, NLL = rows_of(["edge + hinge", "edge + InfoNCE", "edge + NLL"])
 
@@ -70,3 +72,26 @@ def test_the_legend_stays_on_the_picture():
     figure = marks_figure({"transformer + InfoNCE, hidden objects": dict.fromkeys(worlds, mark)}, "", "floor: copying the start")
     figure.draw_without_rendering()
     assert figure.axes[0].get_legend().get_window_extent().x1 <= figure.bbox.x1
+
+
+POINTS = [RowPoint("a", "edge", 99.0, 98.0), RowPoint("b", "edge", 98.0, 97.0), RowPoint("c", "gnn", 90.0, 60.0),
+          RowPoint("d", "ae", 70.0, 40.0), RowPoint("e", "ae", 100.0, 3.0, above=False)]  # fmt: skip
+
+
+def test_rows_that_rank_as_copying_does_are_in_no_correlation():
+    """Its title said .89 of all rows where the text said .83 of those that rank above copying; edge + InfoNCE lay unseen below another mark."""
+    drawing, titles = row_figure({"10 steps": POINTS}, "H@1", "what if")
+    (axes,) = drawing.axes
+    assert axes.get_title(loc="left") == "10 steps\nSpearman 1.00, n = 4 above copying"
+    assert sorted(text.get_text() for text in axes.texts) == ["1 2", "3", "4", "5"], "marks upon one another share their numbers"
+    assert [line.get_markerfacecolor() == "white" for line in axes.lines] == [False] * 4 + [True]
+    assert [text.get_text() for text in drawing.legends[0].get_texts()] == ["1  a", "2  b", "3  c", "4  d", "5  e"]
+    assert [told.endswith(", not above copying") for told in titles.values()] == [False] * 4 + [True]
+    few = row_figure({"1 step": POINTS[3:]}, "H@1", "what if").drawing.axes[0]
+    assert few.get_title(loc="left").endswith("n = 1 above copying, too few for a correlation")
+
+
+def test_of_many_lines_the_first_have_colours():
+    (axes,) = lines_figure({f"row {n:02}": [LinePoint(1, 90 - n), LinePoint(2, 95 - n)] for n in range(12)}, "minutes", "what if").axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()][-1] == "4 others" and len(axes.get_legend().get_texts()) == 9
+    assert len({line.get_color() for line in axes.lines}) == 9
