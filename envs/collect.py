@@ -70,15 +70,20 @@ def plan_of(env: dict, split: str) -> dict:
         if key not in plan:
             raise Problem(f"split '{split}' of env '{env['name']}' does not say {key}; a split has episodes, length and seed, it has "
                           f"{', '.join(plan)}; set +env.splits.{split}.{key}=")  # fmt: skip
-    kept = env["splits"].get(FINAL, {})
-    if split.partition("-")[0] != FINAL and plan["seed"] == kept.get("seed"):
-        raise Problem(f"split '{split}' of env '{env['name']}' has the seed of split '{FINAL}', {plan['seed']}, whose episodes nobody chooses on or "
-                      f"trains on; set env.splits.{split}.seed= to another")  # fmt: skip
+    check_seed(env, split)
     for key in ("episodes", "length"):
         if plan[key] < 1:
             raise Problem(f"split '{split}' of env '{env['name']}' needs {key} >= 1, got {plan[key]}; "
                           f"set env.splits.{split}.{key}=")  # fmt: skip
     return plan
+
+
+def check_seed(env: dict, split: str) -> None:
+    """Raise Problem where a split of another name would have the episodes of `final`."""
+    seed, kept = env["splits"][split]["seed"], (env["splits"].get(FINAL) or {}).get("seed")
+    if split.partition("-")[0] != FINAL and seed == kept:
+        raise Problem(f"split '{split}' of env '{env['name']}' has the seed of split '{FINAL}', {seed}, whose episodes nobody trains or "
+                      f"chooses on; set env.splits.{split}.seed= to another, and train anew")  # fmt: skip
 
 
 def _block(

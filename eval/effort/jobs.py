@@ -2,7 +2,7 @@
 not run again."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from omegaconf import OmegaConf
@@ -152,24 +152,21 @@ def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], 
     return f"{row.slug}-{env}-{study.runs}-{_digest(_usual(study, case, row, env, setting))}-s{seed}"
 
 
-def _at_hand(folder: Path, entered: dict) -> bool:
-    """Whether a folder holds the very weights that an entry is of; entries of before do not say."""
+def _at_hand(folder: Path, entered: dict, first: str) -> bool:
+    """Whether a folder holds the very weights that an entry is of. Entries of before do not say, and are known by what they reached on the
+    split that was scored first."""
     try:
-        own = read_results(folder).get("weights")
+        own = read_results(folder)
     except Problem:  # none that ended
         return False
-    return (folder / "checkpoints" / "model.ckpt").exists() and own == entered.get("weights", own)
-
-
-def _kept(folder: Path, number: int) -> bool:
-    """Whether the weights of a round are there, or will be when its training has ended."""
-    return (folder / "checkpoints" / f"round-{number}.ckpt").exists() or not (folder / "results.json").exists()
+    reached = entered["scores"].get(first, {}).get("metrics", {})
+    same = own.get("weights") == entered["weights"] if "weights" in entered else all(reached.get(k, v) == v for k, v in own["metrics"].items())
+    return same and (folder / "checkpoints" / "model.ckpt").exists()
 
 
 def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict) -> Job:
-    """Trains the chosen setting, scores it and its rounds on `final`, and enters it. Whatever else is asked is asked of the weights
-    that `final` saw, where they are at hand, and none is trained again for it: scores of two trainings are never mixed, and chance
-    would decide which of them `final` shows.
+    """Trains the chosen setting, scores it and its rounds on `final`, and enters it. What lacks after that is asked of the same weights
+    where they are at hand, and none is trained again for it: chance would decide which of two trainings `final` shows.
     """
     ledger = Path(cfg["ledger"])
     setting = study.settings(ledger, env, row)
@@ -186,13 +183,12 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
         """Whether `final` saw a training."""
         return ranked in entered["scores"].get(FINAL, {}).get("metrics", {})
 
-    def lacking(entered: dict) -> list[tuple[str, ...]]:
-        """What is still to be asked of the weights."""
+    def lacking(entered: dict, kept: Sequence[int]) -> list[tuple[str, ...]]:
+        """What is still to be asked of the weights.  kept: rounds whose weights are there."""
         steps = [] if seen(entered) else [(*score, f"split={FINAL}")]
-        scored, reached = study.rounds_without_score(entered), study.rounds_without_goals(entered)
-        if rounds := [n for n in scored if _kept(folder, n)]:
+        if rounds := [n for n in study.rounds_without_score(entered) if n in kept]:
             steps.append((*score, f"split={FINAL}", f"round={rounds}", f"probes=[{','.join(probes(env))}]"))
-        if rounds := [n for n in reached if _kept(folder, n)]:
+        if rounds := [n for n in study.rounds_without_goals(entered) if n in kept]:
             steps.append((*plan, f"round={rounds}"))
         if modes := [mode for mode in study.modes if mode not in entered["plans"]]:
             steps.append((*plan, f"mode=[{','.join(modes)}]"))
@@ -206,9 +202,10 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
         entered = entry_of(ledger, env, name) or NOTHING
         if entered.get("diverged"):
             return []
-        at_hand = _at_hand(folder, entered)
-        if first in entered["scores"] and (at_hand or seen(entered)):
-            return lacking(entered) if at_hand else []
-        return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING)]
+        at_hand = _at_hand(folder, entered, first)
+        if seen(entered) or (at_hand and first in entered["scores"]):
+            kept = [n for n in study.curve if (folder / "checkpoints" / f"round-{n}.ckpt").exists()]
+            return lacking(entered, kept) if at_hand else []
+        return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING, study.curve)]
 
     return Job(name, left)

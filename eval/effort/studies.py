@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from envs.problem import Problem, nearest
+from eval.effort.score_names import SHOWN
 from eval.effort.settings import MAIN, Row, causes, choice, rows_of
 from eval.runs.ledger import FINAL
 
@@ -65,8 +66,10 @@ class Study:
         return [n for n in self.curve if not any(one["round"] == n and FINAL in one["scores"] for one in entry["rounds"])]
 
     def rounds_without_goals(self, entry: dict) -> list[int]:
-        """Those of the curve whose weights were asked for no goals."""
-        return [n for n in self.curve if self.goals and not any(one["round"] == n and "plan" in one for one in entry["rounds"])]
+        """Those of the curve whose weights were not asked for goals so far away as the last horizon."""
+        key = SHOWN["goals"].format(self.horizons[-1])
+        reached = {one["round"] for one in entry["rounds"] if key in one.get("plan", {}).get("metrics", {})}
+        return [n for n in self.curve if self.goals and n not in reached]
 
     @property
     def in_rounds(self) -> bool:

@@ -75,7 +75,7 @@ def lines_figure(lines: dict[str, list[LinePoint]], x_label: str, y_label: str, 
         axes.errorbar([one.x for one in points], [one.y for one in points], whiskers, label=label, capsize=2, elinewidth=1, **look)
     others = [*lines.values()][len(COLORS) :]
     for n, points in enumerate(others):
-        label = f"{len(others)} others" if n == 0 else None
+        label = f"{len(others)} more" if n == 0 else None
         axes.errorbar([one.x for one in points], [one.y for one in points], color="#c9d0d6", lw=1, label=label, zorder=1)
     at = ticks or sorted({round(one.x) for points in lines.values() for one in points})
     if at[0] > 0 and at[-1] >= WIDE * at[0]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.figures.charts import FEWEST, INK, Scatter, colors_of, percent_axes, rank_correlation
+from eval.figures.charts import FEWEST, INK, SOFT, Scatter, colors_of, percent_axes, rank_correlation
 from eval.figures.svg import inline_svg
 
 NEAR = 4.0  # percent: marks that lie closer share a line of numbers
@@ -47,9 +47,11 @@ def row_figure(plots: dict[str, list[RowPoint]], x_label: str, y_label: str, tit
         percent_axes(axes, f"{name}\n{_correlation(points)}", x_label, "" if i else y_label)
     model = {p.row: p.model for p in every}
     keys = [Line2D([], [], color=colors[model[row]], marker="o", ls="", label=f"{n}  {row}") for row, n in numbers.items()]
+    if not all(p.above for p in every):
+        keys.append(Line2D([], [], mec=SOFT, mfc="white", marker="o", ls="", label="hollow: not above copying the start"))
     figure.legend(handles=keys, loc="outside right center", frameon=False, labelcolor=INK, fontsize=8)
     if title:
-        figure.suptitle(f"{title}; hollow: not above copying the start", fontsize=11, x=0.01, ha="left", color=INK)
+        figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
     return Scatter(figure, titles)
 
 

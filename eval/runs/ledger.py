@@ -17,6 +17,7 @@ from pathlib import Path
 from filelock import FileLock
 from omegaconf import DictConfig, OmegaConf
 
+from envs.collect import check_seed
 from envs.problem import Diverged, Problem
 from envs.whole_files import write_whole
 from eval.runs.before import plain_loss
@@ -64,7 +65,10 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     if ledger is None:
         raise Problem("split 'final' is scored under one setting of a row, which a ledger keeps; name it: ledger=results/ledger")
     world, row, setting = config.env.world.get("scm_seed"), row_of(config), setting_of(config)
-    episodes = {"splits": setting["env"]["splits"] | {FINAL: run.env_with(FINAL)["splits"].get(FINAL)}}
+    env = run.env_with(FINAL)
+    for split in ("train", "valid", config.score.split):
+        check_seed(env, split)
+    episodes = {"splits": setting["env"]["splits"] | {FINAL: env["splits"].get(FINAL)}}
     if world is not None and world not in KEPT_WORLDS:
         raise Problem(f"split 'final' is asked of the drawn worlds {KEPT_WORLDS[0]} to {KEPT_WORLDS[-1]}, which nobody chose on, got "
                       f"env.world.scm_seed={world}; train the frozen setting there")  # fmt: skip
@@ -73,17 +77,17 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     with FileLock(path.with_suffix(".lock")):
         frozen = _frozen(path, row)
         if frozen is None:
-            write_whole(path, json.dumps({"row": row, "first": config.name, "setting": setting, FINAL: episodes["splits"][FINAL]}, indent=1) + "\n")
-        elif other := differing(frozen.get("setting"), setting) or differing(_episodes(frozen, config.env.name), episodes):
+            write_whole(path, json.dumps({"row": row, "first": config.name, "setting": setting, FINAL: env["splits"].get(FINAL)}, indent=1) + "\n")
+        elif other := differing(frozen.get("setting"), setting) or differing(_episodes(frozen, env), episodes):
             raise Problem(f"row '{row}' was scored on '{FINAL}' of {config.env.name} under another setting ({path}): {other}; expected "
                           f"that one; choose on split={SELECT}, or give what differs a row= of its own")  # fmt: skip
     run.final_is_open = True
 
 
-def _episodes(frozen: dict, env: str) -> dict:
-    """What a row was trained on and scored on; files of before do not say the latter, which was that of configs/env."""
-    final = frozen.get(FINAL) or splits_of_today(env).get(FINAL)
-    return {"splits": frozen["setting"]["env"]["splits"] | {FINAL: final}}
+def _episodes(frozen: dict, env: dict) -> dict:
+    """What a row was trained on and scored on; files of before do not say the latter, which was that of configs/env where it is known."""
+    final = frozen.get(FINAL) or splits_of_today(env["name"]).get(FINAL) or env["splits"].get(FINAL)
+    return {"splits": frozen["setting"]["env"].get("splits", {}) | {FINAL: final}}
 
 
 def frozen_setting(ledger: str | Path, env: str, row: str) -> DictConfig:
@@ -198,10 +202,13 @@ def _plans(folder: Path) -> dict[str, dict]:
 
 def _goals_of_rounds(folder: Path) -> dict[int, dict]:
     """Round  ->  what its weights reached under the usual protocol, in as many steps as were asked."""
-    found = {path: re.fullmatch(r"plan-(?:horizons\d+-)?round(\d+)", path.stem) for path in sorted(folder.glob("plan-*.json"))}
-    read = {int(name[1]): _read(path) or {} for path, name in found.items() if name}
-    return {number: {"metrics": {key: value for key, value in one["metrics"].items() if key.startswith("plan/")}, "protocol": one.get("plan", {})}
-            for number, one in read.items() if numbers(one.get("metrics"))}  # fmt: skip
+    found: dict[int, dict] = {}
+    for path in sorted(folder.glob("plan-*.json")):
+        name, one = re.fullmatch(r"plan-(?:horizons\d+-)?round(\d+)", path.stem), _read(path) or {}
+        if name and numbers(one.get("metrics")):
+            metrics = {key: value for key, value in one["metrics"].items() if key.startswith("plan/")}
+            found.setdefault(int(name[1]), {"metrics": {}, "protocol": one.get("plan", {})})["metrics"].update(metrics)
+    return found
 
 
 def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict], goals: dict[int, dict]) -> list[dict]:

@@ -111,4 +111,7 @@ def test_transitions_have_the_abilities_of_their_kind(compose, ability, can, can
 
     assert all(isinstance(transition(model), ability) for model in can)
     assert not any(isinstance(transition(model), ability) for model in cannot)
-    assert not isinstance(Half(), ability)
+
+
+def test_half_of_an_ability_is_none():
+    assert not isinstance(Half(), Remembers)

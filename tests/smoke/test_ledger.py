@@ -193,6 +193,27 @@ def test_nobody_chooses_on_the_episodes_of_final(compose, tmp_path):
     with pytest.raises(Problem, match="split 'select' of env 'physics3' has the seed of split 'final', 31, .* set env.splits.select.seed= to another"):
         plan_of(env, "select")
     assert plan_of(env, "final")["seed"] == 31
+    del env["splits"]["final"]  # open_final knows it all the same
+    config = compose("fit", "env=physics3", "env.splits.select.seed=31", "score.split=select", "~env.splits.final")
+    with pytest.raises(Problem, match="split 'select' of env 'physics3' has the seed of split 'final'"):
+        open_final(Run(None, config), tmp_path)
+    env["splits"]["final"] = None
+    assert plan_of(env, "train")["seed"] == 1, "an env without it is asked as before"
+
+
+def test_older_frozen_files_are_read(compose, tmp_path):
+    """Of an env that configs/ do not know, and a damaged one."""
+    config = OmegaConf.create(OmegaConf.to_container(compose("fit", "env=physics3")))
+    config.env.name = "mine"
+    open_final(Run(None, config), tmp_path)
+    (path,) = (tmp_path / "frozen").rglob("*.json")
+    frozen = json.loads(path.read_text())
+    path.write_text(json.dumps({key: value for key, value in frozen.items() if key != "final"}))
+    open_final(Run(None, config), tmp_path)
+    del frozen["setting"]["env"]["splits"]
+    path.write_text(json.dumps(frozen))
+    with pytest.raises(Problem, match="under another setting"):
+        open_final(Run(None, config), tmp_path)
 
 
 def test_what_was_asked_apart_is_entered_too(copied, tmp_path):

@@ -160,6 +160,22 @@ def test_no_run_is_trained_again_for_other_boards(cfg, scripts, tmp_path):
     assert not table_job(factors, "", row, ENV, 0, cfg | {"runs_dir": str(tmp_path / "elsewhere")}).left()
 
 
+def test_what_final_saw_stays_whatever_else_lacks(cfg, scripts, tmp_path):
+    """Without its score on the split for choosing it was trained again, at hand or not."""
+    row, path, entry = tuned_and_run(cfg)
+    path.write_text(json.dumps(entry | {"scores": {"final": entry["scores"]["final"]}}))
+    for runs in (cfg["runs_dir"], str(tmp_path / "elsewhere")):
+        assert not table_job(MAIN, "", row, ENV, 0, cfg | {"runs_dir": runs}).left()
+
+
+def test_a_training_that_is_to_come_is_asked_all_rounds(cfg, scripts, tmp_path):
+    """Over a folder that holds another one, whose rounds are not those to come."""
+    row, path, entry = tuned_and_run(cfg)
+    path.write_text(json.dumps(entry | {"weights": "another", "scores": {}}))
+    (tmp_path / "runs" / entry["run"] / "checkpoints/round-1.ckpt").unlink()
+    assert [step[-1] for step in table_job(MAIN, "", row, ENV, 0, cfg).left() if any(word.startswith("round=") for word in step)][-1] == "round=[1, 2, 5]"
+
+
 def test_weights_of_another_training_are_asked_nothing(cfg, scripts, tmp_path):
     """Any folder of that name was taken for the run that is entered; a round whose weights were removed kept goals from being asked."""
     row, path, entry = tuned_and_run(cfg)
@@ -169,6 +185,12 @@ def test_weights_of_another_training_are_asked_nothing(cfg, scripts, tmp_path):
     ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
     assert script == "eval/plan.py" and "seed=31" in asked
     path.write_text(json.dumps(entry | {"plans": {}, "weights": "another"}))
+    assert not table_job(MAIN, "", row, ENV, 0, cfg).left()
+    del entry["weights"]  # one of before: known by what it reached
+    path.write_text(json.dumps(entry | {"plans": {}}))
+    assert table_job(MAIN, "", row, ENV, 0, cfg).left()
+    results = tmp_path / "runs" / entry["run"] / "results.json"
+    results.write_text(json.dumps(json.loads(results.read_text()) | {"metrics": {"test/hits@1/h1": -1.0}}))
     assert not table_job(MAIN, "", row, ENV, 0, cfg).left()
 
 

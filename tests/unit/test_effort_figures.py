@@ -85,7 +85,7 @@ def test_rows_that_rank_as_copying_does_are_in_no_correlation():
     assert axes.get_title(loc="left") == "10 steps\nSpearman 1.00, n = 4 above copying"
     assert sorted(text.get_text() for text in axes.texts) == ["1 2", "3", "4", "5"], "marks upon one another share their numbers"
     assert [line.get_markerfacecolor() == "white" for line in axes.lines] == [False] * 4 + [True]
-    assert [text.get_text() for text in drawing.legends[0].get_texts()] == ["1  a", "2  b", "3  c", "4  d", "5  e"]
+    assert [text.get_text() for text in drawing.legends[0].get_texts()] == ["1  a", "2  b", "3  c", "4  d", "5  e", "hollow: not above copying the start"]
     assert [told.endswith(", not above copying") for told in titles.values()] == [False] * 4 + [True]
     few = row_figure({"1 step": POINTS[3:]}, "H@1", "what if").drawing.axes[0]
     assert few.get_title(loc="left").endswith("n = 1 above copying, too few for a correlation")
@@ -93,5 +93,5 @@ def test_rows_that_rank_as_copying_does_are_in_no_correlation():
 
 def test_of_many_lines_the_first_have_colours():
     (axes,) = lines_figure({f"row {n:02}": [LinePoint(1, 90 - n), LinePoint(2, 95 - n)] for n in range(12)}, "minutes", "what if").axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()][-1] == "4 others" and len(axes.get_legend().get_texts()) == 9
+    assert [text.get_text() for text in axes.get_legend().get_texts()][-1] == "4 more" and len(axes.get_legend().get_texts()) == 9
     assert len({line.get_color() for line in axes.lines}) == 9
