@@ -245,8 +245,13 @@ def _worlds(env: str) -> list[str]:
 
 def of_curve(filled: Sequence[Filled]) -> list[str]:
     return [f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls", ENDS,
-            "(n of m): of so many seeds; goals of rounds were asked of weights at hand, since 27 November 2026, on the tasks of seed 0",
-            *_late(filled), *_without_rounds(filled)]  # fmt: skip
+            *_of_goals_on_the_way(filled), *_late(filled), *_without_rounds(filled)]  # fmt: skip
+
+
+def _of_goals_on_the_way(filled: Sequence[Filled]) -> list[str]:
+    if not any("plan" in one for row in filled for entry in row.entries.values() for one in entry["rounds"]):
+        return []
+    return ["goals of rounds were asked of weights at hand, since 27 November 2026, on the tasks of seed 0; (n of m): of so many seeds"]
 
 
 def _without_rounds(filled: Sequence[Filled]) -> list[str]:
