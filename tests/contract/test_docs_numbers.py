@@ -26,7 +26,7 @@ ONE_WORLD = [*at("what if", *STEPS), *at("H@1", 10), *at("goals", 10), *at("smal
 EPISODES, OBJECTS = ([f"{n} {what}" for n in counts] for counts, what in (((30, 100, 300, 1000), "episodes"), ((3, 5, 7, 9), "objects")))
 FEWER = [f"{n} objects, 5 at a time in training" for n in (7, 9)]
 TABLES = {  # how the header begins -> where its numbers are, of which seeds (None: all), which ones a line holds, (case, score, steps), and how many more
-    "| row | what if | H@1 | goals": ("causes/physics5_shuffled", None, [*each(["what if", "H@1", "goals"], 10), *at("order of weights", "")], 1),
+    "| row | what if | H@1 | goals": ("causes/physics5_shuffled", None, [*each(["what if", "H@1", "goals"], 10), *at("order of weights", "")], 0),
     "| row in `physics5` |": ("causes/physics5", None, [*each(["what if", "H@1", "copy floor", "goals"], 10), *at("order of weights", "")], 3),
     "| row | H@1 1 / 5 / 10 | what if": ("causes-published/physics5_shuffled", None, each(["H@1", "what if", "goals"], *STEPS), 0),
     "| row | what if 1 / 5 / 10 | H@1 10": ("causes/chemistry_chain5", {"0"}, ONE_WORLD, 0),
