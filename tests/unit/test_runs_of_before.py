@@ -10,7 +10,7 @@ from omegaconf import OmegaConf, open_dict
 
 from envs.problem import Problem
 from eval.runs import AGENT, CONFIGS, config_hash, differences, freeze, load_config, load_run
-from eval.runs.run import _splits_of_today
+from eval.runs.run import splits_of_today
 from eval.runs.trusted import MOVED
 from train.run_folder import check_world, choose_folder
 
@@ -93,7 +93,7 @@ def test_a_world_that_is_not_the_one_of_the_run_is_told(compose):
 
 
 def test_splits_that_came_later_are_todays():
-    assert _splits_of_today("physics5")["fewer-1"]["mode"] == "fewer-1" and _splits_of_today("no such env") == {}
+    assert splits_of_today("physics5")["fewer-1"]["mode"] == "fewer-1" and splits_of_today("no such env") == {}
 
 
 @pytest.mark.parametrize("asked", [
@@ -161,7 +161,7 @@ def test_no_object_is_left(both):
 def test_splits_that_came_later_within_a_command():
     """Seen as 'GlobalHydra is already initialized': a command has one, which composes just as well."""
     with hydra.initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        assert _splits_of_today("physics5")["fewer-1"]["mode"] == "fewer-1"
+        assert splits_of_today("physics5")["fewer-1"]["mode"] == "fewer-1"
 
 
 def test_a_world_that_is_drawn_otherwise_today(compose, tmp_path):
