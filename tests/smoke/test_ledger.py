@@ -8,12 +8,11 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from envs.collect import plan_of
 from envs.problem import Problem
 from eval.ledger import NOT_SCORED, collected, lines, run_lines
 from eval.ledger import run as ledger_command
 from eval.runs import Run
-from eval.runs.ledger import DIVERGED, enter, entries, entry_of, machine, open_final, setting_of
+from eval.runs.ledger import DIVERGED, enter, entries, entry_of, machine
 from eval.score import score_run
 from train.checkpoint_files import forget_scores
 
@@ -148,72 +147,6 @@ def test_final_stays_shut(copied, tmp_path, command_here, small):
     assert done.returncode != 0 and "broken.json is no entry of a ledger" in done.stderr
     done = command_here("eval/ledger.py", f"ledger={tmp_path / 'none'}", cwd=there)
     assert done.returncode != 0 and "holds no run; enter some with" in done.stderr
-
-
-def of_world(compose, number: int) -> Run:
-    """In a drawn world."""
-    return Run(None, OmegaConf.create(OmegaConf.to_container(compose("fit", "env=chemistry_chain5", f"env.world.scm_seed={number}"))))
-
-
-@pytest.mark.parametrize("number", [0, 9, 15])
-def test_final_is_asked_of_worlds_that_nobody_chose_on(compose, tmp_path, number):
-    with pytest.raises(Problem, match=f"asked of the drawn worlds 10 to 14, .* got env.world.scm_seed={number}"):
-        open_final(of_world(compose, number), tmp_path)
-    assert not list(tmp_path.rglob("*.json"))
-
-
-def test_all_kept_worlds_share_a_setting(compose, tmp_path):
-    for number in (10, 14):
-        open_final(run := of_world(compose, number), tmp_path)
-        assert run.final_is_open
-    assert len(list((tmp_path / "frozen").rglob("*.json"))) == 1
-    assert setting_of(of_world(compose, 10).config) == setting_of(of_world(compose, 14).config)
-
-
-@pytest.mark.parametrize("asked, said", [
-    ("+env.splits.train.block_rows=500", "splits.train.block_rows: nothing there, 500 here"),
-    ("env.splits.final.seed=77", "splits.final.seed: 31 there, 77 here"), ("env.splits.final.episodes=9", "splits.final.episodes"),
-    ("env.splits.train.seed=5", "env.splits.train.seed: 1 there, 5 here"),
-])  # fmt: skip
-@pytest.mark.parametrize("before", [False, True])
-def test_final_is_of_the_same_episodes(compose, tmp_path, asked, said, before):
-    """Other episodes of training or of `final` itself opened it; files of before do not say which those were."""
-    open_final(Run(None, compose("fit", "env=physics3")), tmp_path)
-    if before:
-        (path,) = (tmp_path / "frozen").rglob("*.json")
-        path.write_text(json.dumps({key: value for key, value in json.loads(path.read_text()).items() if key != "final"}))
-    open_final(Run(None, compose("fit", "env=physics3")), tmp_path)
-    with pytest.raises(Problem, match=said):
-        open_final(Run(None, compose("fit", "env=physics3", asked)), tmp_path)
-
-
-def test_nobody_chooses_on_the_episodes_of_final(compose, tmp_path):
-    """A split of another name with its seed has its very boards."""
-    env = OmegaConf.to_container(compose("fit", "env=physics3", "env.splits.select.seed=31").env)
-    with pytest.raises(Problem, match="split 'select' of env 'physics3' has the seed of split 'final', 31, .* set env.splits.select.seed= to another"):
-        plan_of(env, "select")
-    assert plan_of(env, "final")["seed"] == 31
-    del env["splits"]["final"]  # open_final knows it all the same
-    config = compose("fit", "env=physics3", "env.splits.select.seed=31", "score.split=select", "~env.splits.final")
-    with pytest.raises(Problem, match="split 'select' of env 'physics3' has the seed of split 'final'"):
-        open_final(Run(None, config), tmp_path)
-    env["splits"]["final"] = None
-    assert plan_of(env, "train")["seed"] == 1, "an env without it is asked as before"
-
-
-def test_older_frozen_files_are_read(compose, tmp_path):
-    """Of an env that configs/ do not know, and a damaged one."""
-    config = OmegaConf.create(OmegaConf.to_container(compose("fit", "env=physics3")))
-    config.env.name = "mine"
-    open_final(Run(None, config), tmp_path)
-    (path,) = (tmp_path / "frozen").rglob("*.json")
-    frozen = json.loads(path.read_text())
-    path.write_text(json.dumps({key: value for key, value in frozen.items() if key != "final"}))
-    open_final(Run(None, config), tmp_path)
-    del frozen["setting"]["env"]["splits"]
-    path.write_text(json.dumps(frozen))
-    with pytest.raises(Problem, match="under another setting"):
-        open_final(Run(None, config), tmp_path)
 
 
 def test_what_was_asked_apart_is_entered_too(copied, tmp_path):
