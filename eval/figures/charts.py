@@ -159,12 +159,12 @@ def rank_correlation(points: list[Point]) -> float | None:
     return float(spearmanr(x, y).statistic)
 
 
-def correlation_text(points: list[Point]) -> str:
-    """What a title says of it: the number with n, or why there is none."""
+def correlation_text(points: list[Point], which: str = "") -> str:
+    """What a title says of it: the number with n, or why there is none.  which: of what these are, to follow n."""
     found = rank_correlation(points)
     if found is not None:
-        return f"Spearman {found:.2f}, n = {len(points)}"
-    return f"n = {len(points)}, " + ("too few for a correlation" if len(points) < FEWEST else "no spread, no correlation")
+        return f"Spearman {found:.2f}, n = {len(points)}{which}"
+    return f"n = {len(points)}{which}, " + ("too few for a correlation" if len(points) < FEWEST else "no spread, no correlation")
 
 
 def percent_axes(axes, title: str, x_label: str, y_label: str) -> None:
@@ -187,8 +187,12 @@ class Scatter(NamedTuple):
 
 def scatter_chart(plots: dict[str, list[Point]], x_label: str, y_label: str) -> str:
     """Success against ranking, a plot for each name, as inline SVG; pointing at a run tells its name and numbers."""
-    drawing, titles = scatter_figure(plots, x_label, y_label)
-    return f'<div class="scroll chart">{inline_svg(drawing, x_label, titles)}</div>'
+    return scatter_html(scatter_figure(plots, x_label, y_label), x_label)
+
+
+def scatter_html(found: Scatter, salt: str) -> str:
+    """Its drawing as inline SVG, whose marks tell their titles."""
+    return f'<div class="scroll chart">{inline_svg(found.drawing, salt, found.titles)}</div>'
 
 
 def scatter_figure(plots: dict[str, list[Point]], x_label: str, y_label: str, title: str = "") -> Scatter:

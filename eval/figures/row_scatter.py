@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eval.figures.charts import FEWEST, INK, SOFT, Scatter, colors_of, percent_axes, rank_correlation
-from eval.figures.svg import inline_svg
+from eval.figures.charts import INK, SOFT, Scatter, colors_of, correlation_text, percent_axes, scatter_html
 
 NEAR = 4.0  # percent: marks that lie closer share a line of numbers
 
@@ -21,19 +20,18 @@ class RowPoint(NamedTuple):
 
 def row_chart(plots: dict[str, list[RowPoint]], x_label: str, y_label: str) -> str:
     """The figure as inline SVG; pointing at a mark tells its row and numbers."""
-    drawing, titles = row_figure(plots, x_label, y_label)
-    return f'<div class="scroll chart">{inline_svg(drawing, x_label, titles)}</div>'
+    return scatter_html(row_figure(plots, x_label, y_label), x_label)
 
 
 def row_figure(plots: dict[str, list[RowPoint]], x_label: str, y_label: str, title: str = "") -> Scatter:
-    """A plot for each name. Rows are numbered by y in the last plot, the best first."""
+    """A plot for each name. Rows are numbered by y in the last plot, the best first; the correlation is of those that rank above copying:
+    rankings of the others say nothing."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     every = [point for points in plots.values() for point in points]
-    best = sorted(every, key=lambda p: -p.y)
-    last = [p.row for p in sorted([*plots.values()][-1], key=lambda p: -p.y)]
-    numbers = {row: n for n, row in enumerate(dict.fromkeys([*last, *(p.row for p in best)]), 1)}
+    order = dict.fromkeys(p.row for points in reversed(plots.values()) for p in sorted(points, key=lambda p: -p.y))
+    numbers = {row: n for n, row in enumerate(order, 1)}
     colors, titles = colors_of(p.model for p in every), {}
     figure = Figure(figsize=(12.2, max(3.9, 0.24 * len(numbers)) + 0.3 * bool(title)), layout="constrained")
     plotted = figure.subplots(1, len(plots), squeeze=False, sharey=True)[0]
@@ -44,7 +42,9 @@ def row_figure(plots: dict[str, list[RowPoint]], x_label: str, y_label: str, tit
             axes.plot(p.x, p.y, "o", ms=7, alpha=0.85, mec=colors[p.model], mfc=colors[p.model] if p.above else "white", gid=gid)
         for at, rows in _labels(points, numbers):
             axes.annotate(" ".join(map(str, rows)), at, (-6, 0), textcoords="offset points", ha="right", va="center", fontsize=7, color=INK)
-        percent_axes(axes, f"{name}\n{_correlation(points)}", x_label, "" if i else y_label)
+        above = [p for p in points if p.above]
+        correlation = correlation_text(above, " above copying" if len(above) < len(points) else "")
+        percent_axes(axes, f"{name}\n{correlation}", x_label, "" if i else y_label)
     model = {p.row: p.model for p in every}
     keys = [Line2D([], [], color=colors[model[row]], marker="o", ls="", label=f"{n}  {row}") for row, n in numbers.items()]
     if not all(p.above for p in every):
@@ -53,16 +53,6 @@ def row_figure(plots: dict[str, list[RowPoint]], x_label: str, y_label: str, tit
     if title:
         figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=INK)
     return Scatter(figure, titles)
-
-
-def _correlation(points: Sequence[RowPoint]) -> str:
-    """Of the rows that rank above copying: rankings of the others say nothing."""
-    above = [p for p in points if p.above]
-    found = rank_correlation(above)
-    told = "" if len(above) == len(points) else " above copying"
-    if found is not None:
-        return f"Spearman {found:.2f}, n = {len(above)}{told}"
-    return f"n = {len(above)}{told}, " + ("too few for a correlation" if len(above) < FEWEST else "no spread, no correlation")
 
 
 def _labels(points: Sequence[RowPoint], numbers: dict[str, int]) -> list[tuple[tuple[float, float], list[int]]]:
