@@ -66,9 +66,10 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
         raise Problem("split 'final' is scored under one setting of a row, which a ledger keeps; name it: ledger=results/ledger")
     world, row, setting = config.env.world.get("scm_seed"), row_of(config), setting_of(config)
     env = run.env_with(FINAL)
+    final = env["splits"].get(FINAL)
     for split in ("train", "valid", config.score.split):
         check_seed(env, split)
-    episodes = {"splits": setting["env"]["splits"] | {FINAL: env["splits"].get(FINAL)}}
+    episodes = {"splits": setting["env"]["splits"] | {FINAL: final}}
     if world is not None and world not in KEPT_WORLDS:
         raise Problem(f"split 'final' is asked of the drawn worlds {KEPT_WORLDS[0]} to {KEPT_WORLDS[-1]}, which nobody chose on, got "
                       f"env.world.scm_seed={world}; train the frozen setting there")  # fmt: skip
@@ -77,7 +78,7 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     with FileLock(path.with_suffix(".lock")):
         frozen = _frozen(path, row)
         if frozen is None:
-            write_whole(path, json.dumps({"row": row, "first": config.name, "setting": setting, FINAL: env["splits"].get(FINAL)}, indent=1) + "\n")
+            write_whole(path, json.dumps({"row": row, "first": config.name, "setting": setting, FINAL: final}, indent=1) + "\n")
         elif other := differing(frozen.get("setting"), setting) or differing(_episodes(frozen, env), episodes):
             raise Problem(f"row '{row}' was scored on '{FINAL}' of {config.env.name} under another setting ({path}): {other}; expected "
                           f"that one; choose on split={SELECT}, or give what differs a row= of its own")  # fmt: skip
@@ -134,13 +135,13 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     diverged = path.read_text() if path.exists() and not (folder / "results.json").exists() else None
     results = {"timing": {}} if diverged else read_results(folder)
     of_rounds = _scored(folder, results.get("weights"))
-    of_end = of_rounds.pop(None, {})
+    of_end, plans = of_rounds.pop(None, {}), _plans(folder)
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
         "env": config.env.name, "world": config.env.world.get("scm_seed"), "seed": config.seed, "split": config.score.split,
         "setting": setting_of(config), "config_hash": config_hash(config), "setting_hash": config_hash(config, seed=False), "scores": of_end,
-        "rounds": _rounds(config, folder, of_rounds, _goals_of_rounds(folder)), "plans": _plans(folder),
+        "rounds": _rounds(config, folder, of_rounds, plans), "plans": {name: plan for name, plan in plans.items() if isinstance(name, str)},
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
         "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
         "machine": results.get("machine") or machine(str(config.trainer.get("accelerator"))),  # runs of before do not say
@@ -188,30 +189,22 @@ def entered_if_diverged(folder: Path, ledger: str | Path | None) -> Iterator[Non
         raise
 
 
-def _plans(folder: Path) -> dict[str, dict]:
-    """Goals on boards drawn otherwise than in training, and those that are kept: mode, or `final`  ->  what was reached."""
-    found: dict[str, dict] = {}
+def _plans(folder: Path) -> dict[str | int, dict]:
+    """Goals that were asked apart: on boards drawn otherwise than in training, those that are kept, and those of rounds. Mode, `final`, or
+    number of the round  ->  what was reached, in as many steps as were asked."""
+    found: dict[str | int, dict] = {}
     for path in sorted(folder.glob("plan-*.json")):
-        plan = (_read(path) or {}).get("plan", {})
-        asked = {f"mode{plan.get('mode')}": plan.get("mode"), f"seed{KEPT_TASKS}": FINAL}  # no other reward, no other seed
-        if name := asked.get(re.sub(r"^plan-(horizons\d+-)?", "", path.stem)):
-            metrics = {key: value for key, value in _read(path)["metrics"].items() if key.startswith("plan/")}
+        read = _read(path) or {}
+        plan = read.get("plan", {})
+        asked = {f"mode{plan.get('mode')}": plan.get("mode"), f"seed{KEPT_TASKS}": FINAL, f"round{plan.get('round')}": plan.get("round")}
+        name = asked.get(re.sub(r"^plan-(horizons\d+-)?", "", path.stem))  # no other reward, no other seed
+        if name is not None and numbers(read.get("metrics")):
+            metrics = {key: value for key, value in read["metrics"].items() if key.startswith("plan/")}
             found.setdefault(name, {"metrics": {}, "protocol": plan})["metrics"].update(metrics)
     return found
 
 
-def _goals_of_rounds(folder: Path) -> dict[int, dict]:
-    """Round  ->  what its weights reached under the usual protocol, in as many steps as were asked."""
-    found: dict[int, dict] = {}
-    for path in sorted(folder.glob("plan-*.json")):
-        name, one = re.fullmatch(r"plan-(?:horizons\d+-)?round(\d+)", path.stem), _read(path) or {}
-        if name and numbers(one.get("metrics")):
-            metrics = {key: value for key, value in one["metrics"].items() if key.startswith("plan/")}
-            found.setdefault(int(name[1]), {"metrics": {}, "protocol": one.get("plan", {})})["metrics"].update(metrics)
-    return found
-
-
-def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict], goals: dict[int, dict]) -> list[dict]:
+def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict], plans: dict[str | int, dict]) -> list[dict]:
     """The rounds of a training that has some: processor seconds until their end, updates of their stage, scores and goals where there
     are any."""
     found, before = [], 0
@@ -221,7 +214,7 @@ def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict], goals: di
         for epoch in sorted(seconds.keys() & updates.keys()):
             number = before + epoch + 1
             found.append({"round": number, "stage": stage.name, "cpu_s": seconds[epoch], "updates": int(updates[epoch]),
-                          "scores": scored.get(number, {}), **({"plan": goals[number]} if number in goals else {})})  # fmt: skip
+                          "scores": scored.get(number, {}), **({"plan": plans[number]} if number in plans else {})})  # fmt: skip
         before += stage.epochs
     return found
 
