@@ -125,7 +125,8 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
 
     asked: as of eval/planning/kept.py.
 
-    Of the weights of a round: to a file of its own. Planners asked for earlier under the same protocol stay, and are computed again only if `again`. -> the results.
+    What the weights of a round reached has a file of its own. Planners asked for earlier under the same protocol stay, and are
+    computed again only if `again`. -> the results.
     """
     _check(asked)
     run = Run.open(folder)
@@ -179,13 +180,13 @@ def caption(results: dict) -> str:
     made = "as made the goal"
     if p.get("tasks") == "own":
         goals, made = "goals of the task", "as the column says"
-    made_in = f", round {p['round']}" if "round" in p else ""
+    of_round = f", round {p['round']}" if "round" in p else ""
     error = results["metrics"].get("plan/reward_error")
     held_out = "" if error is None else f", held-out error {error:.3f}"
     own = "".join(f"; {name} of {_listed(p[name])}" for name in p["planners"] if _listed(p.get(name, {})))
     return (
         f"success, percent, after exactly as many actions {made}; {results['model']} + {results['loss']} on "
-        f"{results['env']} ({p['mode']}), seed {results['seed']}{made_in}; {p['episodes']} fresh episodes, {goals}; reward "
+        f"{results['env']} ({p['mode']}), seed {results['seed']}{of_round}; {p['episodes']} fresh episodes, {goals}; reward "
         f"{p['reward']}{held_out}{own}"
     )
 

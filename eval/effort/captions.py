@@ -249,6 +249,7 @@ def of_curve(filled: Sequence[Filled]) -> list[str]:
 
 
 def _of_goals_on_the_way(filled: Sequence[Filled]) -> list[str]:
+    """Where any round was asked for them."""
     if not any("plan" in one for row in filled for entry in row.entries.values() for one in entry["rounds"]):
         return []
     return ["goals of rounds were asked of weights at hand, since 27 November 2026, on the tasks of seed 0; (n of m): of so many seeds"]

@@ -29,7 +29,6 @@ from eval.effort.score_names import AT_ONCE, BLIND, BY_NUMBER, CURVES, FLOORS, O
 from eval.effort.settings import causes, worth
 from eval.runs.ledger import FINAL, SELECT
 
-CURVE = "what if"
 CLAIMED = "claims"  # the title of the last table
 STRUCTURE = "which slot holds what", "who pushes whom, and which slot holds what"  # without pushes, with them
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
@@ -136,7 +135,7 @@ def _drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
     reach, reaches = _beside(here, "true world", TRUE_WORLD.format(last), SELECT, "valid")
     header = ["", *(f"what if {h} (floor)" for h in here[0].study.horizons), f"H@1 {last} ({'; '.join(['floor', *best])})",
               _within(f"goals {last}", reach), "smallest gap", "updates"]  # fmt: skip
-    rows = [[one.label, *(_floored(one, CURVE, h) for h in one.study.horizons), _floored(one, "H@1", last, bests.get(one.label, [])),
+    rows = [[one.label, *(_floored(one, "what if", h) for h in one.study.horizons), _floored(one, "H@1", last, bests.get(one.label, [])),
              _within(cell(one, "goals", last), reaches.get(one.label, [])), once(one, "smallest gap"), _updates(one)] for one in here]  # fmt: skip
     return header, rows
 
