@@ -18,6 +18,7 @@ from filelock import FileLock
 from omegaconf import DictConfig, OmegaConf
 
 from envs.collect import check_seed
+from envs.graphs import numbered
 from envs.problem import Diverged, Problem
 from envs.whole_files import write_whole
 from eval.runs.before import plain_loss
@@ -41,7 +42,9 @@ def row_of(config: DictConfig) -> str:
 
 
 def setting_of(config: DictConfig) -> dict:
-    """What is frozen: model, loss, trainer, and the data of training; of the world all but the number of the drawn one."""
+    """What is frozen: model, loss, trainer, and the data of training; of the world all but the number of the drawn one, and of the model
+    all but the graph that follows from it.
+    """
     plain = OmegaConf.to_container(config, resolve=True)
     kept = {key: plain[key] for key in ("model", "loss", "trainer", "env") if key in plain}
     if "stages" in kept.get("loss", {}):
@@ -49,7 +52,17 @@ def setting_of(config: DictConfig) -> dict:
     env = kept.get("env", {})
     splits = {name: plan for name, plan in env.get("splits", {}).items() if name in ("train", "valid")}
     world = {key: value for key, value in env.get("world", {}).items() if key not in ("scm_seed", "workers")}
+    transition = kept.get("model", {}).get("module", {}).get("transition")
+    if isinstance(transition, dict) and transition.get("parents") is not None and transition["parents"] == _graph(env["world"]):
+        transition["parents"] = "of the drawn world"
     return kept | {"env": env | {"splits": splits, "world": world}}
+
+
+def _graph(world: dict) -> list | None:
+    """[child][parent] of a drawn world, as configs write it; None of a world without a graph by name."""
+    if world.get("graph") is None:
+        return None
+    return numbered(world["graph"], world["num_objects"], world["numbering"], world["scm_seed"]).astype(int).tolist()
 
 
 def _frozen_file(ledger: str | Path, env: str, row: str) -> Path:

@@ -11,9 +11,10 @@ from eval.runs import Run
 from eval.runs.ledger import open_final, setting_of
 
 
-def of_world(compose, number: int) -> Run:
+def of_world(compose, number: int, *asked: str) -> Run:
     """In a drawn world."""
-    return Run(None, OmegaConf.create(OmegaConf.to_container(compose("fit", "env=chemistry_chain5", f"env.world.scm_seed={number}"))))
+    config = compose("fit", "env=chemistry_chain5", f"env.world.scm_seed={number}", *asked)
+    return Run(None, OmegaConf.create(OmegaConf.to_container(config, resolve=True)))
 
 
 @pytest.mark.parametrize("number", [0, 9, 15])
@@ -23,12 +24,23 @@ def test_final_is_asked_of_worlds_that_nobody_chose_on(compose, tmp_path, number
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_all_kept_worlds_share_a_setting(compose, tmp_path):
+@pytest.mark.parametrize("asked", [(), ("model=categorical", "loss=inverse_action"), ("model=categorical", "loss=inverse_action", "model.graph=given")])
+def test_all_kept_worlds_share_a_setting(compose, tmp_path, asked):
+    """With a model that is told the graph too, which is that of the drawn world: the second of them was refused."""
     for number in (10, 14):
-        open_final(run := of_world(compose, number), tmp_path)
+        open_final(run := of_world(compose, number, *asked), tmp_path)
         assert run.final_is_open
     assert len(list((tmp_path / "frozen").rglob("*.json"))) == 1
-    assert setting_of(of_world(compose, 10).config) == setting_of(of_world(compose, 14).config)
+    assert setting_of(of_world(compose, 10, *asked).config) == setting_of(of_world(compose, 14, *asked).config)
+
+
+def test_another_graph_than_that_of_the_world_is_another_setting(compose, tmp_path):
+    asked = "model=categorical", "loss=inverse_action", "model.graph=given"
+    open_final(of_world(compose, 10, *asked), tmp_path)
+    run = of_world(compose, 10, *asked)
+    run.config.model.module.transition.parents[0][1] = 1 - run.config.model.module.transition.parents[0][1]
+    with pytest.raises(Problem, match="under another setting .*parents: of the drawn world there"):
+        open_final(run, tmp_path)
 
 
 @pytest.mark.parametrize("asked, said", [
