@@ -12,6 +12,7 @@ from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT
 
 WEIGHTS = "order of weights"
 BAYES = "bayes/hits@1/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
+LIKELIEST = "bayes/cf_hits@1/mean/h{}"  # of the same
 READ = AT_ONCE["factors read"].format(READ_OUTS[0])
 ABOVE = 1.0  # percent by which a draw must be above copying, to have learned anything
 ENDS = "the end: what the whole time gave, the weights of the least validation loss until then; before it weights as they were"
@@ -135,7 +136,12 @@ def _of_bounds(filled: Sequence[Filled]) -> list[str]:
     order = [f"{WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; by number: who calls that of the smaller number heavier, and asks "
              f"nothing"] if asked_by_pushes(filled) else []  # fmt: skip
     drawn = any(one.number(BAYES.format(h)) for one in filled for h in one.study.horizons)
-    return order + (["exact Bayes: outcomes are drawn, and no model of any kind can expect more"] if drawn else [])
+    asked = any(one.number(LIKELIEST.format(h)) for one in filled for h in one.study.horizons)
+    return [
+        *order,
+        *drawn * ["exact Bayes: outcomes are drawn, and no model of any kind can expect more"],
+        *asked * ["likeliest: of the outcomes of all actions, by exact Bayes; no bound, since outcomes of one state share what chance decided"],
+    ]
 
 
 def _of_blindness(filled: Sequence[Filled]) -> list[str]:

@@ -10,6 +10,7 @@ from eval.effort import claims
 from eval.effort.captions import (
     ABOVE,
     BAYES,
+    LIKELIEST,
     WEIGHTS,
     asked_by_pushes,
     caption,
@@ -44,6 +45,7 @@ def lines(filled: Sequence[Filled]) -> Table:
     best, bests = _beside(filled, "exact Bayes", BAYES.format(last), FINAL)
     reach, reaches = _beside(filled, "true world", TRUE_WORLD.format(last), SELECT, "valid")
     blind, blinds = _beside(filled, UNKNOWN, BLIND["what if"].format(last), FINAL)
+    likely, likelies = _beside(filled, "likeliest", LIKELIEST.format(last), FINAL)
     number, numbers = _beside(filled, "by number", BY_NUMBER, FINAL)
     ordered = asked_by_pushes(filled)
 
@@ -52,7 +54,8 @@ def lines(filled: Sequence[Filled]) -> Table:
         return {
             "": one.label,
             f"H@1 {last} ({'; '.join(['floor', *best])})": _floored(one, "H@1", last, bests.get(one.label, [])),
-            f"what if {last} ({'; '.join(['floor', *blind])})": _floored(one, "what if", last, blinds.get(one.label, [])),
+            f"what if {last} ({'; '.join(['floor', *blind, *likely])})": _floored(one, "what if", last, [
+                *blinds.get(one.label, []), *likelies.get(one.label, [])]),
             **(goals if one.study.goals else {}),
             **({_within(WEIGHTS, number): _within(once(one, WEIGHTS), numbers.get(one.label, []))} if ordered else {}),
             f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
@@ -133,9 +136,11 @@ def _drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
     last = here[0].study.horizons[-1]
     best, bests = _beside(here, "exact Bayes", BAYES.format(last), FINAL)
     reach, reaches = _beside(here, "true world", TRUE_WORLD.format(last), SELECT, "valid")
-    header = ["", *(f"what if {h} (floor)" for h in here[0].study.horizons), f"H@1 {last} ({'; '.join(['floor', *best])})",
+    likely = {h: _beside(here, "likeliest", LIKELIEST.format(h), FINAL) for h in here[0].study.horizons}
+    header = ["", *(f"what if {h} ({'; '.join(['floor', *word])})" for h, (word, _) in likely.items()), f"H@1 {last} ({'; '.join(['floor', *best])})",
               _within(f"goals {last}", reach), "smallest gap", "updates"]  # fmt: skip
-    rows = [[one.label, *(_floored(one, "what if", h) for h in one.study.horizons), _floored(one, "H@1", last, bests.get(one.label, [])),
+    rows = [[one.label, *(_floored(one, "what if", h, found.get(one.label, [])) for h, (_, found) in likely.items()),
+             _floored(one, "H@1", last, bests.get(one.label, [])),
              _within(cell(one, "goals", last), reaches.get(one.label, [])), once(one, "smallest gap"), _updates(one)] for one in here]  # fmt: skip
     return header, rows
 

@@ -2,9 +2,9 @@
 
 Outcomes are samples, so even the true model is wrong about many of them: 0.5 may be all that can be had. In small worlds
 the best guess is known exactly (eval/probes/bayes.py): `bayes/...`. Elsewhere stands what the true model scores when it speaks
-in one-hot colours: `one_hot/...`; another geometry of latents may score more, so that it is no ceiling. For the same
-reason counterfactual scores have none: they depend on the metric of the latents that are asked. Computed once for a data
-set and stored beside it.
+in one-hot colours: `one_hot/...`; another geometry of latents may score more, so that it is no ceiling. Counterfactual scores
+have none: outcomes of one state share their chance. Beside them stands how often the likeliest outcome is the true one, which
+is a comparison. Computed once for a data set and stored beside it.
 """
 
 import json
@@ -19,22 +19,26 @@ from envs.streams import Stream
 from envs.whole_files import write_whole
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
 from eval.planning.tasks import Tasks, run_policy
-from eval.probes.bayes import bayes_scores, enumerable
+from eval.probes.bayes import bayes_scores, enumerable, likeliest_is_true
+from eval.probes.counterfactual import CF, by_change
 from eval.probes.probe import Row, bounds, probe
 from eval.probes.ranking_pool import H1, MRR
 from eval.probes.same_board import ACCURACY, BOARD, alternatives, has_chance, no_chance, score_alternatives
 from eval.ranking import hits_at_k, mrr, ranks
+from eval.rollouts import counterfactual_outcomes
 from eval.runs.results import numbers
 
-VERSION = 3  # of what is measured
+VERSION = 4  # of what is measured
 SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation
 PLANS = 1000  # episodes planned for
+LIKELIEST = "bayes/cf_hits@1"
 has_ceiling = has_chance
 ROWS = (
     *(row for score in (H1, MRR, BOARD, ACCURACY) for row in bounds(
         score, (score.replace("test/", "bayes/"), "exact Bayes", "ceiling"),
         (score.replace("test/", "one_hot/"), "true model, one-hot", "comparison"),
     )),
+    *bounds(f"{CF}mean/", (f"{LIKELIEST}/mean/", "exact Bayes, the likeliest outcome", "comparison")),
     Row("ceiling/success/replay/", "success of replaying the actions", "comparison"),
     Row("ceiling/success/greedy/", "success of greedy, true model", "comparison"),
     Row("ceiling/success/painter/", "success of painting the lowest wrong number", "floor"),
@@ -72,6 +76,10 @@ def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[
     chosen = Stream.ASKED.rng().permutation(count)[:counterfactuals]  # the states every run is asked about
     if enumerable(world):
         metrics = {f"bayes/{name}": v for name, v in bayes_scores(world, state, action, horizons, chosen).items()}
+        for h in horizons if len(chosen) else ():
+            start, rng = state[chosen, 0], Stream.COUNTERFACTUAL.rng(h)
+            found = counterfactual_outcomes(world, start, action[chosen], h, rng)  # those that every run is asked about
+            metrics |= by_change(LIKELIEST, h, np.where(likeliest_is_true(world, start, found), 0, 1), found.changed)
     else:
         metrics = {f"one_hot/{name}": v for name, v in _one_hot(world, state, action, horizons, chosen).items()}
     for h in horizons if len(chosen) else ():

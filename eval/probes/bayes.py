@@ -13,6 +13,7 @@ from envs.graphs.scm import reached
 from envs.protocols import CausalTables
 from eval.probes.same_board import Alternatives, alternatives
 from eval.ranking import hits_at_k, mrr
+from eval.rollouts import Outcomes
 
 MOST_STATES = 1 << 14  # six objects of five colours have 15,625
 NUMBERS = 1 << 21  # beliefs that are held at a time
@@ -81,6 +82,24 @@ def bayes_scores(world, state: np.ndarray, action: np.ndarray, horizons: list[in
         asked = chosen[: len(board.members)]
         found[f"board_hits@1/h{h}"], found[f"accuracy/h{h}"] = _on_the_board(model, colors[asked], action[asked], h, board)
     return found
+
+
+def likeliest_is_true(world, state: np.ndarray, found: Outcomes) -> np.ndarray:
+    """Of every action of M states, whether its outcome is likelier than any other outcome of the same state's actions, (M, C) bool.
+
+    state (M, N, F): where the sequences of `found` begin. No bound: the outcomes of a state share what chance decided, which the belief
+    of one action does not know, and a guess that leans another way may be right more often.
+    """
+    model, (count, choices, steps) = world.model, found.sequences.shape
+    ends = number(model, found.states.colors)[found.outcome]  # cells never change
+    colors = np.repeat(world.unpack(state).colors, choices, 0)
+    right = np.empty(count * choices, bool)
+    for rows, _, belief in beliefs(model, colors, found.sequences.reshape(-1, steps), [steps]):
+        row, own = np.arange(len(rows)), ends.ravel()[rows]
+        others = ends[rows // choices]
+        rival = np.where(others == own[:, None], -1.0, belief[row[:, None], others]).max(1)
+        right[rows] = belief[row, own] * (1 - TIE) > rival
+    return right.reshape(count, choices)
 
 
 class _Pool:

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from envs.chemistry import ChemistryWorld
-from eval.probes.bayes import bayes_scores, beliefs, enumerable, number
+from eval.probes.bayes import bayes_scores, beliefs, enumerable, likeliest_is_true, number
 from eval.probes.same_board import alternatives, score_alternatives
 from eval.ranking import hits_at_k, ranks
+from eval.rollouts import counterfactual_outcomes
 
 RNG = np.random.default_rng
 
@@ -87,6 +88,22 @@ def test_scores_by_loop(movement):
     assert found["hits@1/h2"] == pytest.approx(100 * np.mean(np.array(places) == 0))
     assert found["mrr/h2"] == pytest.approx(100 * np.mean(1 / (1 + np.array(places))))
     assert 10 < found["hits@1/h2"] < 100
+
+
+@pytest.mark.parametrize("movement, steps", [("static", 1), ("static", 2), ("dynamic", 2)])
+def test_the_likeliest_outcome_by_loop(movement, steps):
+    """Of every action, among the distinct outcomes of all actions of its state, one state after the other."""
+    world = ChemistryWorld(2, 3, "0->1", movement, skewness=1.0)
+    state, action = episodes(world, 60, 2)
+    found = counterfactual_outcomes(world, state[:, 0], action, steps, RNG(0))
+    right = likeliest_is_true(world, state[:, 0], found)
+    ends = [[tuple(found.states.colors[one].astype(int)) for one in of] for of in found.outcome]
+    for row, of in enumerate(ends):
+        for choice, true in enumerate(of):
+            belief = by_hand(world, state[row, 0, :, 2].astype(int), found.sequences[row, choice])
+            rivals = [belief.get(end, 0) for end in set(of) - {true}]
+            assert right[row, choice] == all(belief[true] * (1 - 1e-9) > rival for rival in rivals)
+    assert 0.2 < right.mean() < 1
 
 
 def test_no_guess_scores_more():

@@ -86,10 +86,11 @@ def test_chance_makes_a_ceiling():
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_score_is_a_share(name, measured):
-    """All horizons have all nine scores, each from 0 to 100, and MRR is at least H@1."""
+    """All horizons have all scores, each from 0 to 100, and MRR is at least H@1; of the likeliest outcome where the belief is held."""
     found = measured(WORLDS[name])
     plans = [f"success/{policy}" for policy in ("noop", "random", "painter", "replay", "greedy")]
-    scores = ["hits@1", "mrr", "board_hits@1", "accuracy", *plans]
+    likeliest = [f"cf_hits@1/{kind}" for kind in ("nothing", "one", "several", "mean")] * enumerable(WORLDS[name])
+    scores = ["hits@1", "mrr", "board_hits@1", "accuracy", *likeliest, *plans]
     assert set(found) == {f"{score}/h{h}" for score in scores for h in HORIZONS}
     assert all(0 <= value <= 100 for value in found.values())
     assert all(found[f"mrr/h{h}"] >= found[f"hits@1/h{h}"] for h in HORIZONS)
@@ -110,7 +111,7 @@ def test_a_world_without_chance_has_a_ceiling_of_a_hundred(measured):
     """Where every table is certain the true model is right about everything, and a replay always succeeds."""
     found = measured(WORLDS["certain"])
     for h in HORIZONS:
-        for score in ("hits@1", "mrr", "board_hits@1", "accuracy", "success/replay"):
+        for score in ("hits@1", "mrr", "board_hits@1", "accuracy", "cf_hits@1/mean", "success/replay"):
             assert found[f"{score}/h{h}"] > 98.5, (score, h)
 
 

@@ -104,7 +104,13 @@ def test_a_world_is_told_by_what_it_has():
     assert "order of weights (by number 1.0)" in by_number[0], "where blocks are numbered by weight, who asks nothing has what the best row has"
     own = lines([filled(edge, 71.0), filled(sigreg, 49.9)])
     assert own[0][1] == "H@1 10 (floor; exact Bayes)" and [row[1] for row in own[1]] == ["60.0 (-; 71.0)", "60.0 (-; 49.9)"]
+    likely = [filled(name, 71.0, **{"test/cf_hits@1/mean/h10": 90.0, "bayes/cf_hits@1/mean/h10": 96.0}) for name in (edge, sigreg)]
+    assert lines(likely)[0][2] == "what if 10 (floor; likeliest 96.0)" and "likeliest" not in lines(drawn)[0][2]
+    assert "likeliest: of the outcomes of all actions, by exact Bayes; no bound" in one_line(caption(likely))
+    apart = lines([filled(edge, **{"test/cf_hits@1/mean/h10": 90.0, "bayes/cf_hits@1/mean/h10": 96.0}), filled(sigreg, **{"bayes/cf_hits@1/mean/h10": 95.0})])
+    assert apart[0][2] == "what if 10 (floor; likeliest)" and apart[1][0][2] == "90.0 (-; 96.0)"
     of_drawn, of_pushed = one_line(caption(drawn)), one_line(caption(pushed))
+    assert "likeliest: of the outcomes" not in of_drawn
     assert "no model of any kind can expect more" in of_drawn and "heavier" not in of_drawn
     assert "order of weights" in lines(pushed)[0] and "exact Bayes" not in of_pushed and "asked by pushes" in of_pushed
     assert "pushes told" in one_line(of_structure(pushed)) and "push" not in one_line(of_structure(drawn)) + one_line(of_reading(drawn))

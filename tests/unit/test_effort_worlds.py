@@ -61,10 +61,11 @@ def test_a_drawn_world_stands_by_itself():
     """Means over seeds are of two worlds for one row and of one for the other, so that neither is beside the other's."""
     rows = [filled(NCE, CHEMISTRY, 80, 2), filled(HINGE, CHEMISTRY, 85)]
     for seed, entry in rows[0].entries.items():
-        entry["scores"]["final"]["metrics"] |= {"bayes/hits@1/h10": 70.0 - seed, "test/smallest_gap": 0.2 + 0.3 * seed}
+        entry["scores"]["final"]["metrics"] |= {"bayes/hits@1/h10": 70.0 - seed, "bayes/cf_hits@1/mean/h1": 96.0 - seed, "test/smallest_gap": 0.2 + 0.3 * seed}
     found = tables(rows)
     assert [title for title in found if title.startswith("drawn world")] == ["drawn world 10", "drawn world 11"]
     (header, ten), (_, eleven) = found["drawn world 10"][0], found["drawn world 11"][0]
+    assert header[1:3] == ["what if 1 (floor; likeliest 96.0)", "what if 5 (floor)"]
     assert header[4] == "H@1 10 (floor; exact Bayes 70.0)" and found["drawn world 11"][0][0][4] == "H@1 10 (floor; exact Bayes 69.0)"
     assert [row[0] for row in ten] == ["edge + hinge", "edge + InfoNCE"] and [row[0] for row in eleven] == ["edge + InfoNCE"]
     assert eleven[0][1:] == ["82.0 (33.3)", "- (-)", "81.0 (5.0)", "90.0 (30.0)", "-", "50.0", "-"]
