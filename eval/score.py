@@ -51,14 +51,18 @@ OF_ANY_MODEL = ("ranking_pool", "counterfactual", "reference_rule")  # probes th
 
 
 def versions(*others: str) -> dict:
-    """Of the packages that decide numbers, and the commit where the code lies in a git repository."""
+    """Of the packages that decide numbers, and the commit where the code lies in a git repository, `-dirty` where anything but results
+    differs from it: a sweep that enters its runs changes no code.
+    """
     from importlib.metadata import version
 
     names = ("torch", "pytorch-lightning", "numpy", "gymnasium", "h5py", *others)
     found = {"python": platform.python_version(), **{name: version(name) for name in names}}
     try:
-        git = ["git", "-C", str(Path(__file__).resolve().parent), "describe", "--always", "--dirty"]
-        found["commit"] = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+        git = "git", "-C", str(Path(__file__).resolve().parents[1])
+        commit = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=True).stdout.strip()
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)results"], capture_output=True).returncode
+        found["commit"] = commit + "-dirty" * bool(changed)
     except (OSError, subprocess.CalledProcessError):
         pass  # an installed copy has no history
     return found
