@@ -52,7 +52,7 @@ OF_ANY_MODEL = ("ranking_pool", "counterfactual", "reference_rule")  # probes th
 
 def versions(*others: str) -> dict:
     """Of the packages that decide numbers, and the commit where the code lies in a git repository, `-dirty` where anything but results
-    differs from it: a sweep that enters its runs changes no code.
+    differs from it: a sweep that enters its runs changes no code. Files that the history does not know count for nothing.
     """
     from importlib.metadata import version
 

@@ -81,9 +81,12 @@ def _within(text: str, bounds: Sequence[str]) -> str:
 
 def _beside(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tuple[list[str], dict[str, list[str]]]:
     """What a score is compared with, as a word or none for the header, and by label for cells: its figure stands in the header where it is that of
-    all rows that have it, and in cells where rows have worlds of their own."""
-    found = {one.label: f"{round(mean(values), 1) + 0.0:.1f}" for one in filled if (values := one.number(key, *splits).values())}
-    if len(set(found.values())) == 1:
+    all rows that have it, and in cells where rows have worlds of their own, of which it has to be known for every one."""
+    known = {one.label: (one.number(key, *splits), one) for one in filled}
+    found = {label: f"{round(mean(values.values()), 1) + 0.0:.1f}" for label, (values, one) in known.items()
+             if values and not (one.own_worlds and len(values) < len(one.entries))}  # fmt: skip
+    apart = filled[0].own_worlds and len({frozenset(one.entries) for one in filled if one.entries}) > 1
+    if len(set(found.values())) == 1 and not apart:
         return [f"{name} {next(iter(found.values()))}"], {}
     return [name] * bool(found), {label: [text] for label, text in found.items()}
 
@@ -254,6 +257,8 @@ def long_csv(filled: Sequence[Filled]) -> str:
                 out.writerows([*where, name, h, END, seed, value] for seed, value in one.scores(name, h).items())
         for name in AT_ONCE:
             out.writerows([*where, name, "", END, seed, value] for seed, value in one.at_once(name).items())
+        for h in one.study.horizons:
+            out.writerows([*where, "what if, likeliest", h, END, seed, value] for seed, value in one.number(LIKELIEST.format(h)).items())
         for mode in (*one.study.modes, *[FINAL] * one.study.asks_kept_tasks):
             out.writerows([*where, f"goals, {mode}", last, END, seed, value] for seed, value in one.reached_elsewhere(mode).items())
         for (name, h), points in one.curve.items():

@@ -20,12 +20,11 @@ from envs.whole_files import write_whole
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
 from eval.planning.tasks import Tasks, run_policy
 from eval.probes.bayes import bayes_scores, enumerable, likeliest_is_true
-from eval.probes.counterfactual import CF, by_change
+from eval.probes.counterfactual import CF, asked_outcomes, by_change
 from eval.probes.probe import Row, bounds, probe
 from eval.probes.ranking_pool import H1, MRR
 from eval.probes.same_board import ACCURACY, BOARD, alternatives, has_chance, no_chance, score_alternatives
 from eval.ranking import hits_at_k, mrr, ranks
-from eval.rollouts import counterfactual_outcomes
 from eval.runs.results import numbers
 
 VERSION = 4  # of what is measured
@@ -77,8 +76,8 @@ def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[
     if enumerable(world):
         metrics = {f"bayes/{name}": v for name, v in bayes_scores(world, state, action, horizons, chosen).items()}
         for h in horizons if len(chosen) else ():
-            start, rng = state[chosen, 0], Stream.COUNTERFACTUAL.rng(h)
-            found = counterfactual_outcomes(world, start, action[chosen], h, rng)  # those that every run is asked about
+            start = state[chosen, 0]
+            found = asked_outcomes(world, file, start, action[chosen], h)
             metrics |= by_change(LIKELIEST, h, np.where(likeliest_is_true(world, start, found), 0, 1), found.changed)
     else:
         metrics = {f"one_hot/{name}": v for name, v in _one_hot(world, state, action, horizons, chosen).items()}

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from envs.episodes import EpisodeFile
 from envs.protocols import Simulator
 from envs.streams import Stream
 from eval.probes.kept import kept
@@ -34,7 +35,7 @@ def counterfactual(run, data) -> dict[str, float]:
         return metrics
     data.protocol["counterfactual_states"] = len(chosen)
     for h in data.horizons:
-        ranked = ranks_among(run.model, run.world, data.obs[chosen, 0], asked_outcomes(run.world, data, h))
+        ranked = ranks_among(run.model, run.world, data.obs[chosen, 0], asked_outcomes(run.world, data.file, data.state[chosen, 0], data.action[chosen], h))
         data.protocol["counterfactual_actions"] = ranked.model.shape[1]
         for name, result in (("test", ranked.model), ("floor/copy", ranked.copy)):
             metrics |= {f"{name}/cf_hits@1/h{h}": hits_at_k(result.ravel()), f"{name}/cf_mrr/h{h}": mrr(result.ravel())}
@@ -52,16 +53,16 @@ def counterfactual(run, data) -> dict[str, float]:
     return metrics
 
 
-def asked_outcomes(world: Simulator, data, horizon: int) -> Outcomes:
-    """What every candidate action of the chosen states leads to."""
-    asked = {"state": data.state[data.chosen, 0], "action": data.action[data.chosen]}
+def asked_outcomes(world: Simulator, file: EpisodeFile, state: np.ndarray, action: np.ndarray, horizon: int) -> Outcomes:
+    """What every candidate action of some states of a file leads to.  state (M, ...), action (M, T, ...): what was done from there."""
+    asked = {"state": state, "action": action}
 
     def make() -> dict[str, np.ndarray]:
         found = counterfactual_outcomes(world, *asked.values(), horizon, Stream.COUNTERFACTUAL.rng(horizon))
         arrays = found._asdict() | {"states": world.pack(found.states)}
         return {key: array for key, array in arrays.items() if array is not None}
 
-    found = kept(data.file, "counterfactual", asked, {"horizon": horizon}, make)
+    found = kept(file, "counterfactual", asked, {"horizon": horizon}, make)
     return Outcomes(found["sequences"], world.unpack(found["states"]), found["outcome"], found.get("changed"))
 
 

@@ -184,7 +184,7 @@ class EveryAction(NamedTuple):
 
 def _what_if(run, data, horizon: int) -> EveryAction:
     world, rows = run.world, data.chosen
-    sequences, states, outcome, _ = asked_outcomes(world, data, horizon)
+    sequences, states, outcome, _ = asked_outcomes(world, data.file, data.state[rows, 0], data.action[rows], horizon)
     predicted = branch(run.model, data.start[rows], sequences, world.spec).flatten(0, 1)
     before = np.repeat(values(world, world.unpack(data.state[rows, 0])), sequences.shape[1], 0)
     after = values(world, states)[outcome.ravel()]

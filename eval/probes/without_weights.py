@@ -34,7 +34,8 @@ def without_weights(run, data) -> dict[str, float]:
     that is meant is the true one, as `readout` has it, and the one where nothing is ever pushed; percent."""
     metrics = {}
     for h in data.horizons if len(data.chosen) else ():
-        state, found = data.state[data.chosen, 0], asked_outcomes(run.world, data, h)
+        state = data.state[data.chosen, 0]
+        found = asked_outcomes(run.world, data.file, state, data.action[data.chosen], h)
         ends = endings(run.world, state, found)
         metrics |= by_change(RANKED, h, likeliest_ranks(ends), found.changed)
         changed = (ends.true != ends.start[:, None]).sum(-1)

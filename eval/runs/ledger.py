@@ -53,16 +53,16 @@ def setting_of(config: DictConfig) -> dict:
     splits = {name: plan for name, plan in env.get("splits", {}).items() if name in ("train", "valid")}
     world = {key: value for key, value in env.get("world", {}).items() if key not in ("scm_seed", "workers")}
     transition = kept.get("model", {}).get("module", {}).get("transition")
-    if isinstance(transition, dict) and transition.get("parents") is not None and transition["parents"] == _graph(env["world"]):
+    if isinstance(transition, dict) and transition.get("parents") is not None and transition["parents"] == _graph(env.get("world", {})):
         transition["parents"] = "of the drawn world"
     return kept | {"env": env | {"splits": splits, "world": world}}
 
 
 def _graph(world: dict) -> list | None:
-    """[child][parent] of a drawn world, as configs write it; None of a world without a graph by name."""
-    if world.get("graph") is None:
+    """[child][parent] of a drawn world, as configs write it; None of a world whose graph no config names or that was saved."""
+    if world.get("graph") is None or world.get("scm") or "scm_seed" not in world:
         return None
-    return numbered(world["graph"], world["num_objects"], world["numbering"], world["scm_seed"]).astype(int).tolist()
+    return numbered(world["graph"], world["num_objects"], world.get("numbering", "causal"), world["scm_seed"]).astype(int).tolist()
 
 
 def _frozen_file(ledger: str | Path, env: str, row: str) -> Path:

@@ -26,9 +26,11 @@ EPISODES, OBJECTS = ([f"{n} {what}" for n in counts] for counts, what in (((30, 
 FEWER = [f"{n} objects, 5 at a time in training" for n in (7, 9)]
 TABLES = {  # how the header begins -> where its numbers are, of which seeds (None: all), which ones a line holds, (case, score, steps), and how many more
     "| row | what if | H@1 | goals": ("causes/physics5_shuffled", None, [*each(["what if", "H@1", "goals"], 10), *at("order of weights", "")], 0),
-    "| row in `physics5` |": ("causes/physics5", None, [*each(["what if", "H@1", "copy floor", "goals"], 10), *at("order of weights", "")], 3),
+    "| row in `physics5` |": ("causes/physics5", None, [*each(["what if", "H@1", "copy floor", "goals"], 10), *at("order of weights", ""),
+                                                     *at("what if", "10 of 0", "10 of 1", "10 of 2")], 0),
     "| row | H@1 1 / 5 / 10 | what if": ("causes-published/physics5_shuffled", None, each(["H@1", "what if", "goals"], *STEPS), 0),
-    "| row in chemistry |": ("causes/chemistry_chain5", None, [*at("what if", *STEPS), *each(["H@1", "goals"], 10)], 4),
+    "| row in chemistry |": ("causes/chemistry_chain5", None, [*at("what if", *STEPS), *each(["H@1", "goals"], 10), *at("what if", "1 of 0", "1 of 1"),
+                                                             *at("smallest gap", " of 0", " of 1")], 0),
     "| row | 30 | 100 |": ("causes-episodes/physics5_shuffled", None, cases(EPISODES, "what if", "H@1"), 0),
     "| row | 3 | 5 | 7 |": ("causes-objects/physics5", {"0"}, cases([*OBJECTS, *FEWER], "what if", "H@1", "goals"), 0),
     "| row | 1 min |": ("causes-minutes/physics5_shuffled", None, each([*(f"what if after {n}" for n in (1, 2, 5, 10, 20, 30)), "what if", "H@1", "goals"], 10), 1),
@@ -45,13 +47,15 @@ def lines_below(text: str, header: str) -> dict[str, str]:
 
 
 def means(root, place: str, seeds: set[str] | None) -> dict[tuple[str, str, str], float]:
-    """(label, score, steps) -> mean over seeds of the weights that were kept, and of those after so many minutes by a score's longer name."""
+    """(label, score, steps) -> mean over seeds of the weights that were kept, and of those after so many minutes by a score's longer name; a
+    seed's own by "steps of seed"."""
     found = defaultdict(list)
     with open(root / "results" / "tables" / f"{place}.csv", newline="") as file:
         for one in csv.DictReader(file):
             if seeds is None or one["seed"] in seeds:
                 after = "" if one["minutes"] == "end" else f" after {float(one['minutes']):.0f}"
-                found[one["row"], one["metric"] + after, one["steps"]].append(float(one["value"]))
+                for steps in (one["steps"], f"{one['steps']} of {one['seed']}"):
+                    found[one["row"], one["metric"] + after, steps].append(float(one["value"]))
     return {key: mean(values) for key, values in found.items()}
 
 

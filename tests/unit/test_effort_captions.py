@@ -1,5 +1,7 @@
 """Captions of tables of equal effort: in which precision, on what machines, and what rows were told."""
 
+from dataclasses import replace
+
 from eval.effort.captions import bullets, caption, of_reading, of_structure, one_line
 from eval.effort.filled import Filled
 from eval.effort.settings import causes, rows_of
@@ -109,6 +111,10 @@ def test_a_world_is_told_by_what_it_has():
     assert "likeliest: of the outcomes of all actions, by exact Bayes; no bound" in one_line(caption(likely))
     apart = lines([filled(edge, **{"test/cf_hits@1/mean/h10": 90.0, "bayes/cf_hits@1/mean/h10": 96.0}), filled(sigreg, **{"bayes/cf_hits@1/mean/h10": 95.0})])
     assert apart[0][2] == "what if 10 (floor; likeliest)" and apart[1][0][2] == "90.0 (-; 96.0)"
+    two_worlds = replace(likely[0], env="chemistry_chain5", entries={0: likely[0].entries[0], 1: drawn[0].entries[0]})
+    assert lines([two_worlds])[0][2] == "what if 10 (floor)", "of one of its two worlds it is not known"
+    one_of_two = lines([replace(likely[0], env="chemistry_chain5"), replace(drawn[1], env="chemistry_chain5", entries={1: drawn[1].entries[0]})])
+    assert one_of_two[0][2] == "what if 10 (floor; likeliest)" and [row[2] for row in one_of_two[1]] == ["90.0 (-; 96.0)", "- (-)"]
     of_drawn, of_pushed = one_line(caption(drawn)), one_line(caption(pushed))
     assert "likeliest: of the outcomes" not in of_drawn
     assert "no model of any kind can expect more" in of_drawn and "heavier" not in of_drawn

@@ -34,6 +34,16 @@ def test_all_kept_worlds_share_a_setting(compose, tmp_path, asked):
     assert setting_of(of_world(compose, 10, *asked).config) == setting_of(of_world(compose, 14, *asked).config)
 
 
+@pytest.mark.parametrize("lacks", [("numbering",), ("scm_seed", "graph"), ("scm_seed",)])
+def test_configs_of_before_have_a_setting_too(compose, lacks):
+    """A saved causal model has no numbers of its own, and its config was read with a traceback."""
+    config = of_world(compose, 10, "model=categorical", "loss=inverse_action").config
+    config.env.world.scm = "scm-of-before.npz"
+    for key in lacks:
+        del config.env.world[key]
+    assert setting_of(config)["model"]["module"]["transition"]["parents"] == OmegaConf.to_container(config.model.module.transition.parents)
+
+
 def test_another_graph_than_that_of_the_world_is_another_setting(compose, tmp_path):
     asked = "model=categorical", "loss=inverse_action", "model.graph=given"
     open_final(of_world(compose, 10, *asked), tmp_path)

@@ -22,7 +22,7 @@ def repository(tmp_path, monkeypatch):
 
 
 def test_a_sweep_that_enters_its_runs_changes_no_code(repository):
-    """Twenty runs of a table were said to be of changed code, and what had changed was the ledger that they were entered in."""
+    """Runs of a table were said to be of changed code where what had changed was results/ledger, in which they were entered."""
     clean = versions()["commit"]
     (repository / "results/ledger/one.json").write_text("two\n")
     assert versions()["commit"] == clean and not clean.endswith("-dirty")
