@@ -140,7 +140,8 @@ def _of_bounds(filled: Sequence[Filled]) -> list[str]:
     return [
         *order,
         *drawn * ["exact Bayes: outcomes are drawn, and no model of any kind can expect more"],
-        *asked * ["likeliest: of the outcomes of all actions, by exact Bayes; no bound, since outcomes of one state share what chance decided"],
+        *asked * ["likeliest: of the outcomes of all actions, by exact Bayes; no bound: outcomes of one state share what chance decided, "
+                   "and the mean over classes of actions pays for leaning to the rare one"],
     ]
 
 
