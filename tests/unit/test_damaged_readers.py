@@ -151,7 +151,7 @@ def test_a_crafted_predictor_is_told_in_a_sentence(case, tmp_path):
         load_distance(path, Encoded())
 
 
-KEY = "version 3, horizons 1, episodes 9, counterfactuals 2"
+KEY = f"version {eval.planning.ceilings.VERSION}, horizons 1, episodes 9, counterfactuals 2"
 CEILINGS = {
     "bad bytes": b"\xff\xfe\x80", "brackets without end": b"[" * 100_000, "a list": b"[]", "an entry of 5": b'{"%s": 5}',
     "no ceilings": b'{"%s": {}}', "words": b'{"%s": {"bayes/mrr/h1": "high"}}',
@@ -164,7 +164,6 @@ def test_ceilings_that_are_none_are_measured_anew(case, tmp_path, monkeypatch):
         path = tmp_path / "data.h5"
 
     monkeypatch.setattr(eval.planning.ceilings, "measure", lambda *_: {"bayes/mrr/h1": 50.0})
-    assert f"version {eval.planning.ceilings.VERSION}," in KEY
     (tmp_path / "data.h5.ceilings.json").write_bytes(CEILINGS[case].replace(b"%s", KEY.encode()))
     assert eval.planning.ceilings.ceilings(None, File(), [1], 9, 2) == {"bayes/mrr/h1": 50.0}
 
