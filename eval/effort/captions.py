@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from statistics import mean
 
 from eval.effort.filled import Filled
-from eval.effort.score_names import AT_ONCE, BLIND, READ_OUTS
+from eval.effort.score_names import AT_ONCE, BAYES, BLIND, LIKELIEST, READ_OUTS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
 from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT
 
 WEIGHTS = "order of weights"
-BAYES = "bayes/hits@1/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
-LIKELIEST = "bayes/cf_hits@1/mean/h{}"  # of the same
 READ = AT_ONCE["factors read"].format(READ_OUTS[0])
 ABOVE = 1.0  # percent by which a draw must be above copying, to have learned anything
 ENDS = "the end: what the whole time gave, the weights of the least validation loss until then; before it weights as they were"

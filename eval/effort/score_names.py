@@ -42,6 +42,8 @@ BLIND = {  # name -> what the world itself says of it where the weights are unkn
     "places of every action": "blind/what_if/place/h10",
     "places where several change": "blind/what_if/place/several/h10",
 }
+BAYES, LIKELIEST = "bayes/hits@1/h{}", "bayes/cf_hits@1/mean/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
+TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 BY_NUMBER = "floor/order/tau"  # of eval/probes/weight_order.py: the order that the numbers of blocks would give
 ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}  # where a world has no classes of actions
 FLOORS = {"H@1": "copy floor", "what if": "what if, copy floor"}

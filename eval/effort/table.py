@@ -9,8 +9,6 @@ from statistics import mean
 from eval.effort import claims
 from eval.effort.captions import (
     ABOVE,
-    BAYES,
-    LIKELIEST,
     WEIGHTS,
     asked_by_pushes,
     caption,
@@ -26,7 +24,19 @@ from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, onc
 from eval.effort.filled import END, Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import in_order
-from eval.effort.score_names import AT_ONCE, BLIND, BY_NUMBER, CURVES, FLOORS, OF_STRUCTURE, READ_FLOORS, SHOWN
+from eval.effort.score_names import (
+    AT_ONCE,
+    BAYES,
+    BLIND,
+    BY_NUMBER,
+    CURVES,
+    FLOORS,
+    LIKELIEST,
+    OF_STRUCTURE,
+    READ_FLOORS,
+    SHOWN,
+    TRUE_WORLD,
+)
 from eval.effort.settings import causes, worth
 from eval.runs.ledger import FINAL, SELECT
 
@@ -34,7 +44,6 @@ CLAIMED = "claims"  # the title of the last table
 STRUCTURE = "which slot holds what", "who pushes whom, and which slot holds what"  # without pushes, with them
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 UNKNOWN = "weights unknown"
-TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 OF_ONE_WORLD = ["one training of each row, with no interval", "smallest gap: of two states that differ in one object, percent of a random pair"]
 Table = tuple[list[str], list[list[str]]]  # header and rows
 

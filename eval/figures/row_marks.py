@@ -1,5 +1,6 @@
 """Rows as lines of marks: several percentages of each, named at its left, with their intervals and floors."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from eval.figures.svg import calm
@@ -21,10 +22,19 @@ class Mark(NamedTuple):
     seeds: tuple[float, ...] = ()
 
 
-def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: str, title: str = ""):
-    """Label of a row -> name of a percentage -> its mark, the first row on top; floors are upright strokes.  -> matplotlib Figure.
+class Beside(NamedTuple):
+    """What all rows are compared with in one percentage, by its name: a word and a value."""
 
-    Raises ValueError on more names than there are looks.
+    name: str
+    text: str
+    value: float
+
+
+def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: str, title: str = "", beside: Sequence[Beside] = ()):
+    """Label of a row -> name of a percentage -> its mark, the first row on top; floors are upright strokes in the colour of their score.  -> Figure.
+
+    beside: dotted lines through all rows, in the colour of what they are compared with.  Raises ValueError on more names than there are
+    looks.
     """
     from matplotlib.figure import Figure
 
@@ -47,6 +57,9 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
         x, y = [mark.value for _, mark in own], [y for y, _ in own]
         look = {"color": color, "markerfacecolor": color if filled else "white", "ms": 5.5, "mew": 1.5, "zorder": 3}
         axes.plot(x, y, marker, ls="none", label=name, **look)
+    colors = {name: color for name, (_, color, _) in zip(names, LOOKS)}
+    for name, text, value in (line for line in beside if line.name in colors):
+        axes.axvline(value, color=colors[name], lw=1.3, ls=(0, (1, 2)), zorder=1, label=f"{text}: {name} {value:.1f}")
     calm(axes)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.tick_params(axis="y", length=0, labelcolor=INK)
@@ -55,7 +68,7 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
     axes.set_xticks(range(0, 101, 25))
     axes.grid(axis="x", color=LINE, lw=0.6, alpha=0.6)
     axes.set_xlabel(x_label, color=SOFT)
-    axes.plot([], [], "|", color=SOFT, ms=6, mew=1.6, label=f"{floor_label}, in the colour of its score")
+    axes.plot([], [], "|", color=SOFT, ms=6, mew=1.6, label=floor_label)
     every = [mark for marks in rows.values() for mark in marks.values()]
     if any(mark.low is not None for mark in every):
         axes.plot([], [], color=SOFT, lw=2.4, alpha=0.45, label="95 % interval")

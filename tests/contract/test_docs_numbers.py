@@ -29,7 +29,7 @@ TABLES = {  # how the header begins -> where its numbers are, of which seeds (No
     "| row in `physics5` |": ("causes/physics5", None, [*each(["what if", "H@1", "copy floor", "goals"], 10), *at("order of weights", ""),
                                                      *at("what if", "10 of 0", "10 of 1", "10 of 2")], 0),
     "| row | H@1 1 / 5 / 10 | what if": ("causes-published/physics5_shuffled", None, each(["H@1", "what if", "goals"], *STEPS), 0),
-    "| row in chemistry |": ("causes/chemistry_chain5", None, [*at("what if", *STEPS), *each(["H@1", "goals"], 10), *at("what if", "1 of 0", "1 of 1"),
+    "| row in chemistry |": ("causes/chemistry_chain5", {"0", "1"}, [*at("what if", *STEPS), *each(["H@1", "goals"], 10), *at("what if", "1 of 0", "1 of 1"),
                                                              *at("smallest gap", " of 0", " of 1")], 0),
     "| row | 30 | 100 |": ("causes-episodes/physics5_shuffled", None, cases(EPISODES, "what if", "H@1"), 0),
     "| row | 3 | 5 | 7 |": ("causes-objects/physics5", {"0"}, cases([*OBJECTS, *FEWER], "what if", "H@1", "goals"), 0),

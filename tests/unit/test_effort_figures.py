@@ -56,6 +56,17 @@ def test_rows_are_named_on_their_lines(rows):
     assert sum(list(line.get_xdata()) == [30.0, 30.0] for line in axes.lines) == 2, "floors of H@1"
 
 
+def test_what_scores_are_compared_with_is_a_line_through_all_rows(rows):
+    """The figure had floors alone: who passes a simulator that knows no weights could not be seen."""
+    for one in rows:
+        for entry in one.entries.values():
+            entry["scores"]["final"]["metrics"]["blind/cf_hits@1/mean/h10"] = 87.5
+            entry["scores"]["select"]["metrics"]["plan/true/greedy/h10"] = 97.0 + entry["seed"]
+    drawn = {line.get_label(): list(line.get_xdata()) for line in rows_figure(rows).axes[0].lines}
+    assert drawn["weights unknown: what if 87.5"] == [87.5, 87.5]
+    assert not any(label.startswith(("true world", "exact Bayes", "likeliest")) for label in drawn), "not one for all rows, or not asked"
+
+
 def test_marks_without_a_look_are_not_lost():
     with pytest.raises(ValueError, match="a row has at most 3 marks, got a, b, c, d"):
         marks_figure({"row": {name: Mark(1.0) for name in "abcd"}}, "", "")
