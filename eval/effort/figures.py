@@ -1,19 +1,14 @@
 """The figures of a table of equal effort: what every row ranks, knows and reaches, and one of these against another."""
 
 from collections.abc import Sequence
-from statistics import mean
 
 from eval.effort.filled import Filled
 from eval.effort.ledger_rows import in_order
-from eval.effort.score_names import BAYES, BLIND, FLOORS, LIKELIEST, TRUE_WORLD
-from eval.figures.row_marks import Beside, Mark, marks_figure
+from eval.effort.references import beside
+from eval.effort.score_names import FLOORS
+from eval.figures.row_marks import Level, Mark, marks_figure
 from eval.figures.row_scatter import RowPoint, row_figure
-from eval.runs.ledger import FINAL, SELECT
 
-COMPARED = (  # score, word, metric, splits
-    ("what if", "weights unknown", BLIND["what if"], (FINAL,)), ("what if", "likeliest outcome", LIKELIEST, (FINAL,)),
-    ("H@1", "exact Bayes", BAYES, (FINAL,)), ("goals", "true world, greedy", TRUE_WORLD, (SELECT, "valid")),
-)  # fmt: skip
 MARKED = ("what if", "H@1", "goals")  # from the upper lane of a row to the lower
 
 
@@ -32,20 +27,12 @@ def marks_of(filled: Sequence[Filled]) -> dict[str, dict[str, Mark]]:
     return found
 
 
-def beside_of(filled: Sequence[Filled]) -> list[Beside]:
-    """What the scores at the last horizon are compared with, where it is the same for all rows that have it."""
-    h, found = filled[0].study.horizons[-1], []
-    for name, word, key, splits in COMPARED:
-        if len(values := {round(mean(of.values()), 1) for one in filled if (of := one.number(key.format(h), *splits))}) == 1:
-            found.append(Beside(name, word, values.pop()))
-    return found
-
-
 def rows_figure(filled: Sequence[Filled], title: str = ""):
     """The same drawn; None without a run.  -> matplotlib Figure."""
     marks = marks_of(filled)
-    label = f"after {filled[0].study.horizons[-1]} steps, %"
-    return marks_figure(marks, label, "floor: copying the start", title, beside_of(filled)) if marks else None
+    h = filled[0].study.horizons[-1]
+    every = [Level(name, of.word, of.common) for name in MARKED for of in beside(filled, name, h) if of.common is not None]
+    return marks_figure(marks, f"after {h} steps, %", "floor: copying the start", title, every) if marks else None
 
 
 def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[RowPoint]]:

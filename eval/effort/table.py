@@ -24,19 +24,8 @@ from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, onc
 from eval.effort.filled import END, Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import in_order
-from eval.effort.score_names import (
-    AT_ONCE,
-    BAYES,
-    BLIND,
-    BY_NUMBER,
-    CURVES,
-    FLOORS,
-    LIKELIEST,
-    OF_STRUCTURE,
-    READ_FLOORS,
-    SHOWN,
-    TRUE_WORLD,
-)
+from eval.effort.references import Beside, beside
+from eval.effort.score_names import AT_ONCE, BLIND, CURVES, FLOORS, LIKELIEST, OF_STRUCTURE, READ_FLOORS, SHOWN
 from eval.effort.settings import causes, worth
 from eval.runs.ledger import FINAL, SELECT
 
@@ -51,22 +40,17 @@ Table = tuple[list[str], list[list[str]]]  # header and rows
 def lines(filled: Sequence[Filled]) -> Table:
     """Scores at the last horizon; rows best first by what if, of a study with cases in the order of its rows."""
     last = filled[0].study.horizons[-1]
-    best, bests = _beside(filled, "exact Bayes", BAYES.format(last), FINAL)
-    reach, reaches = _beside(filled, "true world", TRUE_WORLD.format(last), SELECT, "valid")
-    blind, blinds = _beside(filled, UNKNOWN, BLIND["what if"].format(last), FINAL)
-    likely, likelies = _beside(filled, "likeliest", LIKELIEST.format(last), FINAL)
-    number, numbers = _beside(filled, "by number", BY_NUMBER, FINAL)
+    ranked, known, reach, number = (beside(filled, score, last) for score in ("H@1", "what if", "goals", WEIGHTS))
     ordered = asked_by_pushes(filled)
 
     def cells(one: Filled) -> dict[str, str]:
-        goals = {_within(f"goals {last}", reach): _within(cell(one, "goals", last), reaches.get(one.label, []))}
+        goals = {_headed(f"goals {last}", reach): _within(cell(one, "goals", last), one, reach)}
         return {
             "": one.label,
-            f"H@1 {last} ({'; '.join(['floor', *best])})": _floored(one, "H@1", last, bests.get(one.label, [])),
-            f"what if {last} ({'; '.join(['floor', *blind, *likely])})": _floored(one, "what if", last, [
-                *blinds.get(one.label, []), *likelies.get(one.label, [])]),
+            _floor_headed(f"H@1 {last}", ranked): _floored(one, "H@1", last, ranked),
+            _floor_headed(f"what if {last}", known): _floored(one, "what if", last, known),
             **(goals if one.study.goals else {}),
-            **({_within(WEIGHTS, number): _within(once(one, WEIGHTS), numbers.get(one.label, []))} if ordered else {}),
+            **({_headed(WEIGHTS, number): _within(once(one, WEIGHTS), one, number)} if ordered else {}),
             f"{SELECT} - {FINAL}": MISSING if one.fell is None else f"{one.fell:+.2f}",
             "updates": _updates(one),
             "kept at": kept_at(one),
@@ -79,25 +63,26 @@ def lines(filled: Sequence[Filled]) -> Table:
     return list(rows[0]), [list(row.values()) for row in rows]
 
 
-def _floored(one: Filled, name: str, horizon: int, bounds: Sequence[str] = ()) -> str:
-    """A score with its own floor and what else bounds it in brackets, and the mark where it is not above the floor."""
-    return f"{cell(one, name, horizon)} ({'; '.join([mean_cell(one, FLOORS[name], horizon), *bounds])}){low(one, name, horizon)}"
+def _floor_headed(text: str, found: Sequence[Beside]) -> str:
+    return f"{text} ({'; '.join(['floor', *(one.head for one in found)])})"
 
 
-def _within(text: str, bounds: Sequence[str]) -> str:
-    return " ".join([text, *(f"({bound})" for bound in bounds)])
+def _headed(text: str, found: Sequence[Beside]) -> str:
+    return " ".join([text, *(f"({one.head})" for one in found)])
 
 
-def _beside(filled: Sequence[Filled], name: str, key: str, *splits: str) -> tuple[list[str], dict[str, list[str]]]:
-    """What a score is compared with, as a word or none for the header, and by label for cells: its figure stands in the header where it is that of
-    all rows that have it, and in cells where rows have worlds of their own, of which it has to be known for every one."""
-    known = {one.label: (one.number(key, *splits), one) for one in filled}
-    found = {label: f"{round(mean(values.values()), 1) + 0.0:.1f}" for label, (values, one) in known.items()
-             if values and not (one.own_worlds and len(values) < len(one.entries))}  # fmt: skip
-    apart = filled[0].own_worlds and len({frozenset(one.entries) for one in filled if one.entries}) > 1
-    if len(set(found.values())) == 1 and not apart:
-        return [f"{name} {next(iter(found.values()))}"], {}
-    return [name] * bool(found), {label: [text] for label, text in found.items()}
+def _floored(one: Filled, name: str, horizon: int, found: Sequence[Beside]) -> str:
+    """A score with its own floor and what else stands beside it in brackets, and the mark where it is not above the floor."""
+    return f"{cell(one, name, horizon)} ({'; '.join([mean_cell(one, FLOORS[name], horizon), *_own(one, found)])}){low(one, name, horizon)}"
+
+
+def _within(text: str, one: Filled, found: Sequence[Beside]) -> str:
+    return " ".join([text, *(f"({own})" for own in _own(one, found))])
+
+
+def _own(one: Filled, found: Sequence[Beside]) -> list[str]:
+    """What stands beside the scores of this row and is not that of all."""
+    return [f"{each.own[one.label]:.1f}" for each in found if one.label in each.own]
 
 
 def _updates(one: Filled) -> str:
@@ -146,14 +131,12 @@ def drawn_worlds(filled: Sequence[Filled]) -> dict[str, Table]:
 def _drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
     here = in_order([replace(one, entries={seed: one.entries[seed]}) for one in filled if seed in one.entries])
     last = here[0].study.horizons[-1]
-    best, bests = _beside(here, "exact Bayes", BAYES.format(last), FINAL)
-    reach, reaches = _beside(here, "true world", TRUE_WORLD.format(last), SELECT, "valid")
-    likely = {h: _beside(here, "likeliest", LIKELIEST.format(h), FINAL) for h in here[0].study.horizons}
-    header = ["", *(f"what if {h} ({'; '.join(['floor', *word])})" for h, (word, _) in likely.items()), f"H@1 {last} ({'; '.join(['floor', *best])})",
-              _within(f"goals {last}", reach), "smallest gap", "updates"]  # fmt: skip
-    rows = [[one.label, *(_floored(one, "what if", h, found.get(one.label, [])) for h, (_, found) in likely.items()),
-             _floored(one, "H@1", last, bests.get(one.label, [])),
-             _within(cell(one, "goals", last), reaches.get(one.label, [])), once(one, "smallest gap"), _updates(one)] for one in here]  # fmt: skip
+    ranked, reach = (beside(here, score, last) for score in ("H@1", "goals"))
+    known = {h: beside(here, "what if", h) for h in here[0].study.horizons}
+    header = ["", *(_floor_headed(f"what if {h}", of) for h, of in known.items()), _floor_headed(f"H@1 {last}", ranked),
+              _headed(f"goals {last}", reach), "smallest gap", "updates"]  # fmt: skip
+    rows = [[one.label, *(_floored(one, "what if", h, of) for h, of in known.items()), _floored(one, "H@1", last, ranked),
+             _within(cell(one, "goals", last), one, reach), once(one, "smallest gap"), _updates(one)] for one in here]  # fmt: skip
     return header, rows
 
 

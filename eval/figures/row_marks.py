@@ -22,7 +22,7 @@ class Mark(NamedTuple):
     seeds: tuple[float, ...] = ()
 
 
-class Beside(NamedTuple):
+class Level(NamedTuple):
     """What all rows are compared with in one percentage, by its name: a word and a value."""
 
     name: str
@@ -30,10 +30,10 @@ class Beside(NamedTuple):
     value: float
 
 
-def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: str, title: str = "", beside: Sequence[Beside] = ()):
+def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: str, title: str = "", levels: Sequence[Level] = ()):
     """Label of a row -> name of a percentage -> its mark, the first row on top; floors are upright strokes in the colour of their score.  -> Figure.
 
-    beside: dotted lines through all rows, in the colour of what they are compared with.  Raises ValueError on more names than there are
+    levels: dotted lines through all rows, in the colour of what they are compared with.  Raises ValueError on more names than there are
     looks.
     """
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: st
         look = {"color": color, "markerfacecolor": color if filled else "white", "ms": 5.5, "mew": 1.5, "zorder": 3}
         axes.plot(x, y, marker, ls="none", label=name, **look)
     colors = {name: color for name, (_, color, _) in zip(names, LOOKS)}
-    for name, text, value in (line for line in beside if line.name in colors):
+    for name, text, value in (level for level in levels if level.name in colors):
         axes.axvline(value, color=colors[name], lw=1.3, ls=(0, (1, 2)), zorder=1, label=f"{text}: {name} {value:.1f}")
     calm(axes)
     axes.set_yticks(range(len(rows)), list(rows))
