@@ -8,13 +8,8 @@ from hydra.utils import get_method
 from omegaconf import OmegaConf
 
 from configs import sizes as sizes  # registers its resolvers
-from envs.graphs import numbered, parse, preset
+from envs.graphs import adjacency, parse, preset
 from envs.problem import Problem
-
-
-def _parents(graph, num_objects: int, numbering: str = "causal", scm_seed: int = 0) -> list | None:
-    """`${parents:graph,n,numbering,scm_seed}`: the adjacency [child][parent] of an env; null without a graph."""
-    return None if graph is None else numbered(graph, num_objects, numbering, scm_seed).astype(int).tolist()
 
 
 def _nodes(graph) -> int:
@@ -67,6 +62,6 @@ def _fast_precision(accelerator: str) -> str:
 for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts), ("drawn", _drawn),
                        ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry), ("fast_precision", _fast_precision)):
     OmegaConf.register_new_resolver(name, resolver, replace=True)
-OmegaConf.register_new_resolver("parents", _parents, replace=True)
+OmegaConf.register_new_resolver("parents", adjacency, replace=True)  # ${parents:graph,n,numbering,scm_seed}: of an env
 OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)
 OmegaConf.register_new_resolver("either", lambda asked, yes, no: yes if asked else no, replace=True)

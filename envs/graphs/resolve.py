@@ -36,3 +36,8 @@ def numbered(graph: str | Sequence | np.ndarray, num_nodes: int, numbering: str,
     """`resolve`, under its own numbers (causal) or under drawn ones (permuted); the seed alone decides the draw."""
     parents = resolve(graph, num_nodes)
     return permute(parents, Stream.NUMBERING.rng(seed)) if numbering == "permuted" else parents
+
+
+def adjacency(graph, num_nodes: int, numbering: str = "causal", seed: int = 0) -> list[list[int]] | None:
+    """`numbered` as configs write it, [child][parent] of 0 and 1; None without a graph."""
+    return None if graph is None else numbered(graph, num_nodes, numbering, seed).astype(int).tolist()

@@ -18,7 +18,7 @@ from filelock import FileLock
 from omegaconf import DictConfig, OmegaConf
 
 from envs.collect import check_seed
-from envs.graphs import numbered
+from envs.graphs import adjacency
 from envs.problem import Diverged, Problem
 from envs.whole_files import write_whole
 from eval.runs.before import plain_loss
@@ -60,9 +60,9 @@ def setting_of(config: DictConfig) -> dict:
 
 def _graph(world: dict) -> list | None:
     """[child][parent] of a drawn world, as configs write it; None of a world whose graph no config names or that was saved."""
-    if world.get("graph") is None or world.get("scm") or "scm_seed" not in world:
+    if world.get("scm") or "scm_seed" not in world:
         return None
-    return numbered(world["graph"], world["num_objects"], world.get("numbering", "causal"), world["scm_seed"]).astype(int).tolist()
+    return adjacency(world.get("graph"), world.get("num_objects"), world.get("numbering", "causal"), world["scm_seed"])
 
 
 def _frozen_file(ledger: str | Path, env: str, row: str) -> Path:
