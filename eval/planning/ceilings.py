@@ -20,7 +20,7 @@ from envs.whole_files import write_whole
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
 from eval.planning.tasks import Tasks, run_policy
 from eval.probes.bayes import bayes_scores, enumerable, likeliest_is_true
-from eval.probes.counterfactual import CF, asked_outcomes, by_change
+from eval.probes.counterfactual import CF, asked_outcomes, class_shares
 from eval.probes.probe import Row, bounds, probe
 from eval.probes.ranking_pool import H1, MRR
 from eval.probes.same_board import ACCURACY, BOARD, alternatives, has_chance, no_chance, score_alternatives
@@ -78,7 +78,8 @@ def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[
         for h in horizons if len(chosen) else ():
             start = state[chosen, 0]
             found = asked_outcomes(world, file, start, action[chosen], h)
-            metrics |= by_change(LIKELIEST, h, np.where(likeliest_is_true(world, start, found), 0, 1), found.changed)
+            shares = class_shares(likeliest_is_true(world, start, found), found.changed)
+            metrics |= {f"{LIKELIEST}/{kind}/h{h}": share for kind, share in shares.items()}
     else:
         metrics = {f"one_hot/{name}": v for name, v in _one_hot(world, state, action, horizons, chosen).items()}
     for h in horizons if len(chosen) else ():

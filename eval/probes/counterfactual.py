@@ -55,14 +55,13 @@ def counterfactual(run, data) -> dict[str, float]:
 
 def asked_outcomes(world: Simulator, file: EpisodeFile, state: np.ndarray, action: np.ndarray, horizon: int) -> Outcomes:
     """What every candidate action of some states of a file leads to.  state (M, ...), action (M, T, ...): what was done from there."""
-    asked = {"state": state, "action": action}
 
     def make() -> dict[str, np.ndarray]:
-        found = counterfactual_outcomes(world, *asked.values(), horizon, Stream.COUNTERFACTUAL.rng(horizon))
+        found = counterfactual_outcomes(world, state, action, horizon, Stream.COUNTERFACTUAL.rng(horizon))
         arrays = found._asdict() | {"states": world.pack(found.states)}
         return {key: array for key, array in arrays.items() if array is not None}
 
-    found = kept(file, "counterfactual", asked, {"horizon": horizon}, make)
+    found = kept(file, "counterfactual", {"state": state, "action": action}, {"horizon": horizon}, make)
     return Outcomes(found["sequences"], world.unpack(found["states"]), found["outcome"], found.get("changed"))
 
 
