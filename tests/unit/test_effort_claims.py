@@ -162,6 +162,8 @@ def test_names_of_probes_are_theirs():
 
     assert names.READ_OUTS == readout.KINDS and names.CHANGED == counterfactual.CHANGED and names.ORDER == weight_order.TAU
     assert names.BLIND["what if"] == f"{without_weights.RANKED}/mean/h{{}}" and names.BLIND["places of every action"] == f"{without_weights.BOARD}/h10"
+    compared = names.BAYES, names.LIKELIEST, names.TRUE_WORLD
+    assert {name.removesuffix("h{}") for name in compared} <= {row.key for row in every_row()}
     scales = {row.key.rstrip("/"): row.scale for row in every_row()}
     asked_of = {name: key.format("mlp").removesuffix("/h10") for name, key in names.AT_ONCE.items()}
     assert {name: scales[key] for name, key in asked_of.items() if scales.get(key, 1.0) != 1.0} == names.SCALE
