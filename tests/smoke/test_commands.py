@@ -253,7 +253,7 @@ def test_readme_python(fitted):
     for snippet in snippets:
         names = {}
         exec(re.sub(r'"runs/[^"]+"', repr(str(fitted[0])), snippet), names)
-        assert names["config"].name == "run"
+        assert names["run"].config.name == "run"
 
 
 def test_load_run(fitted):
