@@ -1,7 +1,9 @@
-"""Draws a share of an epoch's windows in proportion to the model's error, the others uniformly.
+"""Windows the model predicts badly come into an epoch first: a share of their chance to be drawn goes by its error.
 
 Few transitions show the causes: 7 % of those on five blocks depend on a weight. Under uniform draws, a model that predicts all
-others would see them no more often. Errors are computed from the weights at the start of an epoch, so a resumed run draws the
+others would see them no more often. A window comes into an epoch once at most, so it holds fewer hard ones than the share asks
+for: of windows of four steps, of which an epoch has room for a quarter, .28 where the share asks for .61. Where it has room for
+all, as for single steps, nothing is drawn and errors are not asked for. Errors are computed from the weights at the start of an epoch, so a resumed run draws the
 windows of an uninterrupted one; but for the first batch after it resumes, where epochs are rounds (train/rounds.py).
 """
 
@@ -31,14 +33,14 @@ def window_errors(model, windows: Windows) -> Tensor:
 
 
 class HardWindows(Callback):
-    """share: of the windows of an epoch that are drawn in proportion to their error; 0 draws all uniformly."""
+    """share: of the chance of a window, what goes by its error; 0 draws uniformly."""
 
     def __init__(self, windows: Windows, share: float) -> None:
         self.windows, self.share = windows, share
 
     def on_train_epoch_start(self, trainer, model) -> None:
         self.windows.chances = None
-        if self.share == 0 or trainer.current_epoch == 0:  # an untrained model is wrong about everything
+        if self.share == 0 or self.windows.hold_all or trainer.current_epoch == 0:  # an untrained model is wrong about everything
             return
         model.eval()
         with trainer.precision_plugin.forward_context():

@@ -1,5 +1,8 @@
 """Windows of episodes: what a batch holds, in which order, and which windows are hard."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +11,9 @@ from torch.nn import functional as F
 from envs.collect import collect
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
+from train import hard_windows
 from train.datamodule import Windows
-from train.hard_windows import window_errors
+from train.hard_windows import HardWindows, window_errors
 
 EPISODES, LENGTH, WINDOW = 6, 9, 3
 
@@ -87,6 +91,29 @@ def test_errors_name_the_windows_with_the_wrong_transition(file):
     errors = window_errors(Table(), part)
     holds = (part.starts <= wrong) & (wrong < part.starts + WINDOW)
     assert torch.equal(errors > 0, holds) and errors[holds].allclose(torch.tensor(4 / WINDOW))
+
+
+@pytest.mark.parametrize("window", [1, 3, LENGTH])
+def test_errors_are_asked_for_where_they_decide_anything(file, window, monkeypatch):
+    """An epoch of single steps, or of whole episodes, holds every window; the errors of all were once computed for it, and decided
+    nothing. Of others an epoch has room for a part, and the hard ones come into it more often, each at most once."""
+    part, asked = Windows(file, PhysicsWorld(3).spec, window, 6, 0, True), []
+    hard = torch.arange(len(part.starts)) % 9 == 0
+
+    def errors(model, windows):
+        asked.append(windows)
+        return hard.float()
+
+    monkeypatch.setattr(hard_windows, "window_errors", errors)
+    trainer = SimpleNamespace(current_epoch=1, precision_plugin=SimpleNamespace(forward_context=nullcontext))
+    HardWindows(part, 0.75).on_train_epoch_start(trainer, SimpleNamespace(eval=lambda: None, on_train_epoch_start=lambda: None))
+    assert part.hold_all == (window != 3) and len(asked) == (window == 3) == (part.chances is not None)
+    part.obs_id = torch.arange(len(part.obs))  # as if no frame came twice
+    drawn = [torch.cat([batch.obs_id[:, 0] for batch in part]) for part.epoch in range(20)]
+    assert all(len(one.unique()) == len(one) == EPISODES * LENGTH // window for one in drawn)
+    share = torch.isin(torch.cat(drawn), part.starts[hard]).float().mean()
+    even = hard.float().mean()
+    assert share > 1.5 * even if window == 3 else share == even, "and fewer than the share asks for: there are not so many"
 
 
 def test_equal_frames_are_encoded_once(file):
