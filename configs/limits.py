@@ -40,6 +40,11 @@ def _names(v) -> bool:
     return all(isinstance(name, str) and name.strip() for name in (v if isinstance(v, list) else [v]))
 
 
+def _some_names(v) -> bool:
+    """A name, or a list of one or more: a command that is asked nothing would end as if it had done it."""
+    return v != [] and _names(v)
+
+
 PARTS = ("encoder", "transition", "decoder", "heads")
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 SIZES = ("patch", "small", "medium", "large", "whole", "tiles")
@@ -58,9 +63,11 @@ LIMITS = {
     "name": ("one name without slashes", lambda v: v is not None and str(v) not in ("", ".", "..") and "/" not in str(v)),
     "ledger": ("a folder", lambda v: isinstance(v, str)),
     "row": ("a name", lambda v: isinstance(v, str) and v != ""),
-    "rows": ("the name of a row, or a list of them", _names),
-    "split": ("the name of a split, or a list of them", _names),
-    "mode": ("the name of a mode, or a list of them", _names),
+    "rows": ("the name of a row, or a list of them", _some_names),
+    "split": ("the name of a split, or a list of them", _some_names),
+    "mode": ("the name of a mode, or a list of them", _some_names),
+    "table": ("a table, or a list of them", lambda v: v != []),
+    "figure": ("a figure, or a list of them", lambda v: v != []),
     "overwrite": ("true or false", lambda v: isinstance(v, bool)),
     "score.horizons": HORIZONS,
     "score.episodes": POOL,
@@ -126,7 +133,7 @@ LIMITS = {
     "worker": ("a whole number >= 0", whole(0)),
     "run_missing": ("true or false", lambda v: isinstance(v, bool)),
     "tune": ("true or false", lambda v: isinstance(v, bool)),
-    "envs": ("the name of an env, or a list of them", lambda v: v != [] and _names(v)),
+    "envs": ("the name of an env, or a list of them", _some_names),
     "reward_steps": ("a whole number >= 2", whole(2)),
     "reward_learning_rate": ("a number > 0", number(above=0)),
     "reach": ("a whole number >= 1", whole(1)),

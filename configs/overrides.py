@@ -54,7 +54,7 @@ def _check_sweep(overrides: list[str]) -> None:
 
 def check(config: str, overrides: list[str]) -> None:
     """Raise Problem on the first override whose group entry or key does not exist."""
-    known, chosen, keys, launchers, named = groups(config), [], [], [], []
+    known, chosen, keys, launchers, named, added = groups(config), [], [], [], [], []
     overrides = quoted(overrides, known)
     _check_sweep(overrides)
     for flag, override in zip([None, *overrides], overrides):
@@ -72,7 +72,11 @@ def check(config: str, overrides: list[str]) -> None:
                 chosen.append(f"{key}={value.split(',')[0]}")
         elif key == "hydra/launcher":
             launchers.append(value)
-        elif not key.startswith("hydra") and not override.startswith("+"):
+        elif key.startswith("hydra"):
+            continue
+        elif override.startswith("+"):
+            added.append(key.split(".")[0])  # below a key anything may be new, as env.splits.<name>
+        else:
             keys.append(override)
     with hydra.initialize_config_dir(str(HERE.resolve()), version_base="1.3"):
         for name in launchers:
@@ -84,6 +88,8 @@ def check(config: str, overrides: list[str]) -> None:
         for group, name in named:
             if group != "experiment":
                 _check_own_name(config, group, name, node if f"{group}={name}" in chosen else None)
+    for key in added:
+        _find(node, key, config, known)  # what no code reads would call the run another one
     for override in keys:
         key = override.lstrip("~").split("=", 1)[0]
         _check_kind(key, _find(node, key, config, known), override)

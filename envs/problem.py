@@ -1,7 +1,17 @@
 """Problem: an error that the user can correct, as one sentence (the thing, expected, got, remedy)."""
 
 import difflib
+import errno
 from collections.abc import Iterable
+
+
+_REMEDIES = {
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ENOTDIR: "a file stands where a folder is needed; choose another folder",
+    errno.EEXIST: "a file stands where a folder is needed; choose another folder",
+    errno.ENOENT: "choose a folder that exists, or one that can be made",
+    errno.EACCES: "choose a folder that you may write, or change its permissions",
+}
 
 
 class Problem(Exception):
@@ -24,7 +34,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
 def storage_sentence(error: OSError) -> str:
     """What a user is told where a file or a folder could not be read or written."""
     where = f" {error.filename}" if error.filename else ""
-    return f"cannot read or write{where}: {error.strerror or error}; free some space or choose another folder"
+    remedy = _REMEDIES.get(error.errno, "free some space or choose another folder")
+    return f"cannot read or write{where}: {error.strerror or error}; {remedy}"
 
 
 def lacking(package: str, world: str = "the TriFinger", extra: str = "trifinger") -> Problem:

@@ -32,6 +32,7 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from envs.protocols import Goals, OwnGoals, Painting
+from envs.whole_files import check_writable
 from eval.planning.actions import countable
 from eval.planning.ceilings import has_ceiling
 from eval.planning.goal_distance import HEADS, NOT_LEARNED, learned_distance
@@ -216,11 +217,15 @@ def run(cfg) -> None:
     if kept and cfg.ledger is None:
         raise Problem(f"the goals of seed={KEPT_TASKS} are asked under one setting of a row, as split '{FINAL}', which a ledger keeps; name it: "
                       f"ledger=results/ledger, or set another seed=")  # fmt: skip
+    if cfg.ledger is not None:
+        check_writable(Path(cfg.ledger), "ledger")
     for folder in folders_of(composed["run"]):
         for number in composed["round"] if isinstance(composed["round"], list) else [composed["round"]]:
             opened = Run.open(folder, round=number)
             if kept:
                 open_final(opened, cfg.ledger)
+            for mode in modes if isinstance(opened.world, Goals) else ():  # all of them, before the first takes its minutes
+                opened.world.reset(1, np.random.default_rng(0), mode)
             for mode in modes:
                 results = plan_run(opened, composed["data_dir"], cfg.again, **{**asked_of(composed), "mode": mode})
                 print_plans(results, labels(), caption(results))

@@ -32,10 +32,11 @@ import torch
 from filelock import FileLock
 from omegaconf import ListConfig, OmegaConf
 
+from envs.collect import plan_of
 from envs.episodes import EpisodeFile
 from envs.problem import Problem, nearest
 from envs.protocols import Source
-from envs.whole_files import write_whole
+from envs.whole_files import check_writable, write_whole
 from eval.probes import every_probe
 from eval.probes.data import Data
 from eval.probes.probe import Probe
@@ -219,10 +220,17 @@ def run(cfg) -> None:
     asked = {key: cfg[key] for key in ("data_dir", "horizons", "episodes", "counterfactuals", "probes", "ledger")}
     if OmegaConf.is_missing(cfg, "run"):
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
+    if cfg.ledger is not None:
+        check_writable(Path(cfg.ledger), "ledger")
+    splits = cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]
     for folder in folders_of(cfg.run):
         for number in cfg.round if isinstance(cfg.round, ListConfig) else [cfg.round]:
             run = Run.open(folder, round=number)
-            for split in cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]:
+            for split in filter(None, splits):  # all of them, before the first takes its minutes
+                plan_of(run.env_with(split), split)
+            if FINAL in splits and cfg.ledger is None:
+                open_final(run, None)
+            for split in splits:
                 print_scores(score_run(run, split, **asked))
         if cfg.ledger is not None:
             print(enter(folder, cfg.ledger))

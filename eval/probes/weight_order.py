@@ -80,6 +80,17 @@ def tournament(margin: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> di
             "tau": np.nan_to_num(np.array(tau, float))}  # fmt: skip
 
 
+def perfect_memory(heavier: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> dict[str, float]:
+    """What the likelier order of every pair is worth: tau as `tournament` says, shd as expected, where even chances cost half a pair.
+
+    heavier (B, N, N): chances that the first block is the heavier one.
+    """
+    certain = np.where(np.isclose(heavier, 0.5), 0.0, heavier - 0.5)
+    upper = np.triu_indices(heavier.shape[1], 1)
+    return {"ceiling/order/tau": tournament(certain[:, pairs[:, 0], pairs[:, 1]], pairs, weights)["tau"].mean(),
+            "ceiling/order/shd": np.minimum(heavier, 1 - heavier)[:, upper[0], upper[1]].sum(1).mean()}  # fmt: skip
+
+
 def _why_not(run) -> str | None:
     hidden = run.world.hidden_weights and not isinstance(run.model.transition, Remembers)
     told = "asks for weights that no frame shows, and the model keeps no memory of those before; train model=pairwise_lstm"
@@ -113,8 +124,7 @@ def weight_order(run, data) -> dict[str, float]:
         known = None if memory is None else memory.repeat_interleave(len(pairs), 0)
         total = total + margins(run.model, world, asked, action, known).reshape(len(boards.weights), -1)
     if memory is not None:
-        best = tournament(heavier[:, pairs[:, 0], pairs[:, 1]] - 0.5, pairs, boards.weights)
-        ceiling = {"ceiling/order/tau": best["tau"].mean(), "ceiling/order/shd": best["shd"].mean()}
+        ceiling = perfect_memory(heavier, pairs, boards.weights)
     found = tournament(total, pairs, boards.weights)
     index = tournament(np.where(pairs[:, 0] < pairs[:, 1], 1.0, -1.0)[None].repeat(len(total), 0), pairs, boards.weights)
     data.say("order of weights")

@@ -113,6 +113,7 @@ REFUSED = {
     "unknown model": ("train/fit.py", ["model=modulr"], "there is no model 'modulr': did you mean 'modular'?"),
     "unknown env": ("train/fit.py", ["env=physics6"], "there is no env 'physics6': did you mean 'physics"),
     "unknown key": ("train/fit.py", ["sed=1"], "has no key 'sed': did you mean 'seed'?"),
+    "added key": ("train/fit.py", ["+sed=1"], "has no key 'sed': did you mean 'seed'?"),
     "unknown nested key": ("train/fit.py", ["score.episods=1"], "score has no key 'episods': did you mean 'episodes'?"),
     "no override": ("train/fit.py", ["physics5"], "'physics5' is not an override; write key=value"),
     "NaN": ("train/fit.py", ["loss.stages.0.learning_rate=1e30"], "loss is not finite: "),

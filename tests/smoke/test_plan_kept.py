@@ -153,3 +153,18 @@ def test_many_settings_still_make_a_file_name():
     own = {name: {**usual_protocol()[name], "depth": 3, "candidates": 32} for name in ("cem", "mppi", "cem_simulator", "mppi_simulator")}
     names = [file_name(usual_protocol() | own | {"episodes": count}) for count in (40, 41, 40)]
     assert max(map(len, names)) < 160 and names[0] != names[1] and names[0] == names[2]
+
+
+@pytest.mark.parametrize("script, asked, said", [
+    ("eval/score.py", "split=[test,tset]", "has no split 'tset': did you mean 'test'?"),
+    ("eval/score.py", "split=[test,final]", "which a ledger keeps; name it: ledger="),
+    ("eval/plan.py", "mode=[train,test-v9]", "has no mode 'test-v9'"),
+    ("eval/score.py", "ledger=results.json", "is not a folder; choose another ledger="),
+    ("eval/plan.py", "ledger=results.json", "is not a folder; choose another ledger="),
+])  # fmt: skip
+def test_a_list_is_read_before_its_first_is_measured(script, asked, said, folder, command_here):
+    """The first split was scored and written, and then the second did not exist."""
+    before = {path: path.read_bytes() for path in folder.glob("*.json")}
+    done = command_here(script, f"run={folder}", asked, cwd=folder)
+    assert done.returncode == 1 and said in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
+    assert before == {path: path.read_bytes() for path in folder.glob("*.json")}

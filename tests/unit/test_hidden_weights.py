@@ -95,6 +95,7 @@ def test_if_heavier_pushes():
     """The other candidate: the lighter mover's contact, had it been heavier."""
     state, action = episode(WORLD, [(2, 1), (2, 2)], [1, 2], [EAST])
     after, contact, invalid = if_heavier(WORLD, WORLD.unpack(state[:, 0]), action[:, 0])
+    assert after.weights.tolist() == [[1, 2]], "the boards that are shown to a model are of this world"
     assert after.positions[0].tolist() == [[2, 2], [2, 3]] and contact.all() and not invalid.any()
 
 

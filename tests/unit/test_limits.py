@@ -73,13 +73,14 @@ def test_folders_beside_are_names(given, compose):
 @pytest.mark.parametrize("command, key, said", [("tables", "rows", "a row"), ("tables", "envs", "an env"), ("score", "split", "a split"), ("plan", "mode", "a mode")])
 def test_names_are_words(command, key, said, compose):
     """Seen: rows=5 ended in a TypeError, split=5 in an AttributeError."""
-    for given in ("5", "[5]", "[[a]]"):
+    for given in ("5", "[5]", "[[a]]", "[]"):  # asked nothing, a command ended as if it had done it
         with pytest.raises(Problem, match=rf"^{key} must be the name of {said}, or a list of them, got .*; set {key}=$"):
             check_values(compose(command, f"{key}={given}"), command)
     check_values(compose(command, f"{key}=[a,b]"), command)
 
 
-@pytest.mark.parametrize("given, said", [("tune=flase", "tune must be true or false, got 'flase'"), ("envs=[]", "envs must be the name of an env")])
+@pytest.mark.parametrize("given, said", [("tune=flase", "tune must be true or false, got 'flase'"), ("envs=[]", "envs must be the name of an env"),
+                                         ("table=[]", "table must be a table, or a list of them, got"), ("figure=[]", "figure must be a figure")])
 def test_tables_are_asked_clearly(given, said, compose):
     """Any text began hours of tuning, and no world at all ended well."""
     with pytest.raises(Problem, match=said):

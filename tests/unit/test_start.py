@@ -1,5 +1,6 @@
 """What is told before anything is made: where a run would be written, which runs are asked for, what differs from a run."""
 
+import errno
 import importlib
 import os
 import time
@@ -10,7 +11,7 @@ from filelock import FileLock, Timeout
 from omegaconf import OmegaConf
 
 from configs import command
-from envs.problem import Problem
+from envs.problem import Problem, storage_sentence
 from envs.whole_files import FORGOTTEN, check_writable, write_whole
 from eval.runs import differences, folders_of, freeze
 from train.run_folder import choose_folder, open_folder
@@ -25,6 +26,15 @@ def test_a_runs_dir_that_cannot_be_written_is_told_before_the_data_are_collected
     monkeypatch.setattr(os, "access", lambda *_: False)  # whoever runs the tests may write anywhere
     with pytest.raises(Problem, match="may not be written; choose another runs_dir="):
         check_writable(tmp_path / "a" / "b", "runs_dir")
+
+
+@pytest.mark.parametrize("number, remedy", [(errno.ENOSPC, "free some space"), (errno.ENAMETOOLONG, "choose a shorter name"),
+                                            (errno.ENOTDIR, "a file stands where a folder is needed")])  # fmt: skip
+def test_what_cannot_be_written_has_a_remedy_of_its_own(number, remedy):
+    """A name of 300 letters was told to free some space."""
+    said = storage_sentence(OSError(number, os.strerror(number), "a/b"))
+    assert said.startswith(f"cannot read or write a/b: {os.strerror(number)}; ") and remedy in said
+    assert ("free some space" in said) == (number == errno.ENOSPC)
 
 
 def test_several_runs_are_named_by_a_list():

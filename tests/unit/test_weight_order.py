@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from envs.physics import PhysicsWorld
-from eval.probes.weight_order import pairs_of, tournament, weight_order
+from eval.probes.weight_order import margins, pairs_of, perfect_memory, tournament, weight_order
 from eval.probes.weight_posterior import if_heavier, push_posterior
 
 WORLD = PhysicsWorld(num_objects=5, object_order="shuffled")
@@ -72,6 +72,32 @@ def test_the_true_world_knows_the_order(asked):
     found = asked(lambda boards, action: WORLD.step(boards, action)[0])
     assert found["order/tau"] == pytest.approx(1) and found["order/shd"] == 0 and found["order/asks"] == 100
     assert abs(found["floor/order/tau"]) < 0.4 and 3 < found["floor/order/shd"] < 7, "numbers tell nothing where they are shuffled"
+
+
+def test_the_true_world_knows_the_order_from_state_as_well():
+    """Boards to compare with once had a mover of infinite weight, and all others of a lower rank: the truth told 70 % of pushes."""
+    world = PhysicsWorld(num_objects=5, object_order="shuffled", observation="state")
+
+    class OfState(Model):
+        def step(self, latent, action, memory=None):
+            return self.encode(torch.from_numpy(world.observe(self.knows(self.asked["boards"], self.asked["action"])))), None
+
+    model = OfState(lambda boards, action: world.step(boards, action)[0])
+    boards, action, pairs = pairs_of(world.reset(12, RNG(0)), 5, RNG(1))
+    model.asked = {"boards": boards, "action": action}
+    told = margins(model, world, boards, action).reshape(12, -1)
+    heavier = np.take_along_axis(boards.weights, np.tile(pairs, (12, 1)), 1) @ [1, -1] > 0
+    assert np.array_equal(told.ravel(), np.where(heavier, 1, -1)) and tournament(told, pairs, boards.weights[::20])["asks"].mean() == 1
+
+
+@pytest.mark.parametrize("known, shd, tau", [(0.0, 5, 0), (1.0, 0, 1), (0.5, 2.5, 1)])
+def test_a_perfect_memory_guesses_what_it_does_not_know(known, shd, tau):
+    """Even chances once cost it a whole pair, so that a model that guesses had less."""
+    weights = RNG(0).permuted(np.tile(np.arange(5.0), (40, 1)), axis=1)
+    heavier = (1 - known) / 2 + known * (weights[:, :, None] > weights[:, None])
+    pairs = np.array([(i, j) for i in range(5) for j in range(5) if i != j])
+    found = perfect_memory(heavier, pairs, weights)
+    assert found["ceiling/order/shd"] == pytest.approx(shd) and found["ceiling/order/tau"] == pytest.approx(tau)
 
 
 def test_numbers_tell_the_order_where_they_are_not_shuffled(asked):
