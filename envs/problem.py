@@ -4,7 +4,6 @@ import difflib
 import errno
 from collections.abc import Iterable
 
-
 _REMEDIES = {
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.ENOTDIR: "a file stands where a folder is needed; choose another folder",
