@@ -24,6 +24,7 @@ if __name__ == "__main__":
 
 import time
 from collections.abc import Callable, Collection
+from itertools import product
 
 import numpy as np
 import torch
@@ -219,13 +220,16 @@ def run(cfg) -> None:
                       f"ledger=results/ledger, or set another seed=")  # fmt: skip
     if cfg.ledger is not None:
         check_writable(Path(cfg.ledger), "ledger")
+    rounds = composed["round"] if isinstance(composed["round"], list) else [composed["round"]]
+    for folder, number in product(folders_of(composed["run"]), rounds):  # all of them, before the first takes its minutes
+        world = Run.open(folder, round=number).world
+        for mode in modes if isinstance(world, Goals) else ():
+            world.reset(1, np.random.default_rng(0), mode)
     for folder in folders_of(composed["run"]):
-        for number in composed["round"] if isinstance(composed["round"], list) else [composed["round"]]:
+        for number in rounds:
             opened = Run.open(folder, round=number)
             if kept:
                 open_final(opened, cfg.ledger)
-            for mode in modes if isinstance(opened.world, Goals) else ():  # all of them, before the first takes its minutes
-                opened.world.reset(1, np.random.default_rng(0), mode)
             for mode in modes:
                 results = plan_run(opened, composed["data_dir"], cfg.again, **{**asked_of(composed), "mode": mode})
                 print_plans(results, labels(), caption(results))

@@ -27,6 +27,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Sequence
+from itertools import product
 
 import torch
 from filelock import FileLock
@@ -215,6 +216,16 @@ def score_run(
     return results
 
 
+def _check(run: Run, splits: list[str], ledger: str | None) -> None:
+    """Raises Problem where a run cannot be scored on one of some splits."""
+    for split in splits:
+        plan_of(run.env_with(split), split)
+    if SELECT in splits:
+        check_select(run)
+    if FINAL in splits and ledger is None:
+        open_final(run, None)
+
+
 def run(cfg) -> None:
     """The command."""
     asked = {key: cfg[key] for key in ("data_dir", "horizons", "episodes", "counterfactuals", "probes", "ledger")}
@@ -222,14 +233,12 @@ def run(cfg) -> None:
         raise Problem("no run given; name a run folder: python eval/score.py run=runs/<name>")
     if cfg.ledger is not None:
         check_writable(Path(cfg.ledger), "ledger")
-    splits = cfg.split if isinstance(cfg.split, ListConfig) else [cfg.split]
+    splits, rounds = (value if isinstance(value, ListConfig) else [value] for value in (cfg.split, cfg.round))
+    for folder, number in product(folders_of(cfg.run), rounds):  # all of them, before the first takes its minutes
+        _check(Run.open(folder, round=number), [split for split in splits if split], cfg.ledger)
     for folder in folders_of(cfg.run):
-        for number in cfg.round if isinstance(cfg.round, ListConfig) else [cfg.round]:
+        for number in rounds:
             run = Run.open(folder, round=number)
-            for split in filter(None, splits):  # all of them, before the first takes its minutes
-                plan_of(run.env_with(split), split)
-            if FINAL in splits and cfg.ledger is None:
-                open_final(run, None)
             for split in splits:
                 print_scores(score_run(run, split, **asked))
         if cfg.ledger is not None:

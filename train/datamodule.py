@@ -65,8 +65,8 @@ def _order(seed: int, epoch: int) -> int:
 class Windows:
     """Batches of windows of T steps, in an order that depends on (seed, epoch, chances) alone.
 
-    One epoch has as many transitions as the file, and a window once at most. `chances` of each start put some windows before
-    others (none: uniform); where an epoch holds all of them, `hold_all`, they decide nothing. `shuffle=False` visits non-overlapping windows once, in a fixed mixed order, so that a batch of validation
+    One epoch has as many transitions as the file, and a window once at most. `chances` of each start make some windows
+    likelier to be in it (none: uniform); where an epoch holds all of them, `hold_all`, they decide nothing. `shuffle=False` visits non-overlapping windows once, in a fixed mixed order, so that a batch of validation
     mixes episodes as a batch of training does.
     Processes that share the batches each take their part of every batch. A last batch with fewer windows than processes joins
     the one before it; no other batch differs from those of one process.

@@ -1,4 +1,4 @@
-"""Windows the model predicts badly come into an epoch first: a share of their chance to be drawn goes by its error.
+"""Windows the model predicts badly are more often in an epoch: a share of their chance to be drawn goes by its error.
 
 Few transitions show the causes: 7 % of those on five blocks depend on a weight. Under uniform draws, a model that predicts all
 others would see them no more often. A window comes into an epoch once at most, so it holds fewer hard ones than the share asks

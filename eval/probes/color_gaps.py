@@ -1,7 +1,7 @@
 """Which colours of an object lie in one place: how far apart two states lie in latent space in which it has one colour and another.
 
 The smallest gap of an object (eval/probes/sensitivity.py) is a mean over its colours, and does not show that two of them are one.
-Where chance decides between colours that cause nothing further, a loss that wants predictable latents may make them one.
+Where chance decides between colours, a loss that wants predictable latents may put them in one place.
 """
 
 from dataclasses import replace

@@ -159,12 +159,14 @@ def test_many_settings_still_make_a_file_name():
     ("eval/score.py", "split=[test,tset]", "has no split 'tset': did you mean 'test'?"),
     ("eval/score.py", "split=[test,final]", "which a ledger keeps; name it: ledger="),
     ("eval/plan.py", "mode=[train,test-v9]", "has no mode 'test-v9'"),
+    ("eval/score.py", "run=[HERE,nowhere]", "nowhere is not a run folder"),
+    ("eval/plan.py", "run=[HERE,nowhere]", "nowhere is not a run folder"),
     ("eval/score.py", "ledger=results.json", "is not a folder; choose another ledger="),
     ("eval/plan.py", "ledger=results.json", "is not a folder; choose another ledger="),
 ])  # fmt: skip
 def test_a_list_is_read_before_its_first_is_measured(script, asked, said, folder, command_here):
-    """The first split was scored and written, and then the second did not exist."""
+    """The first split, mode or run was measured and written, and then the second did not exist."""
     before = {path: path.read_bytes() for path in folder.glob("*.json")}
-    done = command_here(script, f"run={folder}", asked, cwd=folder)
+    done = command_here(script, *[f"run={folder}"] * ("run=" not in asked), asked.replace("HERE", str(folder)), cwd=folder)
     assert done.returncode == 1 and said in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
     assert before == {path: path.read_bytes() for path in folder.glob("*.json")}
