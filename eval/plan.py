@@ -33,6 +33,7 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from envs.protocols import Goals, OwnGoals, Painting
+from envs.streams import Stream
 from envs.whole_files import check_writable
 from eval.planning.actions import countable
 from eval.planning.ceilings import has_ceiling
@@ -224,7 +225,7 @@ def run(cfg) -> None:
     for folder, number in product(folders_of(composed["run"]), rounds):  # all of them, before the first takes its minutes
         world = Run.open(folder, round=number).world
         for mode in modes if isinstance(world, Goals) else ():
-            world.reset(1, np.random.default_rng(0), mode)
+            world.reset(1, Stream.TASKS.rng(0), mode)
     for folder in folders_of(composed["run"]):
         for number in rounds:
             opened = Run.open(folder, round=number)
