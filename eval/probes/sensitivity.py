@@ -44,10 +44,14 @@ def sensitivities(model, asked: Pairs) -> dict[str, float]:
     """For each variable, the mean squared latent distance of states that differ in it alone, as a share of that of two
     random states."""
     base = encode_frames(model, asked.base).flatten(1).double()
-    order = torch.from_numpy(np.roll(np.arange(len(base)), 1))
-    random_pair = (base - base[order]).pow(2).sum(1).mean().clamp(min=1e-12)
     others = {name: encode_frames(model, obs).flatten(1).double() for name, obs in asked.altered.items()}
-    return {name: float((other - base).pow(2).sum(1).mean() / random_pair) for name, other in others.items()}
+    return {name: of_random_pair(other, base, base) for name, other in others.items()}
+
+
+def of_random_pair(one: torch.Tensor, other: torch.Tensor, some: torch.Tensor) -> float:
+    """Mean squared distance of latents (B, F) from their counterparts, as a share of that of random pairs of `some` (B, F)."""
+    random_pair = (some - some.roll(1, 0)).pow(2).sum(1).mean().clamp(min=1e-12)
+    return float((one - other).pow(2).sum(1).mean() / random_pair)
 
 
 @probe(
