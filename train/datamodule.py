@@ -66,8 +66,9 @@ class Windows:
     """Batches of windows of T steps, in an order that depends on (seed, epoch, chances) alone.
 
     One epoch has as many transitions as the file, and a window once at most. `chances` of each start make some windows
-    likelier to be in it (none: uniform); where an epoch holds all of them, `hold_all`, they decide nothing. `shuffle=False` visits non-overlapping windows once, in a fixed mixed order, so that a batch of validation
-    mixes episodes as a batch of training does.
+    likelier to be in it (none: uniform); where an epoch holds all of them, `hold_all`, they decide nothing. `shuffle=False`
+    visits non-overlapping windows once, in a fixed mixed order, so that a batch of validation mixes episodes as a batch of
+    training does.
     Processes that share the batches each take their part of every batch. A last batch with fewer windows than processes joins
     the one before it; no other batch differs from those of one process.
 
@@ -106,8 +107,12 @@ class Windows:
         self.steps = torch.arange(window + 1)
         self.windows_per_batch = max(1, batch_size // window)
         self.windows = max(1, min(len(self.starts), self.transitions // window))
-        self.hold_all = self.windows == len(self.starts)  # as those of single steps
         self.seed, self.shuffle, self.epoch = seed, shuffle, 0
+
+    @property
+    def hold_all(self) -> bool:
+        """Whether an epoch has room for every window, as it has for single steps."""
+        return self.windows == len(self.starts)
 
     def __len__(self) -> int:
         whole, rest = divmod(self.windows, self.windows_per_batch)

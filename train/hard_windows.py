@@ -2,9 +2,11 @@
 
 Few transitions show the causes: 7 % of those on five blocks depend on a weight. Under uniform draws, a model that predicts all
 others would see them no more often. A window comes into an epoch once at most, so it holds fewer hard ones than the share asks
-for: of windows of four steps, of which an epoch has room for a quarter, .28 where the share asks for .61. Where it has room for
-all, as for single steps, nothing is drawn and errors are not asked for. Errors are computed from the weights at the start of an epoch, so a resumed run draws the
-windows of an uninterrupted one; but for the first batch after it resumes, where epochs are rounds (train/rounds.py).
+for: of windows of four steps, of which an epoch has room for a quarter, .28 where the share asks for .61 (7 % of windows fifty
+times as wrong as the others). Where it has room for all, as for single steps, nothing is drawn and errors are not asked for.
+
+Errors are computed from the weights at the start of an epoch, so a resumed run draws the windows of an uninterrupted one; but
+for the first batch after it resumes, where epochs are rounds (train/rounds.py).
 """
 
 import torch
