@@ -155,24 +155,6 @@ def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
     assert of_reading([one])[0].endswith("on valid, which holds the frames that they learned from")
 
 
-def test_names_of_probes_are_theirs():
-    """Written again where a table is read, since probes take seconds to import; a share is shown in percent."""
-    from eval.effort import score_names as names
-    from eval.probes import counterfactual, every_row, readout, weight_order, without_weights
-
-    assert names.READ_OUTS == readout.KINDS and names.CHANGED == counterfactual.CHANGED and names.ORDER == weight_order.TAU
-    assert names.BLIND["what if"] == f"{without_weights.RANKED}/mean/h{{}}" and names.BLIND["places of every action"] == f"{without_weights.BOARD}/h10"
-    compared = names.BAYES, names.LIKELIEST, names.TRUE_WORLD
-    assert {name.removesuffix("h{}") for name in compared} <= {row.key for row in every_row()}
-    scales = {row.key.rstrip("/"): row.scale for row in every_row()}
-    asked_of = {name: key.format("mlp").removesuffix("/h10") for name, key in names.AT_ONCE.items()}
-    assert {name: scales[key] for name, key in asked_of.items() if scales.get(key, 1.0) != 1.0} == names.SCALE
-    shown = {row.key.rstrip("/") for one in (readout.readout, weight_order.weight_order) for row in one.rows}
-    asked = {key.format("mlp").removesuffix("/h10") for key in (*names.AT_ONCE.values(), *names.READ_FLOORS.values())}
-    known = {key for key in asked if key.startswith(("readout/", "order/"))}
-    assert known <= shown, f"no probe has {sorted(known - shown)}"
-
-
 def said_of(*rows):
     """First words of a sentence -> its verdict."""
     return {verdict.claim.split(",")[0]: verdict for verdict in check([replace(row) for row in rows])}
