@@ -15,6 +15,7 @@ from envs.problem import Problem, nearest
 
 HERE = Path(__file__).parent
 SWEEP = {"-m", "--multirun"}
+OPTIONAL = {"trainer", "algo", "env"}  # groups of which code reads keys that only some entries have
 LAUNCHERS = {  # of sweeps, and the package each comes with
     "joblib": "hydra-joblib-launcher",
     "submitit_local": "hydra-submitit-launcher",
@@ -75,7 +76,7 @@ def check(config: str, overrides: list[str]) -> None:
         elif key.startswith("hydra"):
             continue
         elif override.startswith("+"):
-            added.append(key.split(".")[0])  # below a key anything may be new, as env.splits.<name>
+            added.append(key)
         else:
             keys.append(override)
     with hydra.initialize_config_dir(str(HERE.resolve()), version_base="1.3"):
@@ -89,7 +90,7 @@ def check(config: str, overrides: list[str]) -> None:
             if group != "experiment":
                 _check_own_name(config, group, name, node if f"{group}={name}" in chosen else None)
     for key in added:
-        _find(node, key, config, known)  # what no code reads would call the run another one
+        _check_added(node, key, config, known)
     for override in keys:
         key = override.lstrip("~").split("=", 1)[0]
         _check_kind(key, _find(node, key, config, known), override)
@@ -134,6 +135,31 @@ def _check_launcher(name: str, installed: list[str]) -> None:
         extra = f'pip install -e ".[cluster]" (or: pip install {LAUNCHERS[name]})'
         raise Problem(f"hydra/launcher={name} comes with a package that is not installed: {extra}")
     raise Problem(f"there is no hydra/launcher '{name}': {nearest(name, {*installed, *LAUNCHERS})}")
+
+
+def _check_added(node, key: str, config: str, known: dict) -> None:
+    """Raise Problem on a key that no code reads: it would change nothing, and call the run another one.
+
+    A class reads keys of its own and refuses others, stages are checked with their values, and splits may have any name. Elsewhere a key
+    is one that stands there, or in an entry of the same group.
+    """
+    group, *path = key.split(".")
+    inner, depth = _find(node, group, config, known), 0
+    while depth < len(path) and isinstance(inner, DictConfig) and "_target_" not in inner and path[depth] in inner:
+        inner, depth = inner._get_node(path[depth]), depth + 1
+    if depth == len(path) or not isinstance(inner, DictConfig) or "_target_" in inner or [group, *path[:depth]] == ["env", "splits"]:
+        return
+    names = {*map(str, inner), *(_elsewhere(group, path[:depth]) if group in OPTIONAL else [])}
+    if path[depth] not in names:
+        raise Problem(f"{'.'.join([group, *path[:depth]])} has no key '{path[depth]}': {nearest(path[depth], names)}")
+
+
+def _elsewhere(group: str, path: list[str]) -> set[str]:
+    """Keys that any entry of a group has at a place."""
+    found = [OmegaConf.load(entry) for entry in (HERE / group).glob("*.yaml")]
+    for part in path:
+        found = [one._get_node(part) for one in found if isinstance(one, DictConfig) and part in one]
+    return {str(name) for one in found if isinstance(one, DictConfig) for name in one} - {"defaults"}
 
 
 def _find(node, key: str, config: str, known: dict):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 
 import h5py
 import pytest
@@ -115,3 +116,25 @@ def test_an_experiment_of_another_command_is_refused(root):
             _check_experiment("fit", name)
             continue
         _check_experiment("manipulation", name)
+
+
+@pytest.mark.parametrize("added, said", [
+    ("+trainer.devises=2", "trainer has no key 'devises': did you mean 'devices'?"),
+    ("+score.episods=9", "score has no key 'episods': did you mean 'episodes'?"),
+    ("+model.hidden_share=0.2", "model has no key 'hidden_share': known: "),  # the transformer reads it, the modular model does not
+    ("+loss.momentum=0.9", "loss has no key 'momentum': known: "),
+    ("+env.splits.valid.epsiodes=9", "env.splits.valid has no key 'epsiodes': did you mean 'episodes'?"),
+    ("++data.memory=3", "data has no key 'memory': did you mean 'memory_gb'?"),
+])  # fmt: skip
+def test_an_added_key_that_nothing_reads_is_refused(added, said):
+    """It changed nothing, and the run was called another one."""
+    with pytest.raises(Problem, match=re.escape(said)):
+        check("fit", ["model=modular", added])
+
+
+@pytest.mark.parametrize("added", [
+    "+trainer.devices=2", "++trainer.budget=paper", "+env.block_rows=500", "+env.splits.mine={seed: 9, episodes: 3, length: 5, mode: train}",
+    "+env.world.num_objects=3", "+loss.stages.0.gradient_clip=1", "+model.module.transition.depth=2",
+])  # fmt: skip
+def test_a_key_that_something_may_read_is_added(added):
+    check("fit", ["model=modular", added])
