@@ -76,7 +76,7 @@ def check(config: str, overrides: list[str]) -> None:
         elif key.startswith("hydra"):
             continue
         elif override.startswith("+"):
-            added.append(key)
+            added += _leaves(key, _parsed([override])[0].value())
         else:
             keys.append(override)
     with hydra.initialize_config_dir(str(HERE.resolve()), version_base="1.3"):
@@ -89,6 +89,10 @@ def check(config: str, overrides: list[str]) -> None:
         for group, name in named:
             if group != "experiment":
                 _check_own_name(config, group, name, node if f"{group}={name}" in chosen else None)
+            if f"{group}={name}" not in chosen:  # of a sweep, which has an entry for each of its jobs
+                job = hydra.compose(config, [f"{group}={name}"])
+                for key in (key for key in added if key.split(".")[0] == group):
+                    _check_added(job, key, config, known)
     for key in added:
         _check_added(node, key, config, known)
     for override in keys:
@@ -140,26 +144,43 @@ def _check_launcher(name: str, installed: list[str]) -> None:
 def _check_added(node, key: str, config: str, known: dict) -> None:
     """Raise Problem on a key that no code reads: it would change nothing, and call the run another one.
 
-    A class reads keys of its own and refuses others, stages are checked with their values, and splits may have any name. Elsewhere a key
-    is one that stands there, or in an entry of the same group.
+    A class reads keys of its own and refuses others, and stages are checked with their values. Splits may have any name, and the keys of
+    any split. Elsewhere a key is one that stands there, or, in groups that are OPTIONAL, in another entry.
     """
     group, *path = key.split(".")
     inner, depth = _find(node, group, config, known), 0
     while depth < len(path) and isinstance(inner, DictConfig) and "_target_" not in inner and path[depth] in inner:
         inner, depth = inner._get_node(path[depth]), depth + 1
-    if depth == len(path) or not isinstance(inner, DictConfig) or "_target_" in inner or [group, *path[:depth]] == ["env", "splits"]:
+    if depth == len(path) or not isinstance(inner, DictConfig) or "_target_" in inner:
         return
-    names = {*map(str, inner), *(_elsewhere(group, path[:depth]) if group in OPTIONAL else [])}
-    if path[depth] not in names:
+    if group == "env" and path[0] == "splits":
+        depth, names = 2, _keys_of_splits()
+    else:
+        names = {*map(str, inner), *(_elsewhere(group, path[:depth]) if group in OPTIONAL else [])}
+    if depth < len(path) and path[depth] not in names:
         raise Problem(f"{'.'.join([group, *path[:depth]])} has no key '{path[depth]}': {nearest(path[depth], names)}")
+
+
+def _leaves(key: str, value: object) -> list[str]:
+    """The keys that a value sets, which may have keys of its own, below its own key."""
+    return [leaf for name, of in value.items() for leaf in _leaves(f"{key}.{name}", of)] if isinstance(value, dict) and value else [key]
+
+
+def _entries(group: str) -> list:
+    return [OmegaConf.to_container(OmegaConf.load(entry)) for entry in sorted((HERE / group).glob("*.yaml"))]
 
 
 def _elsewhere(group: str, path: list[str]) -> set[str]:
     """Keys that any entry of a group has at a place."""
-    found = [OmegaConf.load(entry) for entry in (HERE / group).glob("*.yaml")]
+    found = _entries(group)
     for part in path:
-        found = [one._get_node(part) for one in found if isinstance(one, DictConfig) and part in one]
-    return {str(name) for one in found if isinstance(one, DictConfig) for name in one} - {"defaults"}
+        found = [one[part] for one in found if isinstance(one, dict) and part in one]
+    return {str(name) for one in found if isinstance(one, dict) for name in one} - {"defaults"}
+
+
+def _keys_of_splits() -> set[str]:
+    """That any split of any env has."""
+    return {key for env in _entries("env") for split in (env.get("splits") or {}).values() if isinstance(split, dict) for key in split}
 
 
 def _find(node, key: str, config: str, known: dict):

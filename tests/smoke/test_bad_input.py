@@ -125,6 +125,9 @@ def test_an_experiment_of_another_command_is_refused(root):
     ("+loss.momentum=0.9", "loss has no key 'momentum': known: "),
     ("+env.splits.valid.epsiodes=9", "env.splits.valid has no key 'epsiodes': did you mean 'episodes'?"),
     ("++data.memory=3", "data has no key 'memory': did you mean 'memory_gb'?"),
+    ("+score={episods: 9}", "score has no key 'episods': did you mean 'episodes'?"),  # Hydra advises to add keys so
+    ("+env.splits={train: {epsiodes: 9}}", "env.splits.train has no key 'epsiodes': did you mean 'episodes'?"),
+    ("+env.splits.mine={epsiodes: 9}", "env.splits.mine has no key 'epsiodes': did you mean 'episodes'?"),
 ])  # fmt: skip
 def test_an_added_key_that_nothing_reads_is_refused(added, said):
     """It changed nothing, and the run was called another one."""
@@ -132,8 +135,15 @@ def test_an_added_key_that_nothing_reads_is_refused(added, said):
         check("fit", ["model=modular", added])
 
 
+def test_every_job_of_a_sweep_reads_what_is_added():
+    check("fit", ["-m", "model=transformer", "++model.hidden_share=0.2"])
+    for sweep in ("model=transformer,modular", "model=modular,transformer"):
+        with pytest.raises(Problem, match="model has no key 'hidden_share'"):
+            check("fit", ["-m", sweep, "++model.hidden_share=0.2"])
+
+
 @pytest.mark.parametrize("added", [
-    "+trainer.devices=2", "++trainer.budget=paper", "+env.block_rows=500", "+env.splits.mine={seed: 9, episodes: 3, length: 5, mode: train}",
+    "+score={episodes: 9}", "+trainer.devices=2", "++trainer.budget=paper", "+env.block_rows=500", "+env.splits.mine={seed: 9, episodes: 3, length: 5, mode: train}",
     "+env.world.num_objects=3", "+loss.stages.0.gradient_clip=1", "+model.module.transition.depth=2",
 ])  # fmt: skip
 def test_a_key_that_something_may_read_is_added(added):
