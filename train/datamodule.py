@@ -232,7 +232,7 @@ class EpisodeData(LightningDataModule):
             )
             self.train, self.valid = self.parts[:2]
         for part in self.parts:
-            part.latent = None
+            part.latent = part.chances = None  # of the weights, and of the errors, of the stage before
 
     def label(self, columns: Sequence[str]) -> None:
         """Batches of the next stage hold these columns of the files, beside what models are shown."""

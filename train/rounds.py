@@ -6,6 +6,7 @@ So rows of a table get equal effort, and the weights of every round make a curve
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from pytorch_lightning import Callback
@@ -123,7 +124,7 @@ class Round:
     """Pass after pass over the windows until a round is over, one batch at least: a loader without a length.
 
     Lightning takes a batch ahead of the one that is trained on. So a round by the clock is one longer; and where training goes on, the
-    first batch is drawn before anybody says which windows are hard: that pass ends there.
+    first batch is drawn before anybody says which windows are hard: the rest of the pass is drawn as if that had been known.
     """
 
     def __init__(self, stage: Rounds, windows: Windows, number: int) -> None:
@@ -132,11 +133,13 @@ class Round:
     def __iter__(self) -> Iterator[Batch]:
         given = 0
         for number in range(self.number * PASSES, (self.number + 1) * PASSES):
-            self.windows.epoch, chances = number, self.windows.chances
-            for batch in self.windows:
-                yield batch
-                given += 1
-                if self.stage.over(self.number, given):
-                    return
-                if self.windows.chances is not chances:
-                    break
+            self.windows.epoch, place = number, 0
+            while place < len(self.windows):
+                chances = self.windows.chances
+                for batch in islice(self.windows, place, None):
+                    yield batch
+                    given, place = given + 1, place + 1
+                    if self.stage.over(self.number, given):
+                        return
+                    if self.windows.chances is not chances:
+                        break

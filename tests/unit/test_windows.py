@@ -12,8 +12,9 @@ from envs.collect import collect
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from train import hard_windows
-from train.datamodule import Windows
+from train.datamodule import EpisodeData, Windows
 from train.hard_windows import HardWindows, window_errors
+from train.rounds import Round
 
 EPISODES, LENGTH, WINDOW = 6, 9, 3
 
@@ -169,3 +170,32 @@ def test_whole_episodes_are_not_copied(file):
     assert np.array_equal(whole.reshape(-1, *whole.shape[2:]), file.read("pixels")["pixels"]) and np.array_equal(whole[:, : LENGTH - 1], short)
     (more,) = file.windows("pixels", steps=LENGTH - 2, count=3 * EPISODES)
     assert len(more) == 3 * EPISODES and np.array_equal(more[::3], short)
+
+
+def test_a_round_that_goes_on_has_the_windows_of_an_uninterrupted_one_but_for_the_first_batch(file):
+    """The rest of its first pass was once that of the next one."""
+
+    def starts(part, known):
+        part.chances = known
+        taken = []
+        for batch in Round(SimpleNamespace(over=lambda number, given: given == 20), part, 1):
+            part.chances = hard  # as where training goes on: said after the first batch is drawn
+            taken.append(batch.obs_id[:, 0])
+        return taken
+
+    part = windows(file)
+    part.obs_id = torch.arange(len(part.obs))  # as if no frame came twice
+    hard = torch.linspace(0.1, 1, len(part.starts))
+    whole, resumed = starts(part, hard), starts(part, None)
+    assert len(whole) == len(resumed) == 20 > 2 * len(part), "more than two passes"
+    assert not torch.equal(whole[0], resumed[0])
+    assert all(torch.equal(a, b) for a, b in zip(whole[1:], resumed[1:]))
+    assert not torch.equal(whole[0], whole[len(part)]), "each pass has an order of its own"
+
+
+def test_a_stage_begins_without_the_errors_of_the_stage_before(file):
+    data = EpisodeData(file, file, PhysicsWorld(3).spec, 0)
+    data.cut(WINDOW, 6)
+    data.train.chances = torch.ones(len(data.train.starts))
+    data.cut(WINDOW, 6)
+    assert data.train.chances is None
