@@ -18,6 +18,13 @@ def actions_of(action: np.ndarray, spec) -> torch.Tensor:
     return vector(torch.from_numpy(np.ascontiguousarray(action)), spec.action)
 
 
+def finite(latent: torch.Tensor, what: str = "predictions") -> torch.Tensor:
+    """The same. Raises Diverged on NaN or infinity: comparisons with NaN are all false, and a diverged model would look like a weak one."""
+    if not latent.isfinite().all():
+        raise Diverged(f"{what} hold NaN or infinity; the model diverged, train it again")
+    return latent
+
+
 @torch.no_grad()
 def encode_frames(model, obs: np.ndarray, batch: int = 1024) -> torch.Tensor:
     """Observations as a file or a world gives them, (M, H, W, 3) or (M, N, F)  ->  latents (M, K, D), in float32.
@@ -51,7 +58,7 @@ def rollout_at(model, latent: torch.Tensor, actions: torch.Tensor, steps: list[i
         before = () if memory is None else (memory[rows].to(model.device),)
         path = model.rollout(latent[rows].to(model.device), actions[rows].to(model.device), *before)
         parts.append(path[:, at.to(path.device)].cpu())
-    return list(torch.cat(parts).unbind(1))
+    return [finite(end, f"predictions after {step} steps") for step, end in zip(steps, torch.cat(parts).unbind(1))]
 
 
 @torch.no_grad()
@@ -157,9 +164,7 @@ def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarr
     query (M, C, ...) predictions; outcomes (U, ...) codes, outcome (M, C) index into them, ids (U,) equal for those that
     look the same: two states that look the same are one outcome.  -> (M, C), 0 = best.
     """
-    if not (query.isfinite().all() and outcomes.isfinite().all()):
-        raise Diverged("predictions or outcomes hold NaN or infinity; a model that diverged cannot be ranked")
-    query = query.flatten(2).double()
+    query, outcomes = finite(query).flatten(2).double(), finite(outcomes, "latents of outcomes")
     candidates = outcomes.flatten(1).double()[torch.from_numpy(outcome)]  # (M, C, D)
     name = ids[outcome]  # (M, C)
     same = name[:, :, None] == name[:, None, :]

@@ -137,7 +137,7 @@ def _ranks_and_knows(rows: list[Filled], horizon: int) -> Verdict:
     well = ranked > RANKS  # (rows, R)
     if not fit or np.median(well.sum(0)) < FEWEST:
         return Verdict(text, UNTESTED, f"rows that rank above {RANKS:g} with {SEEDS} seeds: {int(np.median(well.sum(0))) if fit else 0}; {FEWEST} are needed")
-    among = np.random.default_rng(0).multinomial(len(fit), np.full(len(fit), 1 / len(fit)), REPLICATES).T  # (rows, R): how often each is drawn
+    among = np.random.default_rng(1).multinomial(len(fit), np.full(len(fit), 1 / len(fit)), REPLICATES).T  # (rows, R): how often each is drawn
     ranking, ignorant = ((among * of).sum(0) for of in (well, well & (known < KNOWS)))
     share = 100 * ignorant[ranking > 0] / ranking[ranking > 0]
     low, high = np.percentile(share, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])

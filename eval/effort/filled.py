@@ -124,7 +124,7 @@ class Filled:
         if not kept or None in kept.values():
             return None
         with self._damage_told():
-            return bootstrap({seed: Answers.unpacked(text) for seed, text in kept.items()}, same=not self.own_worlds)
+            return bootstrap({seed: Answers.unpacked(text) for seed, text in kept.items()}, not self.own_worlds, self.label)
 
     def check_answers(self) -> None:
         """Raise Problem where answers are damaged that intervals will be drawn of, or not of the same episodes; drawing them all here

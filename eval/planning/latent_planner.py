@@ -3,18 +3,10 @@
 import numpy as np
 import torch
 
-from envs.problem import Diverged
 from eval.rollouts import actions_of, encode_frames
 
 ROWS = 16384  # latents that are searched at a time
 ROWS_OF_CPU = 1024  # of them stepped at a time on a CPU: as many as its caches hold
-
-
-def finite(far: torch.Tensor) -> torch.Tensor:
-    """The same; the smallest of NaNs would be some action, and a diverged model look like a weak one."""
-    if not far.isfinite().all():
-        raise Diverged("distances to the goal hold NaN or infinity: the model or its reward diverged; train it again")
-    return far
 
 
 class LatentPlanner:

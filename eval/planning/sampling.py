@@ -10,10 +10,10 @@ from envs.problem import Problem, nearest
 from envs.protocols import Goals, State
 from envs.streams import Stream
 from eval.planning.actions import check_bounds
-from eval.planning.latent_planner import ROWS, LatentPlanner, finite
+from eval.planning.latent_planner import ROWS, LatentPlanner
 from eval.planning.search import CANDIDATES, Search
 from eval.planning.tasks import Oracle, Tasks
-from eval.rollouts import actions_of, encode_frames
+from eval.rollouts import actions_of, encode_frames, finite
 
 COSTS = ("final", "sum")
 
@@ -62,7 +62,7 @@ class Sampling(LatentPlanner):
                 latent, memory = self.model.step(latent, actions[part, step], memory)
                 if self.cost == "sum" or step == actions.shape[1] - 1:
                     total = total + self.distance(latent, goal)
-            costs.append(finite(total))
+            costs.append(finite(total, "distances to the goal"))
         return torch.cat(costs).view(len(rows), -1).double().cpu().numpy()
 
 
@@ -101,4 +101,4 @@ class TrueSampling(Oracle):
             )
             if self.cost == "sum" or step == steps - 1:
                 total = total + self.distance(self._encode(state), goal)
-        return finite(total).view(episodes, count).double().cpu().numpy()
+        return finite(total, "distances to the goal").view(episodes, count).double().cpu().numpy()

@@ -6,10 +6,9 @@ import torch
 from envs.protocols import Simulator, State
 from envs.streams import Stream
 from eval.planning.actions import every_action
-from eval.planning.latent_planner import finite
 from eval.planning.oracles import after_every_action
 from eval.planning.tasks import Oracle, Tasks
-from eval.rollouts import encode_frames
+from eval.rollouts import encode_frames, finite
 
 
 class TrueFrames(Oracle):
@@ -35,5 +34,5 @@ class TrueFrames(Oracle):
         rows = self.world.pack(after).reshape(len(after), -1)
         _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)  # many actions do the same
         latent = self._encode(after.take(first))[which.ravel()]
-        far = finite(self.distance(latent, self.goal.repeat_interleave(len(after) // len(state), 0)))
+        far = finite(self.distance(latent, self.goal.repeat_interleave(len(after) // len(state), 0)), "distances to the goal")
         return far.view(len(state), -1).argmin(1).cpu().numpy()

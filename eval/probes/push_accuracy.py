@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from eval.probes.weight_posterior import if_heavier
-from eval.rollouts import actions_of, encode_frames
+from eval.rollouts import actions_of, encode_frames, finite
 
 BUCKET, AFTER = 10, 20  # steps
 
@@ -16,7 +16,7 @@ def predict_along(model, latent: torch.Tensor, actions: torch.Tensor) -> torch.T
     for now, action in zip(latent[:, :-1].unbind(1), actions.unbind(1)):
         predicted, memory = model.step(now.to(model.device), action.to(model.device), memory)
         steps.append(predicted.cpu())
-    return torch.stack(steps, 1)
+    return finite(torch.stack(steps, 1))
 
 
 def push_hits(model, world, obs, state, action):

@@ -13,7 +13,7 @@ import torch
 from envs.protocols import CausalTables, Painting, Simulator
 from envs.streams import Stream
 from eval.probes.probe import Row, bounds, probe
-from eval.rollouts import actions_of, encode_frames, rollout
+from eval.rollouts import actions_of, encode_frames, finite, rollout
 
 STATES = 500  # episodes asked about
 OTHERS = 64  # candidates of each kind, before equal ones are merged
@@ -63,11 +63,9 @@ def alternatives(world, state: np.ndarray, action: np.ndarray, horizon: int) -> 
 
 def score_alternatives(predicted: torch.Tensor, codes: torch.Tensor, pool: Alternatives) -> BoardScore:
     """predicted (M >= E, ...) in the order of `alternatives`, codes (U, ...) of its boards."""
-    if not (predicted.isfinite().all() and codes.isfinite().all()):
-        raise ValueError("predictions or outcomes hold NaN or infinity; a model that diverged cannot be ranked")
     members, colors = pool.members, pool.boards.colors
-    predicted = predicted[: len(members)].flatten(1).double()
-    codes = codes.flatten(1).double()
+    predicted = finite(predicted)[: len(members)].flatten(1).double()
+    codes = finite(codes, "latents of outcomes").flatten(1).double()
     distance = torch.cdist(
         predicted[:, None], codes[torch.from_numpy(members)], compute_mode="donot_use_mm_for_euclid_dist"
     )[:, 0].pow(2)  # fmt: skip

@@ -13,7 +13,7 @@ from envs.physics import DIRECTIONS, NUM_DIRECTIONS, PhysicsBoards, PhysicsWorld
 from envs.streams import Stream
 from eval.probes.probe import Row, bounds, no_forecast, probe
 from eval.probes.weight_posterior import if_heavier, push_posterior
-from eval.rollouts import actions_of, encode_frames
+from eval.rollouts import actions_of, encode_frames, finite
 from models.abilities import Remembers
 
 EPISODES, LAYOUTS = 100, 2  # layouts of each ordered pair
@@ -54,7 +54,7 @@ def margins(model, world: PhysicsWorld, boards: PhysicsBoards, action: np.ndarra
     for rows in torch.arange(len(still)).split(4096):
         known = () if memory is None else (memory[rows].to(model.device),)
         guess.append(model.step(still[rows].to(model.device), acts[rows].to(model.device), *known)[0].cpu())
-    guess = torch.cat(guess)
+    guess = finite(torch.cat(guess))
     to_still, to_moved = ((guess - other).flatten(1).double().norm(dim=1) for other in (still, moved))
     return ((to_still - to_moved) / (to_still + to_moved).clamp(min=1e-12)).numpy()
 

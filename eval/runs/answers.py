@@ -53,13 +53,15 @@ class Answers(NamedTuple):
         return 100 * np.nanmean(shares, 1)
 
 
-def bootstrap(runs: Mapping[int, Answers], same: bool = True) -> np.ndarray:
+def bootstrap(runs: Mapping[int, Answers], same: bool = True, row: str = "") -> np.ndarray:
     """Scores of REPLICATES draws with replacement, of runs by their seeds and of episodes, (R,).
 
     same: all runs were asked the same episodes, which are then drawn alike; else each seed has its own, and so has the same seed of
-    another row. So differences of two rows with the same seeds are paired over what they were asked: subtract the draws.
+    another row. So differences of two rows are paired over what they were asked: subtract the draws.
+    row: whose seeds these are. Rows of other names draw theirs apart, as chance in one says nothing of the other, unless every seed has
+    episodes of its own, which both were asked.
     """
-    chosen = np.random.default_rng(0).integers(len(runs), size=(REPLICATES, len(runs)))
+    chosen = np.random.default_rng([0, *(row.encode() if same else b"")]).integers(len(runs), size=(REPLICATES, len(runs)))
     counts = {len(run.right) for run in runs.values()}
     if same and len(counts) > 1:
         raise ValueError(f"runs were asked {sorted(counts)} episodes, and are said to have been asked the same")

@@ -58,6 +58,16 @@ def test_a_difference_is_paired():
     assert low >= 0 and high < 2 and high - low < 1.5
 
 
+def test_seeds_of_two_rows_are_drawn_apart():
+    """They were drawn by their place: rows whose seeds rise alike differed by too little, and by too much where one falls."""
+    rows = [{seed: Answers.of(np.arange(1000) < 10 * (cut + step)) for seed, step in enumerate(steps)}
+            for cut, steps in ((90, (0, 3, 6)), (80, (0, 3, 6)), (80, (6, 3, 0)))]  # fmt: skip
+    first, alike, against = (bootstrap(runs, row=name) for runs, name in zip(rows, ("first", "alike", "against")))
+    expected = np.hypot(first.std(), alike.std())
+    assert (first - alike).std() == pytest.approx(expected, rel=0.1) == (first - against).std()
+    assert (bootstrap(rows[0], False, "first") == bootstrap(rows[0], False, "another")).all(), "drawn worlds are those of both"
+
+
 def test_seeds_of_own_worlds_are_drawn_by_their_number():
     """The same world of two rows is drawn alike, whatever other worlds a row has."""
     draw = np.random.default_rng(2)

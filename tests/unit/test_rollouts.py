@@ -8,6 +8,9 @@ import torch
 
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
+from envs.problem import Problem
+from eval.probes.push_accuracy import predict_along
+from eval.probes.weight_order import margins
 from eval.rollouts import actions_of, branch, counterfactual_outcomes, counterfactual_ranks, encode_frames, rollout, rollout_at
 
 WORLD = PhysicsWorld(3, object_order="shuffled")
@@ -223,3 +226,30 @@ def test_latents_of_many_frames_are_not_kept_part_by_part():
     obs = np.random.default_rng(0).integers(0, 255, (10, 4, 4, 3), np.uint8)
     assert torch.equal(encode_frames(Model(), obs, batch=3), encode_frames(Model(), obs, batch=10)) and len(alive) == 5
     assert encode_frames(Model(), obs[:0]).shape == (0, 3, 2)
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+def test_a_diverged_model_is_no_weak_one(bad):
+    """Comparisons with NaN are all false: pushes were told by chance, and an order of weights had tau 0 and no error."""
+
+    class Diverged(Constant):
+        device = "cpu"
+
+        def rollout(self, latent, actions):
+            return super().rollout(latent, actions) * torch.tensor([1.0] * (actions.shape[1] - 1) + [bad])[:, None, None]
+
+        def step(self, latent, action, memory=None):
+            return latent * bad, memory
+
+    pixels, state, action = situation()
+    model, acts = Diverged(), actions_of(action, WORLD.spec)
+    start = encode_frames(model, pixels)
+    assert rollout_at(model, start, acts[:, :3], [2])[0].isfinite().all(), "only what is asked for is looked at"
+    with pytest.raises(Problem, match="predictions after 3 steps hold NaN or infinity; the model diverged"):
+        rollout_at(model, start, acts[:, :3], [1, 3])
+    with pytest.raises(Problem, match="diverged"):
+        branch(model, start, action[:, None, :2], WORLD.spec)
+    with pytest.raises(Problem, match="diverged"):
+        margins(model, WORLD, WORLD.unpack(state), action[:, 0])
+    with pytest.raises(Problem, match="diverged"):
+        predict_along(model, start[:, None].expand(-1, 6, -1, -1), acts)
