@@ -16,12 +16,13 @@ def energy(a: Tensor, b: Tensor, sigma: float = 0.5) -> Tensor:
 
 
 def contrastive(
-    state: Tensor, predicted: Tensor, target: Tensor, permutation: Tensor, hinge: float = 1.0, sigma: float = 0.5
-) -> Tensor:
-    """The published loss, a scalar mean over the batch.  state, predicted, target (B, K, D); permutation (B,) long."""
-    positive = energy(predicted, target, sigma)
-    negative = (hinge - energy(state, state[permutation], sigma)).clamp(min=0)
-    return positive.mean() + negative.mean()
+    anchor: Tensor, negative: Tensor, predicted: Tensor, target: Tensor, hinge: float = 1.0, sigma: float = 0.5
+) -> LossTerms:
+    """The two terms of the published loss, each a mean over the batch.  All latents (B, K, D); as many anchors as negatives."""
+    return {
+        "positive": energy(predicted, target, sigma).mean(),
+        "negative": (hinge - energy(anchor, negative, sigma)).clamp(min=0).mean(),
+    }
 
 
 class Contrastive:
@@ -64,10 +65,7 @@ class Contrastive:
         if self.anchor == "next":
             anchor = gather(target)
         negative = everyone[agreed(torch.randperm(len(everyone), device=state.device))]
-        terms = {
-            "positive": energy(predicted, target, self.sigma).mean(),
-            "negative": (self.hinge - energy(anchor, negative, self.sigma)).clamp(min=0).mean(),
-        }
+        terms = contrastive(anchor, negative, predicted, target, self.hinge, self.sigma)
         return terms | ({"same_episode": self._same_episode(latent, batch.obs_id)} if self.same_episode else {})
 
     def _same_episode(self, latent: Tensor, obs_id: Tensor) -> Tensor:
