@@ -13,11 +13,11 @@ from eval.rollouts import decode_frames
 
 MEDIAN, MEAN, POSE = "test/block_error/median/", "test/block_error/mean/", "test/block_pose_hits@1/"
 RESOLUTION = 2e-3  # metres: poses that are equal to it are one outcome; .06 rad turn a block of 65 mm as far
-MOVED = "moved"  # the event of a block that moves
+MOVED = "moved"  # the event of an episode in which a block moves
 
 
 class BlockError(NamedTuple):
-    """Over blocks that moved. median, mean: millimetres, nan where none moved.  moved: how many there were."""
+    """Over the blocks that were counted. median, mean: millimetres, nan of none.  moved: how many there were."""
 
     median: float
     mean: float
@@ -56,12 +56,13 @@ def _why_not(run) -> str | None:
         *bounds(MEDIAN, ("floor/copy/block_error/median/", "copy the start", "floor")),
         Row(MEAN, "block error, mean, mm", higher_is_better=False, percent=False, horizons=()),
         *bounds(MEAN, ("floor/copy/block_error/mean/", "copy the start", "floor")),
-        Row(POSE, "H@1 of the pose of blocks that moved, to 2 mm", horizons=()),
+        Row(POSE, "H@1 of the pose of all blocks, to 2 mm", horizons=()),
         *bounds(POSE, ("floor/copy/block_pose_hits@1/", "copy the start", "floor")),
     ),
 )  # fmt: skip
 def block_error(run, data) -> dict[str, float]:
-    """Millimetres and H@1 over the episodes in which a block moves, where the data tell, of the model and of copying.
+    """Millimetres and H@1 over the episodes in which a block moves, where the data tell, of the model and of copying. Of several blocks
+    those that stand still in such an episode count as well.
 
     Candidates of H@1 are the outcomes of all episodes.
     """

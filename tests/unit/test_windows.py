@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from envs.collect import collect
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
+from losses.whitened import WhitenedPrediction
 from train import hard_windows
 from train.datamodule import EpisodeData, Windows
 from train.hard_windows import HardWindows, window_errors
@@ -199,3 +200,16 @@ def test_a_stage_begins_without_the_errors_of_the_stage_before(file):
     data.train.chances = torch.ones(len(data.train.starts))
     data.cut(WINDOW, 6)
     assert data.train.chances is None
+
+
+@pytest.mark.parametrize("most", [20, 10_000])
+def test_whitening_is_fitted_to_as_many_frames_as_it_says(file, most, monkeypatch):
+    """It took half as many again, and none of how episodes end."""
+    part, fitted = windows(file), []
+    part.frames = fitted.append
+    monkeypatch.setattr(WhitenedPrediction, "FRAMES", most)
+    WhitenedPrediction().prepare(SimpleNamespace(encoder=SimpleNamespace(fit=lambda frames: None)), part)
+    rows = set(fitted[0].tolist())
+    assert len(fitted[0]) == len(rows) == min(most, EPISODES * (LENGTH + 1)) and {0, EPISODES * (LENGTH + 1) - 1} <= rows
+    if most > len(part.obs):
+        assert rows == set(range(len(part.obs)))
