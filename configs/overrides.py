@@ -90,9 +90,8 @@ def check(config: str, overrides: list[str]) -> None:
             if group != "experiment":
                 _check_own_name(config, group, name, node if f"{group}={name}" in chosen else None)
             if f"{group}={name}" not in chosen:  # of a sweep, which has an entry for each of its jobs
-                job = hydra.compose(config, [f"{group}={name}"])
                 for key in (key for key in added if key.split(".")[0] == group):
-                    _check_added(job, key, config, known)
+                    _check_added(hydra.compose(config, quoted([f"{group}={name}"], known)), key, config, known)
     for key in added:
         _check_added(node, key, config, known)
     for override in keys:
