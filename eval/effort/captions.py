@@ -48,7 +48,8 @@ def bullets(facts: Sequence[str]) -> str:
 
 def mean_least_most(values: Sequence[float]) -> str:
     """Mean, and in brackets from the least to the most where they differ; whole numbers."""
-    return f"{mean(values):,.0f}" + (f" ({min(values):,.0f} to {max(values):,.0f})" if len(set(values)) > 1 else "")
+    middle, *ends = (f"{number:,.0f}" for number in (mean(values), min(values), max(values)))
+    return middle if len(set(ends)) == 1 else f"{middle} ({' to '.join(ends)})"
 
 
 def caption(filled: Sequence[Filled]) -> list[str]:
@@ -76,6 +77,7 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         "mean and half of the 95 % interval, which holds that of a bootstrap over seeds and episodes and that of Student's t over seeds, of goals "
         "and single columns t alone, and is not cut at 0 and 100",
         "of two seeds both in braces, of one neither",
+        "select - final: of what if at the last horizon, over seeds that have both; - where worlds are drawn, which have no select of their own",
         f"updates: training steps{_of_updates(study)}",
         *_of_stages(filled),
         f"parameters: of all parts; {_of_width(filled)}sizes of hidden layers are those of the row's own configuration",
@@ -185,7 +187,8 @@ def of_structure(filled: Sequence[Filled]) -> list[str]:
 def _of_seeds(filled: Sequence[Filled]) -> str:
     """Those that any row has, however many were asked for."""
     last = max((seed for one in filled for seed in one.entries), default=0)
-    return f"seeds 0 to {last} at most" if last else "seed 0"
+    other = filled[0].own_worlds and len({tuple(sorted(one.entries)) for one in filled}) > 1
+    return (f"seeds 0 to {last} at most" if last else "seed 0") + ("; rows that lack seeds lack worlds, which may be the harder" if other else "")
 
 
 def _of_effort(study: Study) -> str:

@@ -35,7 +35,7 @@ from eval.runs.ledger import SELECT, check_overrides, entry_of
 from eval.terminal import print_table
 
 RunMissing = Callable[[list[Job], float, dict, bool], dict[str, str]]
-Wrong = dict[tuple[Row, str], Problem]
+Wrong = dict[tuple[Row, str] | str, Problem]  # of a row on an env, or of an env
 
 
 def _scored(ledger: Path, env: str, names: dict[int, str]) -> dict[int, dict]:
@@ -85,8 +85,8 @@ def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) 
 
 
 @contextmanager
-def _told_apart(wrong: Wrong, of: tuple[Row, str]) -> Iterator[None]:
-    """What is wrong with one row of an env is kept under it."""
+def _told_apart(wrong: Wrong, of: tuple[Row, str] | str) -> Iterator[None]:
+    """What is wrong with one row of an env, or with one env, is kept under it."""
     try:
         yield
     except Problem as problem:
@@ -94,11 +94,11 @@ def _told_apart(wrong: Wrong, of: tuple[Row, str]) -> Iterator[None]:
 
 
 def _tell(wrong: Wrong, count: int, what: str) -> None:
-    """What is wrong with some of `count` rows, on the terminal. Raises the first Problem where it is all of them."""
+    """What is wrong with some of `count` rows or envs, on the terminal. Raises the first Problem where it is all of them."""
     if wrong and len(wrong) == count:
         raise next(iter(wrong.values()))
-    for (row, env), problem in wrong.items():
-        print(f"{env}, {row.name}: {what}; {problem}")
+    for of, problem in wrong.items():
+        print(f"{of if isinstance(of, str) else f'{of[1]}, {of[0].name}'}: {what}; {problem}")
 
 
 def _diverged(run: str, envs: list[str], ledger: Path) -> bool:
@@ -152,8 +152,11 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
         on_gpu = study.accelerator != ON
         failed = run_missing(_left(study, rows, envs, cfg), study.expected_minutes, cfg, on_gpu) if cfg["run_missing"] else {}
         failed = {name: why for name, why in failed.items() if not _diverged(name, envs, Path(cfg["ledger"]))}
+    wrong = {}
     for env in envs:
-        _show(study, rows, env, cfg)
+        with _told_apart(wrong, env):
+            _show(study, rows, env, cfg)
+    _tell(wrong, len(envs), "not shown")
     if study.name == MAIN and (path := write_worlds(Path(cfg["ledger"]), Path(cfg["out"]) / study.name, shown=envs)):
         print(f"all rows in every world: {path}")
     return failed

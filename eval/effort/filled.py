@@ -188,14 +188,15 @@ class Filled:
 
     @property
     def updates(self) -> dict[int, dict[str, int]]:
-        """Seed -> stage -> training steps: equal minutes are not equal work where a model is slow or a machine is shared."""
-        every = {seed: {one["stage"]: one["updates"] for one in entry["rounds"]} for seed, entry in self.entries.items()}
+        """Seed -> stage -> training steps, of trainings that ended: equal minutes are not equal work where a model is slow or a machine is shared."""
+        ended = {seed: entry for seed, entry in self.entries.items() if not entry.get("diverged")}
+        every = {seed: {one["stage"]: one["updates"] for one in entry["rounds"]} for seed, entry in ended.items()}
         return {seed: found for seed, found in every.items() if found}
 
     @property
     def parameters(self) -> int | None:
         """Numbers that are learned, of all parts; None where no run says."""
-        return next((sum(entry["parameters"].values()) for entry in self.entries.values() if "parameters" in entry), None)
+        return next((sum(entry["parameters"].values()) for entry in self.entries.values() if entry.get("parameters")), None)
 
     @property
     def fell(self) -> float | None:

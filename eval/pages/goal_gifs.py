@@ -38,7 +38,8 @@ def goal_gifs(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
                         f'<div class="heads soft"><span>now</span><span>goal</span><span>expected next</span></div>'
                         f"{gif_image(made, f'{label}: a goal that was {kind}')}</figure>")  # fmt: skip
         if figures:
-            parts.append(f"<h3>{escape(label)}: {why}</h3><div class=gifs>{figures}</div>")
+            parts.append(f"<h3>{escape(label)}: {why}</h3><p class=soft>One goal each, however often they are reached; planned by distances of "
+                         f"latents, where the numbers above are by a learned distance.</p><div class=gifs>{figures}</div>")  # fmt: skip
     return "".join(parts)
 
 

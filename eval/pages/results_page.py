@@ -86,7 +86,7 @@ def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
              "<h3>Two rows side by side</h3>", compare_rows(filled), gifs,
              "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
              _facts(of_claims(filled))]  # fmt: skip
-    if any(one.curve for one in filled):
+    if any(entry["rounds"] for one in filled for entry in one.entries.values()):
         parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled),
                   *(_folded(title.capitalize(), *numbers) for title, numbers in curves(filled).items() if numbers[1])]  # fmt: skip
     parts += [_folded("Chosen settings", *setting_lines(filled)), _facts(of_settings(filled))]

@@ -129,7 +129,7 @@ class _Sweep:
                 if code == -signal.SIGKILL:
                     return "it was killed, perhaps as memory was short; run fewer at a time: jobs="
                 if code:
-                    said = path.read_text().strip().splitlines()
+                    said = path.read_text(errors="replace").strip().splitlines()
                     return said[-1] if said else f"exit code {code}"
         return "it ended without its results" if job.left() else None
 

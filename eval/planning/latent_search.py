@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from envs.problem import Problem
 from eval.planning.actions import every_action
 from eval.planning.latent_planner import ROWS, LatentPlanner
 from eval.rollouts import actions_of, finite
@@ -18,6 +19,9 @@ class LatentSearch(LatentPlanner):
         self, model, world, distance, seed: int = 0, closed: bool = True, width: int = 1, depth: int = 1
     ) -> None:
         super().__init__(model, world, distance, closed)
+        for name, number in {"width": width, "depth": depth}.items():
+            if number < 1:
+                raise Problem(f"{name} of a beam search is at least 1, got {number}; set {name}=")
         self.width, self.depth = width, depth
         self.actions = actions_of(every_action(self.spec.action), self.spec).to(model.device)
         self.at_once = ROWS // (width * len(self.actions))

@@ -35,6 +35,13 @@ class Search:
             raise Problem(f"a search draws at least 2 candidates, got {candidates}; set candidates=")
         if hold < 1:
             raise Problem(f"an action is held for at least 1 step, got {hold}; set hold=")
+        for name, number in {"depth": depth, "iterations": iterations, "elites": 1 if elites is None else elites}.items():
+            if number < 1:
+                raise Problem(f"{name} of a search is at least 1, got {number}; set {name}=")
+        if temperature is not None and not temperature > 0:
+            raise Problem(f"the temperature of a search is above 0, or null where elites count alike, got {temperature}; set temperature=")
+        if not 0 <= smoothing <= 1:
+            raise Problem(f"smoothing of a search is from 0 to 1, got {smoothing}; set smoothing=")
         self._action, self._rng, self._depth, self._hold = action, rng, depth, hold
         self._candidates, self._iterations, self._elites = candidates, iterations, elites or candidates
         self._temperature, self._smoothing = temperature, smoothing

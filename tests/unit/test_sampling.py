@@ -179,6 +179,13 @@ def test_what_cannot_be_searched_is_told():
         (lambda: TrueSampling(KnownDynamics(), CART, Place(), cost="som"), "no cost 'som' of a plan: did you mean 'sum'"),
         (lambda: TrueSampling(KnownDynamics(), unbounded, Place()), "of 2 numbers have none; set low= and high="),
         (lambda: Sampling(KnownDynamics(), CART, Place(), hold=0), "held for at least 1 step, got 0"),
+        (lambda: Sampling(KnownDynamics(), CART, Place(), depth=0), "depth of a search is at least 1, got 0; set depth="),
+        (lambda: Sampling(KnownDynamics(), CART, Place(), iterations=0), "iterations of a search is at least 1, got 0"),
+        (lambda: Sampling(KnownDynamics(), CART, Place(), elites=0), "elites of a search is at least 1, got 0"),
+        (lambda: Sampling(KnownDynamics(), CART, Place(), temperature=0.0), "temperature of a search is above 0, .* got 0.0"),
+        (lambda: Sampling(KnownDynamics(), CART, Place(), smoothing=1.5), "smoothing of a search is from 0 to 1, got 1.5"),
+        (lambda: LatentSearch(KnownDynamics(), CART, Place(), depth=0), "depth of a beam search is at least 1, got 0"),
+        (lambda: LatentSearch(KnownDynamics(), CART, Place(), width=0), "width of a beam search is at least 1, got 0"),
     ):
         with pytest.raises(Problem, match=said):
             made()
