@@ -24,7 +24,7 @@ class RecurrentState:
     """reconstruction: of every frame from a draw of its posterior.  dynamics: the prior is drawn to the posterior.
     representation: the posterior to the prior, a tenth as hard; to N(0, 1) at the first frame. Means over frames or transitions.
 
-    free: nats below which a divergence costs nothing.
+    free: nats; a divergence below them costs as much as they, and has no gradient.
     """
 
     def __init__(self, dynamics: float = 1.0, representation: float = 0.1, free: float = 1.0) -> None:

@@ -70,7 +70,7 @@ class Rounds(Callback, ABC):
         return {"used": self.used}
 
     def load_state_dict(self, state_dict: dict) -> None:
-        self.earlier = state_dict["used"]
+        self.earlier, self.start = state_dict["used"], time.process_time()  # what the stage prepares was paid before it broke off
 
 
 class Clock(Rounds):

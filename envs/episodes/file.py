@@ -156,7 +156,7 @@ class EpisodeFile:
         """The named columns of windows of `steps` actions, (W, steps + 1, ...) each, in the order of the episodes.
 
         count: how many windows, at most. The first of each episode, where there are so many episodes (none: of all); where
-        there are fewer, each gives as many more, spread evenly over it.
+        there are fewer, each gives as many more, spread evenly over it, and the last ones none where that is more than `count`.
         """
         keep = np.flatnonzero(self.ep_len > steps)[:count]
         if not len(keep):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from eval.effort.captions import bullets, caption, of_reading, of_structure, one_line
+from eval.effort.captions import bullets, caption, mean_least_most, of_reading, of_structure, one_line
 from eval.effort.filled import Filled
 from eval.effort.settings import causes, rows_of
 from eval.effort.studies import studies
@@ -127,3 +127,26 @@ def test_a_caption_is_as_wide_as_the_terminal(capsys):
     """Below a narrow table it was broken into a narrow column; and brackets in it are no markup."""
     print_table(["a"], [["1"]], "what stands below, [bold] and all, in one line", width=60)
     assert "what stands below, [bold] and all, in one line" in capsys.readouterr().out
+
+
+def test_a_training_that_diverged_did_no_updates():
+    """Those of its rounds lowered the mean, and a row whose first seed diverged had no parameters."""
+    (row,) = rows_of("edge + InfoNCE")
+    rounds = [{"stage": "joint", "round": 1, "updates": 1000, "cpu_s": 60.0, "scores": {}}]
+    ended = {"scores": {}, "rounds": rounds, "plans": {}, "parameters": {"encoder": 1234}}
+    failed = {"scores": {}, "rounds": [rounds[0] | {"updates": 9}], "plans": {}, "parameters": {}, "diverged": "train loss is not finite"}
+    header, (cells,) = lines([Filled(MAIN, "", row, ENV, None, {0: failed, 1: ended})])
+    assert dict(zip(header, cells))["parameters"] == "1,234" and dict(zip(header, cells))["updates"] == "1,000"
+
+
+def test_a_range_is_told_where_it_can_be_seen():
+    assert mean_least_most([98.2, 98.4]) == "98" and mean_least_most([90, 100]) == "95 (90 to 100)"
+
+
+def test_rows_of_other_worlds_are_told():
+    """A mean over fewer drawn worlds stood beside the others without a word; one world is harder than another."""
+    edge, sigreg = (Filled(MAIN, "", rows_of(name)[0], "chemistry_chain5", None, {0: {}}) for name in ("edge + InfoNCE", "edge + SIGReg"))
+    empty = {"scores": {}, "rounds": [], "plans": {}}
+    edge, sigreg = replace(edge, entries={0: empty, 1: empty}), replace(sigreg, entries={0: empty})
+    assert "rows that lack seeds lack worlds, which may be the harder" in one_line(caption([edge, sigreg]))
+    assert "lack worlds" not in one_line(caption([edge, edge])) + one_line(caption([replace(one, env=ENV) for one in (edge, sigreg)]))
