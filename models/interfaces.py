@@ -41,7 +41,7 @@ class Batch:
     obs_id (B, T+1) int64, equal exactly where two observations are equal.
     latent (B, T+1, K, D): computed beforehand, when the encoder is frozen.
     weight: of this process in the mean over all processes that share the batch; 1 where all shares are equal.
-    labels: columns that the objective names, (B, ...) each, of the first row of every window.
+    labels: columns that the objective or the choice of the best epoch names, (B, ...) each, of the first row of every window.
     """
 
     obs: Tensor | None
