@@ -180,9 +180,8 @@ class WorldModel(LightningModule):
         """Set every `Normalised` layer, if there is one, to mean and spread of the observations of training windows."""
         layers = [layer for layer in self.modules() if isinstance(layer, Normalised)]
         if layers:
-            rows = (windows.starts[:, None] + windows.steps).unique()  # starts alone leave out how episodes end
-            every = max(1, len(rows) // NORMALISED_BY)
-            values = windows.frames(rows[::every]).double()
+            rows = windows.rows
+            values = windows.frames(rows[:: max(1, len(rows) // NORMALISED_BY)]).double()
             for layer in layers:
                 layer.fit(values.mean(0), values.std(0, unbiased=False))
 

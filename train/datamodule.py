@@ -114,6 +114,11 @@ class Windows:
         """Whether an epoch has room for every window, as it has for single steps."""
         return self.windows == len(self.starts)
 
+    @property
+    def rows(self) -> Tensor:
+        """Rows of the file that some window holds, in order, (R,): starts alone leave out how episodes end."""
+        return (self.starts[:, None] + self.steps).unique()
+
     def __len__(self) -> int:
         whole, rest = divmod(self.windows, self.windows_per_batch)
         return max(1, whole + (rest >= count()))

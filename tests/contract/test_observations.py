@@ -51,8 +51,7 @@ class Rows:
     """The observations of a batch, as training windows hand them out."""
 
     def __init__(self, obs):
-        self.obs, self.starts = obs.flatten(0, 1), torch.arange(obs.shape[:2].numel())
-        self.steps = torch.arange(1)
+        self.obs, self.rows = obs.flatten(0, 1), torch.arange(obs.shape[:2].numel())
 
     def frames(self, rows):
         return self.obs[rows]

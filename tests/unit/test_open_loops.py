@@ -15,6 +15,7 @@ from models.transitions.lstm import LSTM
 from models.transitions.recurrent import RecurrentTransition
 from models.transitions.tracks import TracksTransition
 from models.world_model import WorldModel
+from train.datamodule import Windows
 
 
 class Itself(nn.Module):
@@ -110,8 +111,8 @@ def test_a_clip_too_short_is_told(how):
 def test_the_normalisation_knows_how_episodes_end():
     """Only the first frames of windows were looked at: of windows of 12 none of the last 12, in which objects fall."""
     net = WorldModel(Tracks((1, 1)), Stays())
-    rows = torch.tensor([0.0, 0, 0, 8]).view(4, 1, 1)
-    net.fit_normalisation(SimpleNamespace(starts=torch.tensor([0, 1]), steps=torch.arange(3), frames=lambda index: rows[index]))
+    rows, windows = torch.tensor([0.0, 0, 0, 8]).view(4, 1, 1), SimpleNamespace(starts=torch.tensor([0, 1]), steps=torch.arange(3))
+    net.fit_normalisation(SimpleNamespace(rows=Windows.rows.fget(windows), frames=lambda index: rows[index]))
     assert net.encoder.normal.mean.item() == 2 and net.encoder.normal.spread.item() == pytest.approx(12**0.5)
 
 
