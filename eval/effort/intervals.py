@@ -9,7 +9,6 @@ from eval.runs.answers import LEVEL
 
 FEW = 3  # seeds below which an interval tells of t more than of a row
 ROUNDING = 1e-9  # percent, below which scores are equal
-T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Student's t, two sides, of 1 to 9 degrees of freedom
 
 
 class Estimate(NamedTuple):
@@ -28,8 +27,10 @@ class Estimate(NamedTuple):
         """Student's t."""
         if len(values) < 2:
             return cls(values, None, None)
-        found, t = list(values.values()), T95[min(len(values) - 2, len(T95) - 1)]
-        half = t * stdev(found) / len(found) ** 0.5
+        from scipy.special import stdtrit  # takes a moment
+
+        found = list(values.values())
+        half = float(stdtrit(len(found) - 1, (1 + LEVEL / 100) / 2)) * stdev(found) / len(found) ** 0.5
         return cls(values, mean(found) - half, mean(found) + half)
 
     @property

@@ -67,7 +67,8 @@ addEventListener("DOMContentLoaded", () => {
       const rows = [...table.rows].slice(1).filter(row => !row.classList.contains("bound"));
       const stay = [...table.rows].slice(1).filter(row => row.classList.contains("bound"));
       const number = text => parseFloat(text.replace(/,/g, ""));
-      const words = rows.some(row => value(row, i).length > 1 && isNaN(number(value(row, i))));
+      const lacks = text => /^[-–()\\s]*$/.test(text);
+      const words = rows.some(row => !lacks(value(row, i)) && isNaN(number(value(row, i))));
       rows.sort((a, b) => {
         const [x, y] = [value(a, i), value(b, i)];
         if (words) return up ? y.localeCompare(x) : x.localeCompare(y);

@@ -15,10 +15,9 @@ import pytest
 from sqlalchemy import update
 from tiny_study import tiny_study
 
-pytest.importorskip("playwright", reason="the browser tests need the packages of '.[dev]'")
+pytest.importorskip("axe_playwright_python", reason="the browser tests need the packages of '.[dev]'")
 
 from keyboard_walker import SCREENS, Walker
-from playwright.sync_api import sync_playwright
 
 from eval.humans import store
 from eval.humans.database import Database
@@ -31,14 +30,9 @@ from eval.humans.serve import check_port
 from eval.humans.study import Study
 from eval.humans.tables import Invite
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-OPTIONS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 ADMIN = "correct horse battery"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium; install it with: apt-get install chromium"),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +60,6 @@ def url(study, root):
                 continue
         yield f"http://127.0.0.1:{port}"
         server.terminate()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """Debian's Chromium, without a window."""
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        yield browser
-        browser.close()
 
 
 def free(port):
