@@ -92,7 +92,8 @@ def measure(study: Study, people: int, think: float, kill: bool) -> dict:
         kinds = [kind for kind, share in SHARES.items() for _ in range(round(share * people))]
         kinds = (kinds + ["perfect"] * people)[:people]
         length = len(wide.lists[0])
-        timer = threading.Timer(max(think, 0.1) * length / 2, lambda: (server.kill(), time.sleep(DOWN_S), server.start()))
+        killed = threading.Event()
+        timer = threading.Timer(max(think, 0.1) * length / 2, lambda: (server.kill(), killed.set(), time.sleep(DOWN_S), server.start()))
         start = time.perf_counter()
         if kill:
             timer.start()
@@ -103,7 +104,7 @@ def measure(study: Study, people: int, think: float, kill: bool) -> dict:
         finally:
             timer.cancel()
             server.kill()
-        found = {"killed": kill and not timer.is_alive(), "seconds": round(time.perf_counter() - start, 1)}
+        found = {"killed": killed.is_set(), "seconds": round(time.perf_counter() - start, 1)}
         return found | _compared(walks, wide, length) | _times(walks) | {"ended": overview(database).ended}
 
 

@@ -19,7 +19,9 @@ import time
 
 import numpy as np
 import psutil
+from omegaconf import OmegaConf
 
+import configs
 from benchmarks.floors import helped, report
 from envs.trifinger import make
 from envs.trifinger.interventions.actors import RandomActor
@@ -107,15 +109,8 @@ def memory() -> dict:
 
 def protocols() -> dict:
     """Twenty episodes of random actions on every protocol of every task, a hundred steps each."""
-    cfg = {
-        "agent": "random",
-        "skip_frame": 10,
-        "max_steps": 100,
-        "dynamics": "default",
-        "overlap": "exact",
-        "feasibility": "strict",
-        "collision": "mesh",
-    }
+    usual = OmegaConf.to_container(OmegaConf.load(Path(configs.__file__).parent / "protocols.yaml"))
+    cfg = {**usual, "skip_frame": 10, "max_steps": 100, "mass_spread": 0.0}
     found, crashes = {}, []
     for task in TASKS:
         rates = {}

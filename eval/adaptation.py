@@ -20,6 +20,7 @@ if __name__ == "__main__":
     sys.exit(main("adaptation", "eval.adaptation:run", __doc__))  # what stands below is imported for the work alone
 
 import json
+from html import escape
 
 from omegaconf import OmegaConf
 
@@ -93,8 +94,9 @@ def write_page(results: list[dict], path: Path) -> Path:
     header, rows = table_rows(results)
     classes = [""] * len(results) + ["bound"] * 3
     chart = line_chart(at, lines, bounds, "observed steps", "push accuracy, %")
-    body = f"<h1>Inferring hidden weights from observed frames</h1>\n{chart}\n{table(header, rows, classes)}\n" \
-           f'<p class="soft">{caption(results)}</p>'  # fmt: skip
+    shown = table(header, [[escape(cell) for cell in row] for row in rows], classes)
+    body = f"<h1>Inferring hidden weights from observed frames</h1>\n{chart}\n{shown}\n" \
+           f'<p class="soft">{escape(caption(results))}</p>'  # fmt: skip
     return write_whole(path, page("Inferring hidden weights from observed frames", body))
 
 

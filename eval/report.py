@@ -83,12 +83,12 @@ def _causes(results: dict) -> str:
     causes, metrics, last = results["protocol"].get("causes"), results["metrics"], [*results["protocol"]["distinct"]][-1]
     if not causes:
         return ""
-    (first, by), *_ = worst(metrics, causes, last)
     unit = "mm further off" if judged_by(metrics, last) == "block_error" else "points of H@1 less"
+    wrong = [f"Most wrong: <b>{escape(first)}</b>, {by:.1f} {unit} than with nothing changed." for first, by in worst(metrics, causes, last)[:1]]
     asked = ", ".join(f"{cause} {count}" for cause, count in results["causes"].items())
     return (
-        f"<h2>Causes</h2><p>One cause at a time was set anew, in states and under actions that were the same for all. Most wrong: "
-        f"<b>{escape(first)}</b>, {by:.1f} {unit} than with nothing changed.</p>"
+        f"<h2>Causes</h2><p>One cause at a time was set anew, in states and under actions that were the same for all. "
+        f"{''.join(wrong)}</p>"
         f"{inline_svg(cause_plot(metrics, causes, last), 'causes')}<p class=soft>States that took a value: {escape(asked)}.</p>"
     )
 
@@ -101,7 +101,7 @@ def _pictures(run: Run, results: dict) -> list[str]:
     if isinstance(model, JudgesClips) or not tables and "pixels" not in file.columns:
         return []
     horizon = max(int(h[1:]) for h in results["protocol"]["distinct"])
-    data = Data(run, file, [horizon], results["protocol"]["pool"], 0)
+    data = Data(run, file, [horizon], results["protocol"].get("asked", results["protocol"]["pool"]), 0)
     if tables:
         return _table_rollouts(run, data, horizon)
     (pixels,) = data.read("pixels")

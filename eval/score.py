@@ -209,7 +209,7 @@ def score_run(
     }  # fmt: skip
     with FileLock(run.folder / ".results.lock"):  # eval/plan.py adds to the same file
         before = _before(path)
-        if "plan" in before:
+        if "plan" in before and before["plan"].get("weights", results["weights"]) == results["weights"]:
             results["plan"] = before["plan"]
             results["metrics"] |= {k: v for k, v in before["metrics"].items() if k.startswith("plan/")}
         write_whole(path, json.dumps(results, indent=2))

@@ -13,8 +13,7 @@ from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study
 from eval.paper.sweep import Job, steps_of
 from eval.runs.entry import named, read_entry
-from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT, entry_of, frozen_setting
-from eval.runs.run import read_results
+from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT, entry_of, frozen_setting, weights_at_hand
 from models.native_precision import MIXED, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
@@ -152,18 +151,6 @@ def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], 
     return f"{row.slug}-{env}-{study.runs}-{_digest(_usual(study, case, row, env, setting))}-s{seed}"
 
 
-def _at_hand(folder: Path, entered: dict, first: str) -> bool:
-    """Whether a folder holds the very weights that an entry is of. Entries of before do not say, and are known by what they reached on the
-    split that was scored first."""
-    try:
-        own = read_results(folder)
-    except Problem:  # none that ended
-        return False
-    reached = entered["scores"].get(first, {}).get("metrics", {})
-    same = own.get("weights") == entered["weights"] if "weights" in entered else all(reached.get(k, v) == v for k, v in own["metrics"].items())
-    return same and (folder / "checkpoints" / "model.ckpt").exists()
-
-
 def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict) -> Job:
     """Trains the chosen setting, scores it and its rounds on `final`, and enters it. What lacks after that is asked of the same weights
     where they are at hand, and none is trained again for it: chance would decide which of two trainings `final` shows.
@@ -202,7 +189,7 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
         entered = entry_of(ledger, env, name) or NOTHING
         if entered.get("diverged"):
             return []
-        at_hand = _at_hand(folder, entered, first)
+        at_hand = weights_at_hand(folder, entered, first)
         if seen(entered) or (at_hand and first in entered["scores"]):
             kept = [n for n in study.curve if (folder / "checkpoints" / f"round-{n}.ckpt").exists()]
             return lacking(entered, kept) if at_hand else []

@@ -14,6 +14,7 @@ from eval.effort.filled import Filled
 from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
 from eval.pages.html import gif, gif_image
 from eval.runs import Run
+from eval.runs.ledger import weights_at_hand
 
 BEYOND = 20.0  # percent by which H@1 is above what if, of a row that ranks and does not know
 
@@ -44,16 +45,21 @@ def goal_gifs(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
 
 
 def _kept(one: Filled, folder: Path) -> dict[str, bytes]:
-    paths = [(kind, folder / f"{entry['run']}-{kind}.gif") for entry in one.entries.values() for kind in ("reached", "missed")]
+    paths = [(kind, folder / _name(entry, kind)) for entry in one.entries.values() for kind in ("reached", "missed")]
     return {kind: path.read_bytes() for kind, path in reversed(paths) if path.exists()}
+
+
+def _name(entry: dict, kind: str) -> str:
+    """Of weights: the same run may be trained again. Entries of before do not say theirs."""
+    return "-".join([entry["run"], *([entry["weights"]] if "weights" in entry else []), f"{kind}.gif"])
 
 
 def _drawn(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
     """Of the first seed whose weights are at hand; none otherwise. They are kept."""
-    at_hand = [runs_dir / entry["run"] for entry in one.entries.values() if (runs_dir / entry["run"] / "checkpoints" / "model.ckpt").exists()]
-    if not at_hand:
+    entry = next((entry for entry in one.entries.values() if weights_at_hand(runs_dir / entry["run"], entry, entry["split"])), None)
+    if entry is None:
         return {}
-    run = Run.open(at_hand[0])
+    run = Run.open(runs_dir / entry["run"])
     planned = plan_episodes(run.model, run.world)
     reached = run.world.solved(planned.boards[-1], planned.goal)
     found, firsts = {}, {"reached": np.flatnonzero(reached), "missed": np.flatnonzero(~reached)}
@@ -61,5 +67,5 @@ def _drawn(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
     for kind, numbers in firsts.items():
         if len(numbers):
             found[kind] = gif(frames(episode(run.model, run.world, planned, int(numbers[0]))), STEP_MS, END_MS)
-            write_whole(folder / f"{at_hand[0].name}-{kind}.gif", found[kind])
+            write_whole(folder / _name(entry, kind), found[kind])
     return found

@@ -37,16 +37,17 @@ def budget(results: dict) -> str:
     return next((part for part in parts[::-1] if part in BUDGETS), str(results["protocol"]["budget"]))
 
 
-def setting(results: dict) -> tuple[str, str, int]:
-    """Env, budget and pool: only runs that share them can be compared."""
-    return shown_env(results), budget(results), results["protocol"]["pool"]
+def setting(results: dict) -> tuple[str, str, str, int, tuple[str, ...]]:
+    """Env, budget, split, pool and horizons: only runs that share them can be compared."""
+    protocol = results["protocol"]
+    return shown_env(results), budget(results), protocol["split"], protocol["pool"], tuple(protocol["distinct"])
 
 
 def overview_section(scored: dict[Path, dict]) -> str:
     """The meaning, how many runs of which budgets, and the best run of every setting."""
     budgets = ", ".join(sorted({str(r["protocol"]["budget"]) for r in scored.values()}))
     settings = len({setting(r) for r in scored.values()})
-    count = f"{len(scored)} runs in {settings} settings, by env, budget ({escape(budgets)}) and pool:"
+    count = f"{len(scored)} runs in {settings} settings, by env, budget ({escape(budgets)}), split, pool and horizons:"
     return f"{MEANING}<p>{count}</p>{_best(scored)}"
 
 
@@ -58,12 +59,11 @@ def _best(scored: dict[Path, dict]) -> str:
     compared = [row for row in every_row() if row.kind == "score" and _best_column(row)]
     shown = [row for row in compared if any(key.startswith(row.key) for key in present)]
     rows = []
-    for (env, budget, pool), runs in sorted(groups.items()):
-        horizons = list(runs[0]["protocol"]["distinct"])
-        cells = [_winner(runs, row, list(row.compared(horizons).values())[-1]) for row in shown]
-        rows.append([escape(env), escape(budget), f"{pool:,}", str(len(runs)), *cells])
-    header = ["env", "budget", "pool", "runs", *(escape(_best_column(row)) for row in shown)]
-    return table(header, rows, text_columns=2) + (
+    for (env, budget, split, pool, horizons), runs in sorted(groups.items()):
+        cells = [_winner(runs, row, list(row.compared(list(horizons)).values())[-1]) for row in shown]
+        rows.append([escape(env), escape(budget), escape(split), f"{pool:,}", " ".join(horizons), str(len(runs)), *cells])
+    header = ["env", "budget", "split", "pool", "horizons", "runs", *(escape(_best_column(row)) for row in shown)]
+    return table(header, rows, text_columns=3) + (
         '<p class="soft">The single best run of each, in percent where nothing else is said, with its ceiling (exact Bayes) where '
         "chance decides and the world is small; each env may hold several drawn worlds with ceilings of their own. The best of "
         "many is lucky: means over seeds stand below.</p>"

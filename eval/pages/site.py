@@ -132,9 +132,9 @@ def write_site(runs_dir: str | Path, gifs: int) -> Path:
 def framed(house: str, title: str, sections: dict[str, str]) -> str:
     """The menu and the sections that hold something."""
     filled = {"".join(c if c.isalnum() else "-" for c in name.lower()): (name, html) for name, html in sections.items() if html}
-    menu = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in filled.items())
-    body = "".join(f'<section id="{key}"><h2>{name}</h2>{html}</section>\n' for key, (name, html) in filled.items())
-    return f"<nav><b>{house}</b>{menu}</nav>\n<article><h1>{title}</h1>\n{body}</article>"
+    menu = "".join(f'<a href="#{key}">{escape(name)}</a>' for key, (name, _) in filled.items())
+    body = "".join(f'<section id="{key}"><h2>{escape(name)}</h2>{html}</section>\n' for key, (name, html) in filled.items())
+    return f"<nav><b>{escape(house)}</b>{menu}</nav>\n<article><h1>{escape(title)}</h1>\n{body}</article>"
 
 
 def success_section(scored: dict[Path, dict]) -> str:

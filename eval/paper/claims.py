@@ -112,7 +112,9 @@ def collider_is_easiest(value: Value, ceiling: bool) -> Verdict:
 
     def of(row: str, graph: str) -> float | None:
         got, best = (value(row, f"chemistry_{graph}5", key) for key in (H1, "bayes/hits@1/h10"))
-        return got if not ceiling or got is None or best is None else 100 * got / best
+        if not ceiling or got is None:
+            return got
+        return None if best is None else 100 * got / best
 
     how = "as a share of the ceiling" if ceiling else "as it is"
     return _verdict(f"the collider is the easiest graph, H@1 after 10 steps {how} (4.2)", (

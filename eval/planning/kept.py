@@ -30,10 +30,10 @@ def usual_protocol() -> dict:
 
 def file_name(asked: dict) -> str:
     """results.json for the usual protocol; another gets a name of its own and never takes that place."""
-    usual = usual_protocol()
-    parts = [f"{k}{asked[k]}" for k in asked if k in usual and k != "planners" and asked[k] != usual[k]]
+    usual, known = usual_protocol(), planners()
+    parts = [f"{k}{asked[k]}" for k in asked if (k in usual or k in known) and k != "planners" and asked[k] != usual.get(k)]
     parts += [f"round{asked['round']}"] if "round" in asked else []
-    name = "-".join("".join(c if c.isalnum() or c in ".-_" else "" for c in part) for part in parts)
+    name = "-".join("".join("_" if c == "," else c for c in part if c.isalnum() or c in ".-_,") for part in parts)
     if len(name) > _LONGEST:  # file systems end names at 255 characters, and a lock's name is longer
         name = f"{name[:_LONGEST - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return f"plan-{name}.json" if name else "results.json"

@@ -25,7 +25,7 @@ AS_RECORDED = "nothing"
 
 
 def cause_key(cause: str, space: str, kind: str, horizon: str = "") -> str:
-    """The metric of a cause: hits@1, block_error, eyes or effect; the row of it without a horizon, h1."""
+    """The metric of a cause: hits@1, usual_hits@1, block_error, eyes or effect; the row of it without a horizon, h1."""
     return f"{_of(cause, space)}/{kind}/{horizon}"
 
 
@@ -98,12 +98,13 @@ def _asked_before(world: Causes, data, rows: np.ndarray, action: np.ndarray) -> 
 
 
 def _rows(space: str) -> tuple[Row, ...]:
-    hits, error, effect, eyes = (cause_key("{cause}", space, kind) for kind in ("hits@1", "block_error", "effect", "eyes"))
+    hits, usual, error, effect, eyes = (cause_key("{cause}", space, kind) for kind in ("hits@1", "usual_hits@1", "block_error", "effect", "eyes"))
     of = f"with {{cause}} of space {space.upper()}"
     length = {"higher_is_better": False, "percent": False, "horizons": ()}
     return (
         Row(hits, f"H@1 {of}", horizons=()),
         Row(states_key("{cause}", space), "states in the pool", "comparison", hits, percent=False, digits=0, horizons=()),
+        *bounds(hits, (usual, "the same states, nothing changed", "comparison")),
         Row(error, f"block error, median, mm, {of}", **length),
         *bounds(error, (eyes, "read off true outcomes", "comparison")),
         Row(effect, f"the block elsewhere, median, mm, {of}", **length),
@@ -115,8 +116,8 @@ def wrong_causes(run, data) -> dict[str, float]:
     """For every cause and space, and for states as they were: H@1 among all outcomes, percent; over blocks that move, the error
     of the position (see `places_of`) and how far the cause moved the outcome, medians, mm.
 
-    Beside the error that of places read off the true outcomes (eyes): what seeing alone loses. Beside H@1 its pool: the states
-    that took a value.
+    Beside the error that of places read off the true outcomes (eyes): what seeing alone loses. Beside H@1 its pool, the states
+    that took a value, and H@1 of the same states with nothing changed: pools of causes differ.
 
     Asked of windows in which something moves.
     """
@@ -129,9 +130,11 @@ def wrong_causes(run, data) -> dict[str, float]:
     rows, action = data.state[chosen, 0], data.action[chosen]
     asked = _asked_before(world, data, rows, action)
     data.protocol["causes"], taken = [AS_RECORDED, *world.causes()], {}
-    places, usual = places_of(run, data.data_dir), asked[AS_RECORDED, ""]
+    places = places_of(run, data.data_dir)
+    recorded = _foretold(run, asked[AS_RECORDED, ""], data.actions[chosen])
     for (cause, space), one in asked.items():
-        found = _judged(run, places, one, data.actions[chosen[one.which]], usual) if one.states else {}
+        foretold = recorded if cause == AS_RECORDED else _foretold(run, one, data.actions[chosen[one.which]])
+        found = _judged(places, one.which, foretold, recorded)
         for named in SPACES if cause == AS_RECORDED else (space,):
             taken[f"{cause}, {named.upper()}"] = metrics[states_key(cause, named)] = len(one.which)
             metrics |= {cause_key(cause, named, kind, f"h{h}"): value for (kind, h), value in found.items()}
@@ -140,22 +143,46 @@ def wrong_causes(run, data) -> dict[str, float]:
     return metrics
 
 
-def _judged(run, places: Places | None, one: Asked, actions: torch.Tensor, usual: Asked) -> dict[tuple[str, int], float]:
-    """What the model foretells of one cause, by kind and horizon.  usual: what follows without the change."""
+class Foretold(NamedTuple):
+    """Of some states after some steps.  guess, outcome: latents (B, K, D) predicted and true.  groups (B,): equal for outcomes that are.
+    still, there: where blocks were, and are (B, N, 3)."""
+
+    guess: torch.Tensor
+    outcome: torch.Tensor
+    groups: np.ndarray
+    still: np.ndarray
+    there: np.ndarray
+
+    def hits(self, which: np.ndarray | slice = slice(None)) -> float:
+        """H@1 of some of the states, among themselves, percent."""
+        return hits_at_k(ranks(self.guess[which], self.outcome[which], groups=self.groups[which]))
+
+
+def _foretold(run, one: Asked, actions: torch.Tensor) -> dict[int, Foretold]:
+    """By horizon; none of a cause that no two states took."""
+    if not one.states:
+        return {}
     world, found = run.world, {}
     shown, still = seen(world, one.states[0])
     latent = encode_frames(run.model, shown)
     for h, states in one.states.items():
-        if h == 0:
-            continue
-        shown, there = seen(world, states)
-        guess, groups = rollout(run.model, latent, actions[:, :h]), frame_ids(shown, world.shown.resolution)
-        outcome = encode_frames(run.model, shown)
-        found["hits@1", h] = hits_at_k(ranks(guess, outcome, groups=groups))
-        moves = np.linalg.norm(there - still, axis=-1) > 1e-3
-        unchanged = seen(world, usual.states[h].take(one.which))[1]
-        found["effect", h] = millimetres(unchanged, there, moves).median
+        if h:
+            shown, there = seen(world, states)
+            guess, groups = rollout(run.model, latent, actions[:, :h]), frame_ids(shown, world.shown.resolution)
+            found[h] = Foretold(guess, encode_frames(run.model, shown), groups, still, there)
+    return found
+
+
+def _judged(
+    places: Places | None, which: np.ndarray, foretold: dict[int, Foretold], recorded: dict[int, Foretold]
+) -> dict[tuple[str, int], float]:
+    """How right it is, by kind and horizon.  which (B,): of the recorded states, those that took the cause.  recorded: nothing changed."""
+    found = {}
+    for h, one in foretold.items():
+        found["hits@1", h], found["usual_hits@1", h] = one.hits(), recorded[h].hits(which)
+        moves = np.linalg.norm(one.there - one.still, axis=-1) > 1e-3
+        found["effect", h] = millimetres(recorded[h].there[which], one.there, moves).median
         if places is not None:
-            found["block_error", h] = millimetres(places(guess), there, moves).median
-            found["eyes", h] = millimetres(places(outcome), there, moves).median
+            found["block_error", h] = millimetres(places(one.guess), one.there, moves).median
+            found["eyes", h] = millimetres(places(one.outcome), one.there, moves).median
     return found

@@ -148,7 +148,7 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     diverged = path.read_text() if path.exists() and not (folder / "results.json").exists() else None
     results = {"timing": {}} if diverged else read_results(folder)
     of_rounds = _scored(folder, results.get("weights"))
-    of_end, plans = of_rounds.pop(None, {}), _plans(folder)
+    of_end, plans = of_rounds.pop(None, {}), _plans(folder, results.get("weights"))
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
@@ -202,16 +202,17 @@ def entered_if_diverged(folder: Path, ledger: str | Path | None) -> Iterator[Non
         raise
 
 
-def _plans(folder: Path) -> dict[str | int, dict]:
-    """Goals that were asked apart: on boards drawn otherwise than in training, those that are kept, and those of rounds. Mode, `final`, or
-    number of the round  ->  what was reached, in as many steps as were asked."""
+def _plans(folder: Path, weights: str | None) -> dict[str | int, dict]:
+    """Goals that were asked apart: on boards drawn otherwise than in training, those that are kept, and those of rounds, which alone are
+    of other weights. Mode, `final`, or number of the round  ->  what was reached, in as many steps as were asked."""
     found: dict[str | int, dict] = {}
     for path in sorted(folder.glob("plan-*.json")):
         read = _read(path) or {}
         plan = read.get("plan", {})
         asked = {f"mode{plan.get('mode')}": plan.get("mode"), f"seed{KEPT_TASKS}": FINAL, f"round{plan.get('round')}": plan.get("round")}
-        name = asked.get(re.sub(r"^plan-(horizons\d+-)?", "", path.stem))  # no other reward, no other seed
-        if name is not None and numbers(read.get("metrics")):
+        name = asked.get(re.sub(r"^plan-(horizons[\d_]+-)?", "", path.stem))  # no other reward, no other seed
+        told = {plan.get("weights"), weights} - {None}  # plans of before do not say
+        if name is not None and numbers(read.get("metrics")) and (isinstance(name, int) or len(told) < 2):
             metrics = {key: value for key, value in read["metrics"].items() if key.startswith("plan/")}
             found.setdefault(name, {"metrics": {}, "protocol": plan})["metrics"].update(metrics)
     return found
@@ -230,6 +231,18 @@ def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict], plans: di
                           "scores": scored.get(number, {}), **({"plan": plans[number]} if number in plans else {})})  # fmt: skip
         before += stage.epochs
     return found
+
+
+def weights_at_hand(folder: Path, entered: dict, first: str) -> bool:
+    """Whether a folder holds the very weights that an entry is of. Entries of before do not say, and are known by what they reached on the
+    split that was scored first."""
+    try:
+        own = read_results(folder)
+    except Problem:  # none that ended
+        return False
+    reached = entered["scores"].get(first, {}).get("metrics", {})
+    same = own.get("weights") == entered["weights"] if "weights" in entered else all(reached.get(k, v) == v for k, v in own["metrics"].items())
+    return same and (folder / "checkpoints" / "model.ckpt").exists()
 
 
 def entries(ledger: str | Path) -> Iterator[dict]:

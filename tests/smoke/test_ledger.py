@@ -172,6 +172,15 @@ def test_what_was_asked_apart_is_entered_too(copied, tmp_path):
     assert {"order/tau", "test/hits@1/h1"} <= scores["metrics"].keys() and scores["protocol"] == whole["protocol"]
 
 
+def test_goals_of_other_weights_are_none_of_it(copied, tmp_path):
+    """A checkpoint that was lost and trained again, scored and not planned with: the goals of the old one stayed, as those of the new."""
+    own, plan = json.loads((copied / "results.json").read_text()), {"mode": "background", "planners": ["model_closed"], "timing": {}}
+    for weights, mode in (("0ther", "background"), (own["weights"], "zero-shot")):
+        found = {"metrics": {"plan/success/h10": 3.0}, "plan": plan | {"mode": mode, "weights": weights}}
+        (copied / f"plan-mode{mode}.json").write_text(json.dumps(found))
+    assert set(json.loads(enter(copied, tmp_path / "ledger").read_text())["plans"]) == {"zero-shot"}
+
+
 def test_of_a_probe_that_was_asked_again_the_newest_is_entered(copied, tmp_path):
     """Files were read by their names: the older whole one came last, and took the place of what was asked again."""
     whole = copied / "results.json"

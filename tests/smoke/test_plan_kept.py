@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
@@ -13,8 +14,9 @@ import eval.planning.kept
 import eval.planning.latent_planner
 from eval.plan import plan_run
 from eval.planning.kept import file_name, usual_protocol
-from eval.runs import config_hash, differences, load_run
+from eval.runs import config_hash, differences, load_run, read_results
 from eval.runs.checkpoints import save_weights
+from eval.score import score_run
 from train.fit import goals_asked, run
 
 FEW = {"episodes": 20, "horizons": [1, 2], "reward_steps": 20}
@@ -54,6 +56,13 @@ def counted(monkeypatch, stop_at=None):
 
     monkeypatch.setattr(eval.plan, "last_state", counting)
     return played
+
+
+def test_settings_of_a_planner_that_has_none_of_its_own_make_a_file_of_their_own():
+    """Beam search of the greedy planner took the place of greedy planning, the number that every table reads; `horizons=[1,10]` that of 110."""
+    assert file_name(usual_protocol()) == "results.json"
+    names = {file_name(usual_protocol() | other) for other in ({"model_closed": {"width": 5}}, {"horizons": [1, 10]}, {"horizons": [110]})}
+    assert names == {"plan-model_closedwidth5.json", "plan-horizons1_10.json", "plan-horizons110.json"}
 
 
 def test_the_default_is_the_closed_loop():
@@ -100,6 +109,19 @@ def test_other_weights_are_planned_with_anew(folder, asked, monkeypatch):
     finally:
         path.write_bytes(before)
     assert plans == set(folder.glob("checkpoints/distance-*"))
+
+
+def test_goals_of_other_weights_do_not_stand_beside_new_scores(folder, tmp_path):
+    copied = shutil.copytree(folder, tmp_path / "copied")
+    reached = {name for name in read_results(copied)["metrics"] if name.startswith("plan/")}
+    assert reached and reached <= score_run(copied)["metrics"].keys()
+    path = copied / "checkpoints" / "model.ckpt"
+    model = load_run(copied).model
+    with torch.no_grad():
+        next(model.transition.parameters()).add_(0.1)
+    save_weights(model, path)
+    results = score_run(copied)
+    assert "plan" not in results and not reached & results["metrics"].keys()
 
 
 def test_fit_ends_with_success(fitted, asked, monkeypatch):

@@ -96,6 +96,10 @@ def test_the_collider_with_and_without_its_ceiling(cfg):
         for graph, got, ceiling in (("collider", 60.0, 90.0), ("chain", 50.0, 55.0), ("full", 48.0, 50.0)):
             put(cfg, row, f"chemistry_{graph}5", **{H1: got, "bayes/hits@1/h10": ceiling})
     assert found(cfg, "10 steps as it is").holds is True and found(cfg, "as a share").holds is False
+    for graph, got in (("collider", 60.0), ("chain", 50.0), ("full", 48.0)):
+        put(cfg, PHYSICS[4], f"chemistry_{graph}5", **{H1: got})
+    shares = found(cfg, "as a share")
+    assert counts(shares)[:2] == (0, 4) and counts(found(cfg, "as it is"))[:2] == (5, 5), "H@1 without a ceiling is no share of one"
 
 
 def test_rank_correlation(cfg):

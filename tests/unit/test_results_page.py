@@ -39,7 +39,7 @@ def ledger(tmp_path):
             run = table_name(MAIN, "", row, ENV, found["overrides"], seed)
             rounds = [{"round": n, "stage": "joint", "cpu_s": 60.0 * n, "updates": n, "scores": {"final": {"metrics": metrics}}} for n in (1, 2, 5, 10)]
             entry = {"run": run, "row": row.name, "env": ENV, "seed": seed, "rounds": rounds,
-                     "scores": {"final": final, "select": {"metrics": {f"plan/success/h{h}": 50.0 + seed for h in (1, 5, 10)}}}}  # fmt: skip
+                     "split": "select", "scores": {"final": final, "select": {"metrics": {f"plan/success/h{h}": 50.0 + seed for h in (1, 5, 10)}}}}  # fmt: skip
             (place / ENV / f"{run}-0.json").write_text(json.dumps(entry))
             if seed == 0:
                 (gifs / f"{run}-reached.gif").write_bytes(b"GIF89a")
@@ -54,6 +54,18 @@ def test_goals_on_other_boards_are_there(ledger, tmp_path):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"plans": {"background": {"metrics": {"plan/success/h10": 16.0}, "protocol": {}}}}))
     text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
     assert title in text and "16.0 {16.0, 16.0}" in text
+
+
+def test_a_picture_is_of_the_weights_that_are_entered(ledger, tmp_path):
+    """Trained again under the same name, a run kept the pictures of its weights of before."""
+    (path,) = (ledger / ENV).glob("edge_infonce-*-s0-0.json")
+    shown = lambda: write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text().count("data:image/gif")  # noqa: E731
+    before, entry = shown(), json.loads(path.read_text())
+    path.write_text(json.dumps(entry | {"weights": "0123456789ab"}))
+    assert before > 0 and shown() == before - 1
+    (kept,) = (ledger / "gifs" / ENV).glob(f"{entry['run']}-reached.gif")
+    kept.rename(kept.with_name(f"{entry['run']}-0123456789ab-reached.gif"))
+    assert shown() == before
 
 
 def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):

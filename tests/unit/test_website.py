@@ -6,9 +6,10 @@ import re
 import pytest
 
 from envs.problem import Problem
+from eval.adaptation import write_page
 from eval.pages.overview import overview_section, seeds_section
 from eval.pages.paper_section import table_sections
-from eval.pages.site import write_site
+from eval.pages.site import framed, write_site
 from eval.runs import read_results, run_folders
 
 
@@ -100,6 +101,15 @@ def test_runs_are_found(make, tmp_path):
     assert [folder.relative_to(tmp_path).as_posix() for folder in run_folders(tmp_path)] == ["b", "tables/a"]
 
 
+def test_names_that_are_html_stay_words(tmp_path):
+    """Names of envs and runs stood in menus, heads and the page of push accuracy as they were."""
+    bad = "<img src=x onerror=alert(1)>"
+    held = [{"observed": [0, 9], "accuracy": 50.0, "one_answer": 50.0, "ceiling": 90.0, "contacts": 7}]
+    protocol = {"split": bad, "episodes": 1, "length": 10, "contacts": 7}
+    page = write_page([{"run": bad, "env": bad, "buckets": held, "protocol": protocol}], tmp_path / "page.html")
+    assert bad not in framed(bad, bad, {bad: "<p>filled</p>"}) and bad not in page.read_text()
+
+
 def test_budgets_stay_apart(make, tmp_path):
     """A table for each budget; the best is the best of its own env, budget and pool."""
     runs = {tmp_path / "tables" / name: make(f"tables/{name}", **what) for name, what in {
@@ -112,6 +122,16 @@ def test_budgets_stay_apart(make, tmp_path):
     best = overview_section(runs)
     assert "13.0 <small>ae + nll" in best and "77.0 <small>ae + nll" in best
     assert "12.00 ± 1.41" in seeds_section(runs) and "77" not in seeds_section(runs)
+
+
+def test_the_best_is_the_best_of_its_split_and_horizons(make, tmp_path):
+    """A run that was scored on `valid` or even `train` stood for the test, and H@1 after five steps for H@1 after ten."""
+    runs = {tmp_path / name: make(name, **{"test/hits@1/h10": best}) for name, best in (("a", 50.0), ("b", 99.0), ("c", 70.0))}
+    runs[tmp_path / "b"]["protocol"] |= {"split": "train"}
+    runs[tmp_path / "c"]["protocol"] |= {"distinct": {"h1": 9, "h5": 9}}
+    runs[tmp_path / "c"]["metrics"]["test/hits@1/h5"] = 60.0
+    best = overview_section(runs)
+    assert "3 runs in 3 settings" in best and all(f"{value} <small>" in best for value in (50.0, 99.0, 60.0)) and "<td class=text>train</td>" in best
 
 
 def test_many_runs_stay_quick(make, tmp_path):

@@ -162,7 +162,7 @@ def test_where_nothing_moves_no_cause_is_asked():
 def test_every_cause_has_its_rows():
     rows = rows_of({"protocol": {"events": {}, "causes": ["nothing", "block mass"]}})
     labels = {row.key: row.label for row in rows if row.key.startswith("test/cause/")}
-    assert labels["test/cause/block_mass/b/hits@1/"] == "H@1 with block mass of space B" and len(labels) == 2 * 2 * 5
+    assert labels["test/cause/block_mass/b/hits@1/"] == "H@1 with block mass of space B" and len(labels) == 2 * 2 * 6
     bound = next(row for row in rows if row.key == "test/cause/block_mass/b/eyes/")
     assert (bound.kind, bound.of, bound.label) == ("comparison", "test/cause/block_mass/b/block_error/", "read off true outcomes")
     assert Row("a/{cause}/", "of {cause}").of_cause("block mass") == Row("a/block_mass/", "of block mass", horizons=())
@@ -177,3 +177,23 @@ def test_the_figure_names_what_is_got_wrong():
     assert worst(ranked, causes, "h3")[0][0] == "mass"
     labels = [label.get_text() for label in cause_plot(found, causes, "h3").axes[0].get_yticklabels()]
     assert labels == ["nothing", "paint", "mass"]
+    before = {key: value for key, value in ranked.items() if "usual_hits" not in key}
+    assert worst(before, causes, "h3") == [] and len(cause_plot(before, causes, "h3").axes[0].get_yticklabels()) == 3
+
+
+def test_ranking_is_compared_with_that_of_the_same_states():
+    """Fewer states took a value of space B than were asked, and H@1 among few is higher: a cause that changed nothing at all looked better
+    than nothing."""
+
+    class Tired(Model):
+        def rollout(self, latent, actions):
+            return super().rollout(latent, actions).round(decimals=1)
+
+    found, data = asked(Tired(knows=True))
+    for cause in ("mass", "paint"):
+        for space in SPACES:
+            assert found[f"test/cause/{cause}/{space}/usual_hits@1/h3"] >= found["test/cause/nothing/a/hits@1/h3"] > 0
+    assert found["test/cause/mass/b/usual_hits@1/h3"] > found["test/cause/nothing/a/hits@1/h3"] + 5
+    ranked = {key: value for key, value in found.items() if "block_error" not in key}
+    same = {key.replace("usual_hits@1", "hits@1"): value for key, value in ranked.items() if "usual_hits" in key}  # nothing has been changed
+    assert all(by == 0 for _, by in worst(ranked | same, data.protocol["causes"], "h3"))
