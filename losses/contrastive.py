@@ -16,9 +16,16 @@ def energy(a: Tensor, b: Tensor, sigma: float = 0.5) -> Tensor:
 
 
 def contrastive(
+    state: Tensor, predicted: Tensor, target: Tensor, permutation: Tensor, hinge: float = 1.0, sigma: float = 0.5
+) -> Tensor:
+    """The published loss, a scalar mean over the batch.  state, predicted, target (B, K, D); permutation (B,) long."""
+    return torch.stack([*contrastive_terms(state, state[permutation], predicted, target, hinge, sigma).values()]).sum()
+
+
+def contrastive_terms(
     anchor: Tensor, negative: Tensor, predicted: Tensor, target: Tensor, hinge: float = 1.0, sigma: float = 0.5
 ) -> LossTerms:
-    """The two terms of the published loss, each a mean over the batch.  All latents (B, K, D); as many anchors as negatives."""
+    """The two terms that it adds, each a mean over the batch.  All latents (B, K, D); as many anchors as negatives."""
     return {
         "positive": energy(predicted, target, sigma).mean(),
         "negative": (hinge - energy(anchor, negative, sigma)).clamp(min=0).mean(),
@@ -65,7 +72,7 @@ class Contrastive:
         if self.anchor == "next":
             anchor = gather(target)
         negative = everyone[agreed(torch.randperm(len(everyone), device=state.device))]
-        terms = contrastive(anchor, negative, predicted, target, self.hinge, self.sigma)
+        terms = contrastive_terms(anchor, negative, predicted, target, self.hinge, self.sigma)
         return terms | ({"same_episode": self._same_episode(latent, batch.obs_id)} if self.same_episode else {})
 
     def _same_episode(self, latent: Tensor, obs_id: Tensor) -> Tensor:
