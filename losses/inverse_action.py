@@ -56,6 +56,7 @@ class CategoricalLikelihood:
     """Stage 2: negative log-likelihood of the next latents, in nats, summed over slots, mean over transitions."""
 
     encoder_is_fixed = True  # its latents are computed once and kept
+    wants_learned_encoder = True
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         return gives(self, model, "categorical")

@@ -43,7 +43,8 @@ class Reconstruction:
 class LatentPrediction:
     """Stage 2: squared error of the transition on a frozen encoder, whose latents may have been computed once.
 
-    reference: the authors leave the frozen encoder in train mode, so batch statistics drift and VAE latents are samples.
+    reference: the authors leave the frozen encoder in train mode, so batch statistics drift, with a pass for x and one for x', and
+    VAE latents are samples.
     open_loop: inside a window the model is fed its own predictions.
     """
 
@@ -60,7 +61,7 @@ class LatentPrediction:
     def __call__(self, model, batch: Batch) -> LossTerms:
         with torch.no_grad():
             if self.reference and model.training:
-                latent = model.encode_dist(batch.obs.flatten(0, 1)).sample().unflatten(0, batch.obs.shape[:2])
+                latent = encode_dist_steps_apart(model, batch).sample().unflatten(0, batch.obs.shape[:2])
             else:
                 latent = encode_windows(model, batch)
         predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
@@ -70,7 +71,8 @@ class LatentPrediction:
 class JointNLL:
     """Stage 3: likelihood of the current and of the predicted frame, latent error, and both KLs; nothing is detached.
 
-    reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
+    reference: the authors encode x and x' in two passes, and decode in two, each with its own batch statistics; here one pass
+    serves both.
     open_loop: inside a window the model is fed its own predictions.
     """
 
@@ -88,7 +90,8 @@ class JointNLL:
         latent = (dist.sample() if model.training else dist.mean).unflatten(0, shape)
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)
         predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
-        now, after = model.decoder(torch.cat([state.flatten(0, 1), predicted])).chunk(2)
+        decoded_latents = state.flatten(0, 1), predicted
+        now, after = map(model.decoder, decoded_latents) if self.reference else model.decoder(torch.cat(decoded_latents)).chunk(2)
         nll = model.decoder.likelihood.nll
         terms = {
             "reconstruction": nll(now, batch.obs[:, :-1].flatten(0, 1)),

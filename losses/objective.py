@@ -44,6 +44,8 @@ def distinct_frames(obs: Tensor, obs_id: Tensor) -> tuple[Tensor, Tensor]:
     """
     new = torch.ones_like(obs_id, dtype=torch.bool)
     new[:, 1:] = obs_id[:, 1:] != obs_id[:, :-1]
+    if obs.is_floating_point():  # ids of real numbers are of what they are rounded to
+        new[:, 1:] |= (obs[:, 1:] != obs[:, :-1]).flatten(2).any(-1)
     new, obs = new.flatten(), obs.flatten(0, 1)
     rows, index = new.nonzero().squeeze(1), new.cumsum(0) - 1
     if obs.ndim != 4:

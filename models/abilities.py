@@ -29,7 +29,7 @@ class JudgesClips(Protocol):
 
 @runtime_checkable
 class Filters(Protocol):
-    """A model with a memory of what was seen, from which its rollouts go on."""
+    """A model that can be given what was seen, from which its rollouts go on where its transition `Remembers`."""
 
     def filter(self, latents: Tensor, actions: Tensor) -> Tensor | None:
         """The memory of a history: latents (B, T+1, K, D), actions (B, T, A)  ->  (B, M); None where its transition keeps none."""

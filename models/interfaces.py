@@ -38,7 +38,7 @@ class Batch:
 
     obs (B, T+1, C, H, W) uint8, or tables (B, T+1, N, F) float; action (B, T, A) as `models.actions.vector`
     makes it, A = 0 for a video; action[:, t] leads from obs[:, t] to obs[:, t+1];
-    obs_id (B, T+1) int64, equal exactly where two observations are equal.
+    obs_id (B, T+1) int64, equal exactly where two observations are equal, real numbers up to the resolution of the spec.
     latent (B, T+1, K, D): computed beforehand, when the encoder is frozen.
     weight: of this process in the mean over all processes that share the batch; 1 where all shares are equal.
     labels: columns that the objective or the choice of the best epoch names, (B, ...) each, of the first row of every window.

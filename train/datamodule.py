@@ -86,7 +86,7 @@ class Windows:
         longest = int(file.ep_len.max()) - 1
         if window > longest:
             raise Problem(f"window={window} is longer than the episodes of {file.path} ({longest} actions); "
-                          f"set loss.stages.0.window={longest} or less")  # fmt: skip
+                          f"set loss.window={longest} or less")  # fmt: skip
         shown, rows, self.spec, self.streamed = spec.shown(observation), int(file.ep_len.sum()), spec, stream
         action = file.read("action")["action"] if spec.action.size else np.empty((rows, 0), np.float32)  # none: a video
         obs = Streamed(file, shown.column) if stream else file.read(shown.column)[shown.column]
@@ -96,6 +96,7 @@ class Windows:
                           f"{shown.shape}; collect it again under the run's env, or choose another data_dir=")  # fmt: skip
         self.obs, self.action = obs if stream else torch.from_numpy(obs), torch.from_numpy(action)
         self.obs_id = torch.from_numpy(np.concatenate([ids for _, ids in parts]))
+        self.rounded = shown.resolution > 0  # then rows of one id may differ
         self.latent: Tensor | None = None
         self.chances: Tensor | None = None
         self.labels: dict[str, Tensor] = {}  # columns (rows, ...) that the objective names
@@ -168,13 +169,13 @@ class Windows:
         return as_obs(self.obs.index_select(0, rows))  # ten times faster than self.obs[rows]
 
     def encode(self, model) -> Tensor:
-        """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, and processes share the work.
+        """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, rows of real numbers each, and processes share the work.
 
         Of a model of clips every row of a window has the latent of the window.
         """
         if isinstance(model, JudgesClips):
             return self._encode_clips(model)
-        names, index = self.obs_id.unique(return_inverse=True)
+        names, index = (torch.arange(len(self.obs_id)) if self.rounded else self.obs_id).unique(return_inverse=True)
         rows = torch.empty_like(names).scatter_(0, index, torch.arange(len(index)))  # one of each
         if self.streamed:  # in the order of the file: an episode is unpacked once
             rows, order = rows.sort()

@@ -57,8 +57,8 @@ def check_parts(model, objectives, spec, stages=()) -> None:
     learned = {name for stage in stages for name in stage.trains}
     drawn = sum(p.numel() for p in model.encoder.parameters()) and "encoder" not in learned
     if stages and drawn and any(getattr(one, "wants_learned_encoder", False) for one in objectives):
-        raise Problem(f"no stage of this loss trains the encoder, and {type(model.encoder).__name__} would stay as it was drawn; set "
-                      f"model=fingers or model=tracks, or another loss=")  # fmt: skip
+        raise Problem(f"no stage of this loss trains the encoder, and {type(model.encoder).__name__} would stay as it was drawn; "
+                      f"choose another loss=, or a model whose encoder has nothing to learn: model=fingers, model=tracks")  # fmt: skip
 
 
 def _check_plan(cfg) -> None:

@@ -30,7 +30,7 @@ class TransformerTransition(nn.Module):
         self.state = nn.Linear(width, hidden)
         self.slot_action = ActionLinear(action_size, num_objects * hidden)
         self.slot = nn.Parameter(torch.randn(num_objects, hidden) * 0.02)
-        self.unseen = nn.Parameter(torch.randn(hidden) * 0.02)
+        self.unseen = nn.Parameter(torch.randn(hidden) * 0.02)  # in place of hidden slots; without any it stays as it is drawn
         layer = nn.TransformerEncoderLayer(hidden, heads, 2 * hidden, dropout=0.0, batch_first=True, norm_first=True)
         self.layers = nn.TransformerEncoder(layer, layers, norm=nn.LayerNorm(hidden), enable_nested_tensor=False)
         self.change = LatentLinear(hidden, width)

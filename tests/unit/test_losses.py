@@ -151,6 +151,17 @@ def test_steps_apart_have_their_own_statistics():
     assert not torch.allclose(apart, encode_windows(model, batch), atol=1e-4)
 
 
+@pytest.mark.parametrize("objective", [LatentPrediction(reference=True), JointNLL(reference=True)], ids=["prediction", "joint"])
+def test_the_reference_takes_a_pass_for_each_frame(objective):
+    """Stage 2 ran the drifting encoder once on both frames, and stage 3 decoded both at once: statistics were of both, and moved once."""
+    model = model_of(False).train()
+    decoded = []
+    model.decoder.register_forward_hook(lambda module, latents, out: decoded.append(len(out)))
+    objective(model, frames())
+    assert {int(value) for name, value in model.encoder.state_dict().items() if name.endswith("num_batches_tracked")} == {2}
+    assert decoded == ([] if isinstance(objective, LatentPrediction) else [8, 8])
+
+
 @pytest.mark.parametrize("variational", [False, True])
 def test_joint_reference_equals_one_pass_in_eval(variational):
     """With fixed batch statistics two encoder passes and one are the same numbers."""

@@ -19,7 +19,7 @@ def parts_of(compose, *overrides):
 
 
 @pytest.mark.parametrize("overrides, said", [
-    (("model=modular", "loss=prediction"), "no stage of this loss trains the encoder, and SlotEncoder would stay as it was drawn; set model="),
+    (("model=modular", "loss=prediction"), "no stage of this loss trains the encoder, and SlotEncoder would stay as it was drawn; choose"),
     (("model=random", "loss=whitened", "loss.stages.0.trains=[decoder]"), "trains the decoder, and this model has encoder, transition; choose"),
     (("model=gnn", "loss=infonce", "loss.stages.0.trains=[heads]"), "stage 'joint' trains the heads, and this model has encoder, transition, decoder; choose"),
 ])  # fmt: skip
@@ -27,6 +27,13 @@ def test_stages_train_what_is_there(compose, overrides, said):
     """Seen: an encoder that was never trained, and a traceback in a folder that was opened."""
     with pytest.raises(Problem, match=said):
         check_parts(*parts_of(compose, "env=physics3", *overrides))
+
+
+def test_a_likelihood_alone_wants_an_encoder_that_learned(compose):
+    """It trained on latents of a classifier as it was drawn, without a word."""
+    module, objectives, spec, stages = parts_of(compose, "model=categorical", "loss=inverse_action", "env=chemistry_chain5")
+    with pytest.raises(Problem, match="no stage of this loss trains the encoder"):
+        check_parts(module, objectives[1:], spec, stages[1:])
 
 
 @pytest.mark.parametrize("overrides", [

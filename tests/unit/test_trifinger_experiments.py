@@ -5,6 +5,8 @@ import pytest
 
 pytest.importorskip("pybullet")
 
+from train.agents.training import _own  # noqa: E402
+
 
 def test_experiments_say_what_was_measured(compose):
     """What docs/trifinger.md tells of each."""
@@ -24,6 +26,9 @@ def test_experiments_say_what_was_measured(compose):
     assert (quick.steps, quick.skip_frame, quick.algo.boards) == (400_000, 10, 2)
     assert paper.steps == 10**8 and paper.algo.boards * paper.algo.learner.n_steps == 120_000  # between two updates
     assert paper.algo.boards * paper.algo.learner.n_steps / paper.algo.learner.batch_size == 40  # minibatches
+    late = [_own(cfg, cfg.steps // 2) for cfg in (quick, paper)]
+    assert late[0]["learning_rate"] == quick.algo.learner.learning_rate / 2 and late[0]["ent_coef"] == quick.algo.learner.ent_coef / 2
+    assert set(late[1]) == {"seed"}, "the authors' rate and entropy bonus stay"
 
 
 PAPER = {  # CausalWorld's baselines, reference section 12

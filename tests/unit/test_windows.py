@@ -11,6 +11,8 @@ from torch.nn import functional as F
 from envs.collect import collect
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
+from envs.spec import Action, EnvSpec, Observation
+from losses.objective import distinct_frames
 from losses.whitened import WhitenedPrediction
 from train import hard_windows
 from train.datamodule import EpisodeData, Windows
@@ -213,3 +215,17 @@ def test_whitening_is_fitted_to_as_many_frames_as_it_says(file, most, monkeypatc
     assert len(fitted[0]) == len(rows) == min(most, EPISODES * (LENGTH + 1)) and {0, EPISODES * (LENGTH + 1) - 1} <= rows
     if most > len(part.obs):
         assert rows == set(range(len(part.obs)))
+
+
+def test_real_numbers_are_encoded_as_they_are():
+    """Ids of real numbers are of what they are rounded to, for the ranking: numbers that differ by less were trained on as one."""
+    spec = EnvSpec({"table": Observation("objects", (1, 1), "real", resolution=0.01)}, Action(1), 1)
+    table = torch.tensor([0.600, 0.603, 0.603, 0.606])[None, :, None, None]
+    frames, index = distinct_frames(table, torch.tensor([[1, 1, 1, 1]]))
+    assert frames.flatten().tolist() == pytest.approx([0.600, 0.603, 0.606]) and index.tolist() == [0, 1, 1, 2]
+    columns = {"objects": table[0].numpy(), "action": np.zeros((4, 1), np.float32)}
+    read = lambda *names: {name: columns[name] for name in names}  # noqa: E731
+    part = Windows(SimpleNamespace(spec=None, ep_len=np.array([4]), ep_offset=np.array([0]), read=read), spec, 1, 4, 0, False, "table")
+    assert len(part.obs_id.unique()) == 2, "one outcome in the ranking"
+    model = SimpleNamespace(device="cpu", encode=lambda obs: obs)
+    assert part.encode(model).flatten().tolist() == table.flatten().tolist()
