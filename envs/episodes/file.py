@@ -153,7 +153,16 @@ class EpisodeFile:
         return [columns[name][index] for name in names]
 
     def windows(self, *names: str, steps: int, count: int | None = None) -> list[np.ndarray]:
-        """The named columns of windows of `steps` actions, (W, steps + 1, ...) each, in the order of the episodes.
+        """The named columns of windows of `steps` actions, (W, steps + 1, ...) each, in the order of the episodes.  count: see `starts`."""
+        rows = self.starts(steps, count)[:, None] + np.arange(steps + 1)
+        columns = self.read(*names)
+        if (np.diff(rows.ravel()) == 1).all():  # whole episodes: nothing is copied
+            part = slice(rows[0, 0], rows[-1, -1] + 1)
+            return [columns[name][part].reshape(*rows.shape, *columns[name].shape[1:]) for name in names]
+        return [columns[name][rows] for name in names]
+
+    def starts(self, steps: int, count: int | None = None) -> np.ndarray:
+        """First rows (W,) of windows of `steps` actions.
 
         count: how many windows, at most. The first of each episode, where there are so many episodes (none: of all); where
         there are fewer, each gives as many more, spread evenly over it, and the last ones none where that is more than `count`.
@@ -167,9 +176,4 @@ class EpisodeFile:
             fits = (self.ep_len[keep] - steps).tolist()  # first rows of a window
             spread = [start + np.unique(np.linspace(0, n - 1, min(each, n)).astype(int)) for start, n in zip(firsts, fits)]
             firsts = np.concatenate(spread)
-        rows = firsts[:count, None] + np.arange(steps + 1)
-        columns = self.read(*names)
-        if (np.diff(rows.ravel()) == 1).all():  # whole episodes: nothing is copied
-            part = slice(rows[0, 0], rows[-1, -1] + 1)
-            return [columns[name][part].reshape(*rows.shape, *columns[name].shape[1:]) for name in names]
-        return [columns[name][rows] for name in names]
+        return firsts[:count]

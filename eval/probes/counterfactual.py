@@ -40,11 +40,11 @@ def counterfactual(run, data) -> dict[str, float]:
         for name, result in (("test", ranked.model), ("floor/copy", ranked.copy)):
             metrics |= {f"{name}/cf_hits@1/h{h}": hits_at_k(result.ravel()), f"{name}/cf_mrr/h{h}": mrr(result.ravel())}
             metrics |= by_change(f"{name}/cf_hits@1", h, result, ranked.changed)
-            data.answers[f"{name}/cf_hits@1/h{h}"] = Answers.of(result < 1)
+            data.keep_answers(f"{name}/cf_hits@1/h{h}", Answers.of(result < 1), chosen)
             if ranked.changed is not None:
                 kinds = ranked.changed.clip(max=2)
-                data.answers[f"{name}/cf_hits@1/mean/h{h}"] = Answers.of(result < 1, kinds, len(CHANGED))
-                data.answers[f"{name}/cf_hits@1/several/h{h}"] = Answers.of(result < 1, (kinds < 2).astype(int))
+                data.keep_answers(f"{name}/cf_hits@1/mean/h{h}", Answers.of(result < 1, kinds, len(CHANGED)), chosen)
+                data.keep_answers(f"{name}/cf_hits@1/several/h{h}", Answers.of(result < 1, (kinds < 2).astype(int)), chosen)
             for event, seen in data.events(h).items():
                 metrics[f"{name}/cf_hits@1/{event}/h{h}"] = hits_at_k(result[np.flatnonzero(seen[chosen])].ravel())
         data.say(f"counterfactuals of {h} step{'s' if h > 1 else ''}")

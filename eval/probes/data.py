@@ -26,7 +26,7 @@ class Data:
     horizons: in steps.  asked: the most episodes.  counterfactuals: how many of them are asked what if.  say: is told what has
     been done.
     protocol: what results.json says of all this; probes add to it.  arrays: what a probe leaves for the report, by its name.
-    answers: which episodes were answered rightly, by the metric that they make.
+    answers: which episodes were answered rightly, by the metric that they make; see `keep_answers`.
     """
 
     def __init__(
@@ -62,6 +62,11 @@ class Data:
         if key not in self._done:
             self._done[key] = make()
         return self._done[key]
+
+    def keep_answers(self, metric: str, answers: Answers, which: np.ndarray | slice = slice(None)) -> None:
+        """Answers of windows, all or some, by their episodes: windows of one overlap, and one more of them is hardly another chance."""
+        starts = self.file.starts(max(self.horizons), self.asked)[which]
+        self.answers[metric] = answers.together(np.searchsorted(self.file.ep_offset, starts, "right"))
 
     @property
     def data_dir(self) -> Path | None:

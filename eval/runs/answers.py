@@ -31,6 +31,14 @@ class Answers(NamedTuple):
         every = [kinds == kind for kind in range(classes)]
         return cls(np.stack([(right & of).sum(1) for of in every], 1), np.stack([of.sum(1) for of in every], 1))
 
+    def together(self, group: np.ndarray) -> "Answers":
+        """Those of one group as one, in the order in which groups begin.  group: (E,)."""
+        _, first, index = np.unique(group, return_index=True, return_inverse=True)
+        place, found = first.argsort().argsort()[index], Answers(*(np.zeros((len(first), part.shape[1]), int) for part in self))
+        for part, whole in zip(self, found):
+            np.add.at(whole, place, part)
+        return found
+
     def packed(self) -> str:
         """As text."""
         return " ".join([f"{len(self.right)}x{self.right.shape[1]}", *(

@@ -32,6 +32,20 @@ def test_every_episode_once_is_the_metric():
     assert Answers.of(right, kinds, 3).score(np.array([[2, 0]]))[0] == pytest.approx(50)
 
 
+def test_windows_of_one_episode_are_one_chance():
+    """They overlap: drawn one by one, an interval of 160 episodes of 60 windows each was half as wide as it is."""
+    one = Answers.of(np.array([[1, 1], [0, 1], [1, 0], [0, 0]], bool))
+    assert [part.tolist() for part in one.together(np.array([7, 3, 7, 3]))] == [[[3], [1]], [[4], [4]]]
+    same = one.together(np.array([7, 3, 9, 1]))
+    assert all((a == b).all() for a, b in zip(same, one)), "of boards each window is an episode, and stays where it was"
+    draw = np.random.default_rng(0)
+    episodes = np.repeat(np.arange(40), 25)
+    apart = Answers.of(np.repeat(draw.random(40) < 0.5, 25))
+    low, high = ends(bootstrap({0: apart}))
+    truly = ends(bootstrap({0: apart.together(episodes)}))
+    assert truly[1] - truly[0] > 4 * (high - low)
+
+
 def test_intervals_are_those_of_the_binomial_where_seeds_agree():
     draw = np.random.default_rng(0)
     right = draw.random(2000) < 0.3

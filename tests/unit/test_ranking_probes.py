@@ -23,7 +23,7 @@ def places():
     seen = np.zeros((10, 3), bool)
     seen[8:, 1] = True
     file = SimpleNamespace(path=Path("here/test.h5"), ep_len=np.full(10, 3), header={"split": "test"}, columns={"places": None, "event_blink": None},
-                           made_from={}, windows=lambda *names, **how: [{"places": obs, "event_blink": seen, "action": seen}[name] for name in names])  # fmt: skip
+                           made_from={}, ep_offset=np.arange(0, 30, 3), starts=lambda *how: np.arange(0, 30, 3), windows=lambda *names, **how: [{"places": obs, "event_blink": seen, "action": seen}[name] for name in names])  # fmt: skip
     return Data(Run(Half(), world=Line(), config=SimpleNamespace(data_dir="here")), file, [1, 2], 10, 5)
 
 
