@@ -47,6 +47,7 @@ class BoardVectorEnv(gym.vector.VectorEnv):
             if key not in _OPTIONS:
                 raise Problem(f"reset has no option '{key}': {nearest(key, _OPTIONS)}")
         self._boards, self._goal = self._draw(self.num_envs)
+        self._goal_frames = self.world.render(self._goal)  # drawn again where a goal is drawn
         self._steps = np.zeros(self.num_envs, int)
         self._over = np.zeros(self.num_envs, bool)
         return self.render_boards(), self._info(np.zeros(self.num_envs, bool))
@@ -69,6 +70,7 @@ class BoardVectorEnv(gym.vector.VectorEnv):
             new, goal = self._draw(len(fresh))
             self._boards.put(fresh, new)
             self._goal.put(fresh, goal)
+            self._goal_frames[fresh] = self.world.render(goal)
             self._steps[fresh], invalid[fresh] = 0, False
         distance = self.world.distance(self._boards, self._goal)
         terminated, truncated = distance == 0, self._steps >= self.max_steps
@@ -78,7 +80,7 @@ class BoardVectorEnv(gym.vector.VectorEnv):
         return self.render_boards(), reward, terminated, truncated, self._info(invalid)
 
     def _info(self, invalid) -> dict:
-        info = {"distance": self.world.distance(self._boards, self._goal), "goal": self.world.render(self._goal)}
+        info = {"distance": self.world.distance(self._boards, self._goal), "goal": self._goal_frames.copy()}
         return info if self.world.invalid_flag is None else {**info, self.world.invalid_flag: invalid}
 
     def render_boards(self) -> np.ndarray:

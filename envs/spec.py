@@ -33,8 +33,8 @@ class Observation:
     """One observation that models may be shown.
 
     column: of the episode file.  shape: of one row, an image (H, W, C) uint8 or a table (N, F) of N entities and F numbers; a
-    vector is (1, F).  values: binary, bytes / 255 or one-hot; real, any numbers.  resolution: real values nearer than this
-    are one outcome in the ranking.
+    vector is (1, F).  values: binary, bytes / 255 or one-hot; real, any numbers.  resolution: real values that are
+    rounded to the same multiple of it are one outcome in the ranking.
     """
 
     column: str

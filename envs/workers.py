@@ -1,6 +1,7 @@
 """Worker processes that end when their parent process ends, also when it is killed."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import sys
@@ -12,5 +13,6 @@ def die_with_parent() -> None:
     """Called first in a worker. Linux only: elsewhere the workers of a killed parent go on waiting."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-        if os.getppid() == 1:  # the parent ended before prctl was called
+        parent = multiprocessing.parent_process()  # by its number it cannot be told: the command is process 1 of a container
+        if parent is not None and not parent.is_alive():  # it ended before prctl was called
             os._exit(1)

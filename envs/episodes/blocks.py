@@ -25,7 +25,7 @@ def blocks_of(file: h5py.File) -> list[dict]:
     blocks = json.loads(file.attrs["blocks"])
     for block in blocks if isinstance(blocks, list) else [blocks]:
         sizes = [block[key] for key in ("rows", "episodes")] if isinstance(block, dict) else [None]
-        if not all(isinstance(size, int) and size > 0 for size in sizes) or not isinstance(block.get("digests"), dict):
+        if not all(isinstance(size, int) and size >= 0 for size in sizes) or not isinstance(block.get("digests"), dict):
             raise ValueError("blocks that are none")
     if not isinstance(blocks, list):
         raise ValueError("no list of blocks")

@@ -11,7 +11,7 @@ import hdf5plugin
 import numpy as np
 from filelock import FileLock
 
-from envs.episodes.blocks import DAMAGED, FORMAT, INDEX, blocks_of, check_column, checksum, digest, verify
+from envs.episodes.blocks import DAMAGED, FORMAT, INDEX, blocks_of, check_column, checksum, digest, verified_blocks
 from envs.problem import Problem
 
 CHUNK = 100_000  # bytes that are unpacked at once, so that a window of large frames is read without the rest of its episode
@@ -48,6 +48,9 @@ class EpisodeWriter:
                 self._file = h5py.File(self._part, "w")
                 self._file.attrs["header"] = self.header
                 self._file.attrs["blocks"] = "[]"
+        except BlockingIOError as error:
+            self._lock.release()
+            raise Problem(f"{self._part} is open in another program; close it there, and give the same command again") from error
         except OSError as error:
             self._lock.release()
             raise Problem(f"cannot write {self._part}: {error.strerror or error}; choose another data_dir=") from error
@@ -62,6 +65,11 @@ class EpisodeWriter:
             return False
         try:
             self._file = h5py.File(self._part, "r+")
+        except OSError as error:
+            if error.errno is None:  # what HDF5 says of a file that is damaged
+                return False
+            raise  # it cannot be opened now, and may be whole
+        try:
             if self._file.attrs["header"] != self.header:
                 raise ValueError("header")
             self._blocks = blocks_of(self._file)
@@ -71,11 +79,12 @@ class EpisodeWriter:
                 check_column(self._file, name)  # all, before the first is changed
             for name, column in self._file.items():
                 column.resize(episodes if name in INDEX else rows, axis=0)
-            verify(self._file, self._blocks)
+            for name, column in self._file.items():
+                for _ in verified_blocks(column, name, self._blocks):  # one in memory at a time
+                    pass
             return True
         except DAMAGED:
-            if self._file is not None:
-                self._file.close()
+            self._file.close()
             self._file, self._blocks = None, []
             return False
 
@@ -83,8 +92,13 @@ class EpisodeWriter:
     def blocks_done(self) -> int:
         return len(self._blocks)
 
+    @property
+    def episodes_done(self) -> int:
+        return sum(block["episodes"] for block in self._blocks)
+
     def append(self, columns: Mapping[str, np.ndarray], lengths: np.ndarray) -> None:
-        """columns: name -> (rows, ...), episodes one after the other; lengths (episodes,) in rows, summing to rows."""
+        """columns: name -> (rows, ...), episodes one after the other; lengths (episodes,) in rows, summing to rows; none of a block
+        whose episodes could not be had."""
         lengths = np.asarray(lengths, np.int32)
         offset = sum(block["rows"] for block in self._blocks)
         index = {"ep_len": lengths, "ep_offset": (offset + np.cumsum(lengths) - lengths).astype(np.int64)}
@@ -92,7 +106,7 @@ class EpisodeWriter:
             for name, values in {**columns, **index}.items():
                 if name not in self._file:
                     fit = max(8, CHUNK // max(1, values[:1].nbytes))
-                    chunk = 256 if name in INDEX else min(fit, int(lengths.max()))
+                    chunk = 256 if name in INDEX else min(fit, int(lengths.max(initial=0)) or fit)
                     codec = _CODEC_OF_LARGE if values[:1].nbytes > _LARGE else _CODEC
                     self._file.create_dataset(
                         name, (0, *values.shape[1:]), values.dtype, maxshape=(None, *values.shape[1:]),
@@ -101,7 +115,8 @@ class EpisodeWriter:
                 column = self._file[name]
                 start = len(column)
                 column.resize(start + len(values), axis=0)
-                column[start:] = values
+                if len(values):
+                    column[start:] = values
             digests = {name: digest(values) for name, values in {**columns, **index}.items()}
             self._blocks.append({"rows": int(lengths.sum()), "episodes": len(lengths), "digests": digests})
             self._file.attrs["blocks"] = json.dumps(self._blocks)

@@ -126,8 +126,12 @@ class PublishedVoe(Source):
             for trial in trials[start : start + episodes]
             if (clip := self._read(folder / f"trial_{trial}", rows)) is not None
         ]
-        if not clips:
-            raise Problem(f"none of {episodes} trials of {folder} from trial_{trials[start]} on can be read; restore them")
+        if not clips:  # the columns, and none of their rows, from a trial that can be read
+            others = (self._read(folder / f"trial_{trial}", rows) for trial in trials)
+            one = next((clip for clip in others if clip is not None), None)
+            if one is None:
+                raise Problem(f"none of {len(trials)} trials of {folder} can be read; restore them")
+            return {name: part[:0] for name, part in one.items()}, np.full(0, rows)
         return {name: np.concatenate([clip[name] for clip in clips]) for name in clips[0]}, np.full(len(clips), rows)
 
     @staticmethod

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from functools import lru_cache, partial
 from importlib.metadata import version as installed
 
@@ -27,7 +28,7 @@ from envs.voe.table import ENTITIES, WIDTH
 from envs.workers import die_with_parent
 
 LETTERS = {name: letter for letter, name in CATEGORIES.items()}
-RESOLUTION = 1e-2  # scene units; nearer ones are one outcome
+RESOLUTION = 1e-2  # scene units, to which outcomes are rounded
 COUNTS = ("natural", "exact")
 _FRESH = 500  # clips after which processes start anew: Bullet keeps the memory of every shape it has made
 _WORTH = 8  # clips below which processes cost more than they save
@@ -122,7 +123,8 @@ class VoeSource(Source):
         start = plan.get("start", 0)
         self.settings(plan["segment"], 0, max(plan.get("episodes", 0), start + episodes))  # told before the first is drawn
         settings = self.settings(plan["segment"], start, episodes)
-        work = partial(record_trial, version=plan["version"], look=self._look, rows=rows)
+        look = replace(self._look, renderer=studio(self._look.renderer, os.getpid()).drawn_by)  # of no worker its own
+        work = partial(record_trial, version=plan["version"], look=look, rows=rows)
         columns: dict[str, np.ndarray] = {}
         for number, clip in enumerate(self._map(work, settings)):
             for name, part in clip.items():  # into their places at once: a block of pictures is large

@@ -1,6 +1,8 @@
 """The episode file: T + 1 rows, the same bytes when resumed, never half-written, never wrongly read."""
 
 import hashlib
+import shutil
+from collections import namedtuple
 
 import h5py
 import numpy as np
@@ -101,6 +103,46 @@ def test_damaged_part_is_started_anew(tmp_path, monkeypatch):
     part = next(folder.glob("*.part"))
     part.write_bytes(part.read_bytes()[:1000])
     assert digest(collect(plan(), WORLD, "train", folder, quiet=True).path) == digest(whole.path)
+
+
+def test_an_interrupted_file_that_is_open_elsewhere_stays(tmp_path, monkeypatch):
+    """Whoever looked into it made the command begin anew without a word: hours were lost."""
+    _, folder = whole_and_interrupted(tmp_path, monkeypatch)
+    part = next(folder.glob("*.part"))
+    before, opened = digest(part), h5py.File
+
+    def locked(path, mode="r"):  # in the words of HDF5, whose locks tests go without
+        if mode == "r+":
+            raise BlockingIOError(11, "Unable to synchronously open file (unable to lock file, errno = 11)")
+        return opened(path, mode)
+
+    with monkeypatch.context() as patch, pytest.raises(Problem, match="is open in another program; close it there, and give the same command"):
+        patch.setattr(h5py, "File", locked)
+        collect(plan(), WORLD, "train", folder, quiet=True)
+    assert digest(part) == before and len(collect(plan(), WORLD, "train", folder, quiet=True)) == 20
+
+
+def test_what_an_interrupted_file_holds_needs_no_room(tmp_path, monkeypatch):
+    """The disk was full, space was freed for what was missing, and the command asked for that of the whole file."""
+    _, folder = whole_and_interrupted(tmp_path, monkeypatch)
+    need, held = 20 * (LENGTH + 1) * WORLD.row_bytes, next(folder.glob("*.part")).stat().st_size
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10 * need, 9 * need, max(0, need - held)))
+    assert held > 0 and len(collect(plan(), WORLD, "train", folder, quiet=True)) == 20
+
+
+def test_a_block_may_hold_nothing(tmp_path):
+    """Where none of its episodes can be had; it counts as done."""
+    columns, none = {"action": np.arange(3.0)}, {"action": np.zeros(0)}
+    for order in ((none, columns), (columns, none)):
+        path = tmp_path / f"{len(order[0]['action'])}.h5"
+        with EpisodeWriter(path, {"a": 1}) as writer:
+            for part in order:
+                writer.append(part, [len(part["action"])] if len(part["action"]) else [])
+            assert writer.blocks_done == 2 and writer.episodes_done == 1
+            writer.finish()
+        file = EpisodeFile(path)
+        assert file.ep_len.tolist() == [3] and file.read("action")["action"].tolist() == [0, 1, 2]
 
 
 def test_finished_file_is_kept(file, monkeypatch):

@@ -9,6 +9,7 @@ import envs  # noqa: E402, F401  registers the ids
 from envs.episodes import EpisodeFile, EpisodeWriter  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
+from envs.trifinger.env import record as recording  # noqa: E402
 from envs.trifinger.env.record import record, to_minari  # noqa: E402
 from envs.trifinger.env.wrappers import GoalDict, MovingAverage  # noqa: E402
 from envs.trifinger.interventions.actors import GoalActor, VariablesActor  # noqa: E402
@@ -82,6 +83,36 @@ def test_scenes_of_other_objects_do_not_mix(tmp_path):
     env.close()
 
 
+def test_a_finished_file_stays(tmp_path):
+    """It was recorded once more, and another set took the place of a finished one without a word."""
+    env, path, calls = make("reaching", max_steps=3), tmp_path / "p.h5", []
+
+    def policy(observation):
+        calls.append(1)
+        return np.zeros(9)
+
+    record(env, policy, path, 3)
+    before, played = path.read_bytes(), len(calls)
+    record(env, policy, path, 3)
+    with pytest.raises(Problem, match="recorded under another configuration.*record into another file, or remove it"):
+        record(env, policy, path, 3, about={"set": "other"})
+    env.close()
+    assert path.read_bytes() == before and len(calls) == played == 9
+
+
+def test_blocks_of_several_episodes_are_those_of_single_ones(tmp_path, monkeypatch):
+    """One block for each episode made files that grow with the square of their episodes: the list of blocks is written anew with each."""
+    env, found = make("reaching", max_steps=3), []
+    for block in (1, 2):
+        monkeypatch.setattr(recording, "_BLOCK", block)
+        record(env, lambda observation: np.full(9, 0.5), tmp_path / f"{block}.h5", 3)
+        file = EpisodeFile(tmp_path / f"{block}.h5")
+        found.append((file.ep_len.tolist(), file.read("observation", "action", "variables")))
+    env.close()
+    (lengths, one), (others, two) = found
+    assert lengths == others == [4, 4, 4] and all(np.array_equal(one[name], two[name]) for name in one)
+
+
 def test_minari(tmp_path, monkeypatch):
     minari = pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
@@ -95,8 +126,9 @@ def test_minari(tmp_path, monkeypatch):
     env.close()
 
 
-def test_a_recorded_curriculum_begins_at_its_first_episode(tmp_path):
+def test_a_recorded_curriculum_begins_at_its_first_episode(tmp_path, monkeypatch):
     """Also where the recording was broken off and taken up."""
+    monkeypatch.setattr(recording, "_BLOCK", 1)
 
     def goals(path, broken_after=None):
         phases = [Phase(GoalActor(), first=0, last=0), Phase(GoalActor(), first=2, last=2)]
@@ -156,6 +188,7 @@ def test_an_offline_set_that_was_broken_off_goes_on(tmp_path, monkeypatch, befor
     """The same one; what another policy had begun under this name is no part of it."""
     record_set("reaching", "mixed", tmp_path / "whole.h5", 3, skip_frame=10, max_steps=10)
     append, calls = EpisodeWriter.append, []
+    monkeypatch.setattr(recording, "_BLOCK", 1)
 
     def broken(self, *args):
         calls.append(1)
@@ -166,7 +199,7 @@ def test_an_offline_set_that_was_broken_off_goes_on(tmp_path, monkeypatch, befor
     monkeypatch.setattr(EpisodeWriter, "append", broken)
     with pytest.raises(KeyboardInterrupt):
         record_set("reaching", before, tmp_path / "broken.h5", 3, skip_frame=10, max_steps=10)
-    monkeypatch.undo()
+    monkeypatch.setattr(EpisodeWriter, "append", append)
     record_set("reaching", "mixed", tmp_path / "broken.h5", 3, skip_frame=10, max_steps=10)
     whole, again = (EpisodeFile(tmp_path / f"{name}.h5").read("action", "observation", "variables") for name in ("whole", "broken"))
     assert all(np.array_equal(whole[name], again[name]) for name in whole)

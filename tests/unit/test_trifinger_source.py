@@ -44,6 +44,14 @@ def test_it_can_all_but_tell_its_graph(world, ability):
     assert isinstance(world, ability) and not isinstance(world, CausalGraph)
 
 
+def test_workers_draw_with_the_renderer_of_the_header():
+    """Each chose for itself, and one that finds no OpenGL draws other pictures than the header says."""
+    drawn, tables = (TriFingerSource("reaching", observation=shown, **FAST) for shown in ("pixels", "objects"))
+    asked = json.loads(drawn._crew._of_workers())["options"]["renderer"]
+    assert asked == drawn.header()["renderer"] and asked != "auto"
+    assert json.loads(tables._crew._of_workers())["options"]["renderer"] == "auto", "nothing is opened that nobody needs"
+
+
 def test_columns_are_what_the_spec_says(world, recorded):
     columns, lengths = recorded
     assert lengths.tolist() == [13] * 6 and all(len(values) == 78 for values in columns.values())

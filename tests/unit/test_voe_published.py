@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("pybullet")
 cv2 = pytest.importorskip("cv2")
+from envs.collect import collect  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.protocols import Source  # noqa: E402
 from envs.voe import published_files as files  # noqa: E402
@@ -253,6 +254,23 @@ def test_a_broken_trial_is_named_and_left_out_only_if_asked(root, capsys, damage
     columns, lengths = world(root, skip_broken=True).record(split, None, 2)
     assert lengths.tolist() == [FRAMES] and set(columns["label_trial"]) == {4502}
     assert "left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("broken", [4501, 4502])
+@pytest.mark.parametrize("rows", [FRAMES, 2 * FRAMES], ids=["a block each", "one block"])
+def test_a_broken_trial_is_left_out_wherever_it_stands(root, tmp_path, broken, rows):
+    """The first, of which the columns are learned, or all of a block."""
+    few_poses(root / f"A_support/test/expected/trial_{broken}")
+    plan = {"name": "voe", "block_rows": rows, "splits": {"test": {**TEST, "version": "expected", "episodes": 2, "seed": 1}}}
+    file = collect(plan, world(root, skip_broken=True), "test", tmp_path / "data", quiet=True)
+    assert file.ep_len.tolist() == [FRAMES] and set(file.read("label_trial")["label_trial"]) == {4501 + 4502 - broken}
+
+
+def test_where_no_trial_can_be_read_it_is_said(root):
+    for trial in (4501, 4502):
+        few_poses(root / f"A_support/test/expected/trial_{trial}")
+    with pytest.raises(Problem, match="none of 2 trials of .* can be read; restore them"):
+        world(root, skip_broken=True).record({**TEST, "version": "expected"}, None, 1)
 
 
 def test_a_wrong_count_of_frames(tmp_path):

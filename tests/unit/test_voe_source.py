@@ -79,6 +79,20 @@ def test_the_table_says_what_and_where(versions):
     assert walls[COLUMNS["opening"]] == pytest.approx(2 * features[16:18])
 
 
+def test_workers_draw_with_the_renderer_of_the_header(monkeypatch):
+    """Each chose for itself: one that found no OpenGL drew clips that look otherwise, beside a header that knew nothing of it."""
+    asked = []
+
+    def drawn(self, work, settings):
+        asked.append(work.keywords["look"].renderer)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(VoeSource, "_map", drawn)
+    with pytest.raises(KeyboardInterrupt):
+        world(renderer="auto").record({**SPLIT, "length": 2}, None, 1)
+    assert asked == [world().header()["renderer"]] and asked != ["auto"]
+
+
 def test_trials_are_counted_from_the_start_of_a_block(monkeypatch, tmp_path):
     """Three trials at once, and one in each block; a file that was cut off after the first goes on with the second."""
     env = {"name": "x", "splits": {"test": {**SPLIT, "length": 2}}}

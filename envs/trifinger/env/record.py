@@ -7,6 +7,7 @@
 Rows of an episode of T actions: T + 1 (see `envs.episodes`); the last row's action and reward are padding.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ from envs.trifinger.env.env import TriFingerEnv
 from envs.trifinger.env.play import Controller, EachEpisode, Step, play
 from envs.trifinger.tasks import TASKS
 
+_BLOCK = 20  # episodes that are written together: the list of blocks is written anew with each, and a file keeps the old ones
 _HEADER = {"task": str, "settings": dict, "seed": int, "variables": list, "wrappers": list}  # that replay reads
 
 
@@ -36,8 +38,9 @@ def record(
     about: Mapping | None = None,
 ) -> None:
     """Columns: observation, action, reward, fractional_success, variables, and pixels where a camera is given.
-    The header names every entry of `variables` and `observation`. After a kill the same call resumes, and one
-    under another header begins anew.  about: what the header says beside, of whose episodes they are.
+    The header names every entry of `variables` and `observation`. After a kill the same call resumes, and one under another header
+    begins anew; a finished file stays as it is, a Problem where it has another header.  about: what the header says beside, of
+    whose episodes they are: a controller has no name of its own, and another one is known by this alone.
 
     env may be wrapped (a Curriculum that begins at its first episode, say); the number of its objects must stay the same over
     all episodes.
@@ -53,10 +56,14 @@ def record(
         "action_bounds": [env.action_space.low.tolist(), env.action_space.high.tolist()],
         "camera": None if camera is None else asdict(camera), "wrappers": _wrappers(env), **(about or {}),
     }  # fmt: skip
+    if Path(path).exists():
+        EpisodeFile(path, header, f"record into another file, or remove it: rm {shlex.quote(str(path))}")
+        return
     with EpisodeWriter(path, header) as writer:
         if env.has_wrapper_attr("skip_episodes"):  # a Curriculum, however deep
-            env.get_wrapper_attr("skip_episodes")(writer.blocks_done)  # played before this call
-        for episode in range(writer.blocks_done, episodes):
+            env.get_wrapper_attr("skip_episodes")(writer.episodes_done)  # played before this call
+        block: list[dict[str, np.ndarray]] = []
+        for episode in range(writer.episodes_done, episodes):
             observation, info = env.reset(seed=seed + 1 + episode)
             if sorted(base.variables()) != names:
                 raise Problem(
@@ -64,8 +71,11 @@ def record(
                 )
             first = _row(base, observation, info, names, camera)
             act = controller.make(base, episode) if isinstance(controller, EachEpisode) else controller
-            columns = _columns(base, first, play(env, act, observation), names, camera)
-            writer.append(columns, np.array([len(columns["action"])]))
+            block.append(_columns(base, first, play(env, act, observation), names, camera))
+            if len(block) == _BLOCK or episode == episodes - 1:
+                together = {key: np.concatenate([columns[key] for columns in block]) for key in block[0]}
+                writer.append(together, np.array([len(columns["action"]) for columns in block]))
+                block = []
         writer.finish()
 
 

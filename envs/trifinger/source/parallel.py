@@ -28,10 +28,10 @@ def _work(arguments: str, method: str, piece: tuple):
 
 class Crew:
     """arguments: of `Arena`.  workers: processes at most; None = one for each core.  fork: whether they may be forks of this
-    process, which is quick; processes that render or use torch must be spawned."""
+    process, which is quick; processes that render or use torch must be spawned.  draws: whether they render, as this process would."""
 
-    def __init__(self, arguments: Mapping, workers: int | None, fork: bool) -> None:
-        self._arguments = json.dumps(dict(arguments), sort_keys=True)
+    def __init__(self, arguments: Mapping, workers: int | None, fork: bool, draws: bool) -> None:
+        self._arguments, self._draws = json.dumps(dict(arguments), sort_keys=True), draws
         self._workers = workers or len(os.sched_getaffinity(0))
         self._context = multiprocessing.get_context("fork" if fork else "spawn")
 
@@ -39,6 +39,14 @@ class Crew:
     def arena(self) -> Arena:
         """The arena of this process."""
         return _arena(self._arguments, os.getpid())
+
+    def _of_workers(self) -> str:
+        """Their arguments. Left to choose a renderer, one that finds no OpenGL would draw other pictures than the header says."""
+        if not self._draws:
+            return self._arguments
+        arguments = json.loads(self._arguments)
+        arguments["options"]["renderer"] = self.arena.views.drawn_by
+        return json.dumps(arguments, sort_keys=True)
 
     def do(self, method: str, pieces: list[tuple], steps: int) -> list:
         """`Arena.<method>` of every piece of work, in order. steps: of environments, all together.
@@ -51,7 +59,7 @@ class Crew:
             return [work(piece) for piece in pieces]
         try:
             with ProcessPoolExecutor(min(self._workers, len(pieces)), self._context, initializer=die_with_parent) as pool:
-                return list(pool.map(work, pieces))
+                return list(pool.map(partial(_work, self._of_workers(), method), pieces))
         except BrokenProcessPool as error:
             raise Problem("a process that simulates TriFinger died, perhaps for lack of memory; give the same command again, "
                           "with a smaller env.world.workers=") from error  # fmt: skip

@@ -74,7 +74,7 @@ class TriFingerSource:
             "space": None,
         }  # fmt: skip
         self._speed, fork = speed, observation == "objects" and not callable(policy)
-        self._crew = Crew({"options": self._options, "speed": speed}, workers, fork)
+        self._crew = Crew({"options": self._options, "speed": speed}, workers, fork, draws=bool(self._sight.count))
 
     @cached_property
     def spec(self) -> EnvSpec:
