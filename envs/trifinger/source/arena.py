@@ -30,6 +30,7 @@ class Arena:
     def __init__(self, options: Mapping, speed: float | None) -> None:
         self.env, self.drive = TriFingerEnv(**options, action_mode="joint_positions", normalized=False), Drive(speed)
         self.env.reset(seed=0)
+        self.goals_place_blocks = any(path.startswith("tool_") for path in self.env.sample_goal("a"))  # where poses are drawn after them
         self.layout = Layout(self.env.save())
         self.kinematics = Kinematics(self.env.settings["robot"])
         self.views = Views(self.env.settings["robot"], options["renderer"])
@@ -45,7 +46,8 @@ class Arena:
             raise Problem(f"TriFinger has no mode '{mode}': {nearest(str(mode), MODES)}; set mode= of the split")
         self.env.reset(seed=int(rng.integers(2**31)))
         space = "b" if mode == "poses-b" else "a"
-        actors = {} if mode == "still" else {"poses of blocks": PoseActor(space=space), "goals": GoalActor(space)}
+        drawn = {"poses of blocks": PoseActor(space=space), "goals": GoalActor(space)}
+        actors = {} if mode == "still" else dict(reversed(drawn.items())) if self.goals_place_blocks else drawn
         if mode.startswith("physics"):
             actors = {"masses, frictions and sizes": PhysicalActor(space=mode[-1], sizes=True), **actors}
         if mode.startswith("blocks"):

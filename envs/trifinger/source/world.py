@@ -105,6 +105,8 @@ class TriFingerSource:
         del about["space"], about["renderer"]
         if self._policy in OF_EXPERTS:
             about["experts"] = 1
+        if self._crew.arena.goals_place_blocks:
+            about["starts"] = 1  # before, goals placed blocks last
         if self._sight.count:
             about |= {**self._sight.header(), "renderer": self._crew.arena.views.drawn_by}
         return about
