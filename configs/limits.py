@@ -173,6 +173,7 @@ LIMITS = {
     "cloning.learning_rate": ("a number > 0", number(above=0)),
     "cloning.hidden": ("a whole number >= 1", whole(1)),
     "algo.boards": ("a whole number from 1 to 4096", whole(1, 4096)),  # tasks that train/agents/board_envs.py draws at a time
+    "algo.decay": ("true or false", lambda v: isinstance(v, bool)),
     "algo.channels": ("a whole number >= 1", whole(1)),
     "algo.width": ("a whole number >= 1", whole(1)),
     "algo.hidden": ("a whole number >= 1", whole(1)),
