@@ -121,7 +121,7 @@ def _opened(cfg: DictConfig, setting: Setting, path: Path) -> BaseAlgorithm:
 def _own(cfg: DictConfig, before: int) -> dict:
     """Arguments of the learner in a segment: a seed; of PPO, what falls linearly to 0 over all segments, where it decays."""
     own, learner = {"seed": (cfg.seed * 1_000_003 + before) % 2**32}, cfg.algo.learner
-    if is_off_policy(cfg) or not ("decay" not in cfg.algo or cfg.algo.decay):  # agents of before do not say
+    if is_off_policy(cfg) or "decay" in cfg.algo and not cfg.algo.decay:  # agents of before do not say
         return own
     left = 1 - before / cfg.steps
     return own | {"learning_rate": left * learner.learning_rate, "ent_coef": left * learner.ent_coef}
