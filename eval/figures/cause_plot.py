@@ -21,9 +21,9 @@ def worst(metrics: dict[str, float], causes: Sequence[str], horizon: str) -> lis
     """Causes and how much further off the block is, in millimetres, than with nothing changed, in the worse space; the worst first.
     Of models that decode no block: how much H@1 falls, percent, of the same states; none of results of before, which do not say."""
     kind, found = judged_by(metrics, horizon), {}
-    usual_kind, sign = ("block_error", 1) if kind == "block_error" else ("usual_hits@1", -1)
+    sign = 1 if kind == "block_error" else -1
     for cause in causes:
-        pairs = [(metrics.get(cause_key(cause, space, kind, horizon)), metrics.get(_usual(cause, space, usual_kind, horizon))) for space in SPACES]
+        pairs = [(metrics.get(cause_key(cause, space, kind, horizon)), metrics.get(_usual(cause, space, kind, horizon))) for space in SPACES]
         falls = [sign * (value - usual) for value, usual in pairs if value is not None and usual is not None]
         if cause != AS_RECORDED and falls:
             found[cause] = max(falls)
@@ -32,7 +32,7 @@ def worst(metrics: dict[str, float], causes: Sequence[str], horizon: str) -> lis
 
 def _usual(cause: str, space: str, kind: str, horizon: str) -> str:
     """With nothing changed: the error of the block over all states, or H@1 among those that took the cause."""
-    return cause_key(AS_RECORDED, SPACES[0], kind, horizon) if kind == "block_error" else cause_key(cause, space, kind, horizon)
+    return cause_key(AS_RECORDED, SPACES[0], kind, horizon) if kind == "block_error" else cause_key(cause, space, "usual_hits@1", horizon)
 
 
 def cause_plot(metrics: dict[str, float], causes: Sequence[str], horizon: str):
