@@ -29,7 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.progress import track
 
-from envs.episodes import DESCRIBES, Column, EpisodeFile, EpisodeWriter
+from envs.episodes import DESCRIBES, Column, EpisodeFile, EpisodeWriter, part_of
 from envs.problem import Problem, nearest
 from envs.protocols import OlderFiles, Source
 
@@ -216,7 +216,7 @@ def _check_space(path: Path, rows: int, row_bytes: int) -> None:
     folder = path.parent
     while not folder.exists():
         folder = folder.parent
-    part = path.with_name(f"{path.name}.part")  # of an interrupted one what is there need not be written again
+    part = part_of(path)  # what is there need not be written again
     need, disk = max(0, rows * row_bytes - (part.stat().st_size if part.is_file() else 0)), shutil.disk_usage(folder)
     if disk.total and disk.free < need:  # a disk of no size, as /proc, is no disk: it says itself why it cannot be written
         raise Problem(f"the disk of {path.parent} is full: {path.name} needs about {need / 1e6:.1f} MB, "

@@ -8,6 +8,6 @@ holds the spec of the columns (`envs/spec.py`) and the bytes of a row on the dis
 
 from envs.episodes.blocks import FORMAT
 from envs.episodes.file import DESCRIBES, Column, EpisodeFile
-from envs.episodes.writer import EpisodeWriter
+from envs.episodes.writer import EpisodeWriter, part_of
 
-__all__ = ["DESCRIBES", "FORMAT", "Column", "EpisodeFile", "EpisodeWriter"]
+__all__ = ["DESCRIBES", "FORMAT", "Column", "EpisodeFile", "EpisodeWriter", "part_of"]

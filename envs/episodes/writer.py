@@ -19,6 +19,11 @@ _CODEC = dict(hdf5plugin.Blosc(cname="zstd", clevel=1, shuffle=hdf5plugin.Blosc.
 _LARGE, _CODEC_OF_LARGE = 10_000, dict(hdf5plugin.Zstd(clevel=1))  # bytes of a row; it finds again what the frame before shows
 
 
+def part_of(path: Path) -> Path:
+    """Where the file of this path lies until it is finished."""
+    return path.with_name(path.name + ".part")
+
+
 class EpisodeWriter:
     """Appends blocks of episodes to `<path>.part` and renames it to `path` when finished.
 
@@ -29,7 +34,7 @@ class EpisodeWriter:
     def __init__(self, path: str | Path, header: Mapping) -> None:
         self.path = Path(path)
         self.header = json.dumps(dict(header), sort_keys=True)
-        self._part = self.path.with_name(self.path.name + ".part")
+        self._part = part_of(self.path)
         self._lock = FileLock(str(self.path) + ".lock")
         self._file: h5py.File | None = None
         self._blocks: list[dict] = []
