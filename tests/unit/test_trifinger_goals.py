@@ -44,3 +44,11 @@ def test_modes_draw_starts_from_their_spaces(world):
     mass = world._layout.slices["tool_block/mass"]
     heavy = world.reset(4, RNG(0), "physics-b").rows[:, mass]
     assert heavy.min() >= 0.045 and np.ptp(heavy) > 0
+
+
+def test_blocks_begin_where_they_are_drawn():
+    """Goals of pick_and_place say where the block begins, too, and came last: every episode began in one of two places."""
+    world = TriFingerSource("pick_and_place", **FAST)
+    places = world.observe(world.reset(6, RNG(0), "train"), "objects")
+    blocks = world.positions(places)[:, 0, :2]
+    assert len(np.unique(blocks.round(3), axis=0)) == 6 and np.allclose(np.linalg.norm(blocks, axis=1), 0.09, atol=0.04)

@@ -1,5 +1,7 @@
 """What models see of TriFinger as pictures: cameras, sizes, and pixels that are means."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -93,3 +95,11 @@ def test_the_moment_before_is_where_all_was_at_its_velocity(world):
     assert was["cartesian_position"] == pytest.approx(block["cartesian_position"] - (0.02, 0, 0))
     turned = Rotation.from_quat(block["orientation"]) * Rotation.from_quat(was["orientation"]).inv()
     assert turned.as_rotvec() == pytest.approx([0, 0, 0.2], abs=1e-9)
+
+
+def test_workers_draw_with_the_renderer_of_the_header():
+    """Each chose for itself, and one that finds no OpenGL draws other pictures than the header says."""
+    drawn, tables = (TriFingerSource("reaching", observation=shown, workers=1) for shown in ("pixels", "objects"))
+    asked = json.loads(drawn._crew._of_workers())["options"]["renderer"]
+    assert asked == drawn.header()["renderer"] and asked != "auto"
+    assert json.loads(tables._crew._of_workers())["options"]["renderer"] == "auto", "nothing is opened that nobody needs"

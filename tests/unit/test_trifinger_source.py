@@ -44,22 +44,6 @@ def test_it_can_all_but_tell_its_graph(world, ability):
     assert isinstance(world, ability) and not isinstance(world, CausalGraph)
 
 
-def test_workers_draw_with_the_renderer_of_the_header():
-    """Each chose for itself, and one that finds no OpenGL draws other pictures than the header says."""
-    drawn, tables = (TriFingerSource("reaching", observation=shown, **FAST) for shown in ("pixels", "objects"))
-    asked = json.loads(drawn._crew._of_workers())["options"]["renderer"]
-    assert asked == drawn.header()["renderer"] and asked != "auto"
-    assert json.loads(tables._crew._of_workers())["options"]["renderer"] == "auto", "nothing is opened that nobody needs"
-
-
-def test_blocks_begin_where_they_are_drawn():
-    """Goals of pick_and_place say where the block begins, too, and came last: every episode began in one of two places."""
-    world = TriFingerSource("pick_and_place", **FAST)
-    places = world.observe(world.reset(6, RNG(0), "train"), "objects")
-    blocks = world.positions(places)[:, 0, :2]
-    assert len(np.unique(blocks.round(3), axis=0)) == 6 and np.allclose(np.linalg.norm(blocks, axis=1), 0.09, atol=0.04)
-
-
 def test_columns_are_what_the_spec_says(world, recorded):
     columns, lengths = recorded
     assert lengths.tolist() == [13] * 6 and all(len(values) == 78 for values in columns.values())
