@@ -1,16 +1,19 @@
 """The precision in which a machine trains fastest: bfloat16 where it has instructions for it, for elsewhere it is emulated."""
 
 from functools import lru_cache
+from types import ModuleType
 
 SINGLE, MIXED = "32-true", "bf16-mixed"
+INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # of Intel and AMD, of Intel, of ARM
 
 
 @lru_cache
 def fast_precision(accelerator: str) -> str:
     """Of trainers on `cpu`, `gpu`, or `auto`, which takes a GPU where one is seen.
 
-    A processor without AVX-512, or bfloat16 of its own, multiplies in bfloat16 thirty times slower than in single precision, and torch's
-    LSTM does not run there at all. Where no GPU is seen, the answer for `gpu` is that of a present one.
+    A processor without instructions for bfloat16 trains in it two times slower than in single precision if it has AVX-512. If it has not
+    either, it multiplies thirty times slower, and torch's LSTM does not run. Where no GPU is seen, the answer for `gpu` is that of a
+    present one.
     """
     import torch  # tables that train nothing need not wait for it
 
@@ -18,5 +21,14 @@ def fast_precision(accelerator: str) -> str:
     if accelerator == "gpu" or accelerator == "auto" and seen:
         native = not seen or torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        native = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        native = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported() and _has_instructions(torch.cpu)
     return MIXED if native else SINGLE
+
+
+def _has_instructions(cpu: ModuleType) -> bool:
+    """Whether the processor multiplies bfloat16; oneDNN calls it supported wherever AVX-512 emulates it. False where torch cannot tell.
+
+    cpu: `torch.cpu`.
+    """
+    told = getattr(cpu, "get_capabilities", dict)()  # torch of before cannot tell
+    return any(told.get(name, False) for name in INSTRUCTIONS)

@@ -140,10 +140,10 @@ def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> s
 
 
 def check_precision(precision: str | None, accelerator: str, jobs: list[Job]) -> None:
-    """Raise Problem where trainings are left of a row that has bfloat16, and this machine has none: it would be thirty times slower."""
+    """Raise Problem where trainings are left of a row that has bfloat16, and this machine has none: it would be several times slower."""
     if precision == MIXED != fast_precision(accelerator) and any(step[0] == FIT for job in jobs for step in steps_of(job) or ()):
         raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, so that it would be "
-                      f"thirty times slower; train it on one that has, or in a ledger of your own: ledger=")  # fmt: skip
+                      f"several times slower; train it on one that has, or in a ledger of your own: ledger=")  # fmt: skip
 
 
 def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], seed: int) -> str:

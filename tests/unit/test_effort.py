@@ -235,7 +235,7 @@ def test_folders_that_cannot_be_written_are_told_before_the_work(cfg, scripts, t
 
 
 def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
-    """An emulated bfloat16 is thirty times slower, ten minutes of it hold as little, and the ledger would have called them a second seed."""
+    """An emulated bfloat16 is two to thirty times slower, ten minutes of it hold as little, and the ledger would have called them a second seed."""
     cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
     (row,), ledger = rows_of(cfg["rows"]), Path(cfg["ledger"])
     precise = lambda: next(word for word in table_job(MAIN, "", row, ENV, 1, cfg).left()[0] if word.startswith("trainer.precision="))  # noqa: E731

@@ -16,6 +16,7 @@ def processor(monkeypatch):
     def of(native: bool) -> None:
         native_precision.fast_precision.cache_clear()
         monkeypatch.setattr(*NATIVE, lambda: native)
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_f": True, "avx512_bf16": native}, raising=False)
 
     yield of
     native_precision.fast_precision.cache_clear()
@@ -42,6 +43,24 @@ def test_a_build_of_torch_without_the_question_is_single(compose, processor, mon
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     processor(True)
     assert compose("fit").trainer.precision == "32-true"
+
+
+@pytest.mark.parametrize("told", [{"avx512_f": True, "avx512_vnni": True, "avx512_bf16": False, "amx_bf16": False}, None])
+def test_avx512_alone_is_single(compose, processor, monkeypatch, told):
+    """oneDNN calls bfloat16 supported there, and emulates it: half as many updates in the same minutes. An older torch cannot tell."""
+    processor(True)
+    if told is None:
+        monkeypatch.delattr(torch.cpu, "get_capabilities")
+    else:
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: told)
+    assert compose("fit").trainer.precision == "32-true"
+
+
+@pytest.mark.parametrize("instruction", ["avx512_bf16", "amx_bf16", "bf16"])
+def test_any_instruction_will_do(compose, processor, monkeypatch, instruction):
+    processor(True)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {instruction: True})
+    assert compose("fit").trainer.precision == "bf16-mixed"
 
 
 def test_bfloat16_asked_for_is_refused_where_it_is_emulated(command_here, processor, small, tmp_path):
