@@ -128,7 +128,9 @@ class CausalTransition(nn.Module):
         change, count = (new - old).pow(2).sum(-1), on.sum(0)
         present = (count > 0).float()
         keep = 1 - (1 - MEMORY) * present
-        self.moved.mul_(keep).add_((1 - MEMORY) * present * (change.T @ on / count.clamp(min=1)))
+        with torch.autocast(change.device.type, enabled=False):  # shares are told apart that bfloat16 rounds to the same
+            moved = change.T @ on / count.clamp(min=1)
+        self.moved.mul_(keep).add_((1 - MEMORY) * present * moved)
         self.times.mul_(keep).add_((1 - MEMORY) * present)
         self.apart.lerp_(2 * new.var(0).sum(-1), 1.0 if not self.apart.any() else 1 - MEMORY)
 

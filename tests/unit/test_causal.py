@@ -76,6 +76,16 @@ def test_one_row_leaves_no_trace():
     assert model.apart.tolist() == [0, 0, 0] and model.edges().isfinite().all()
 
 
+def test_responses_are_of_single_precision():
+    """Under autocast their product was rounded to bfloat16, whose steps are .4 %: slots that respond unlike had equal shares."""
+    rounded, whole = built("learned"), built("learned")
+    latent, action = torch.randn(64, 2, 3, 4), act(3, 2, 0, 1).expand(64, -1)[:, None]
+    whole.track(latent, action)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded.track(latent, action)
+    assert whole.moved.any() and torch.equal(rounded.moved, whole.moved)
+
+
 def copies(rows, rng):
     """Windows of a world of four binary slots: an action on slot 0 sets it, slot 1 copies slot 0 with noise, slot 2 copies
     slot 1 with noise, slot 3 minds its own business."""
