@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.runs.answers import Answers, bootstrap, ends
+from eval.runs.answers import Answers, bootstrap, ends, weighted
 
 
 @given(st.integers(1, 40), st.integers(1, 3), st.integers(0, 2**32 - 1))
@@ -26,10 +26,10 @@ def test_other_texts_are_refused(text):
 def test_every_episode_once_is_the_metric():
     """Of classes the mean of their shares, whatever their sizes; a class that nobody was asked is none."""
     right = np.array([[1, 1, 0], [0, 1, 1]], bool)
-    assert Answers.of(right).score(np.ones((1, 2)))[0] == pytest.approx(100 * 4 / 6)
+    assert weighted([Answers.of(right)], np.ones((1, 2)))[0, 0] == pytest.approx(100 * 4 / 6)
     kinds = np.array([[0, 0, 2], [0, 0, 2]])
-    assert Answers.of(right, kinds, 3).score(np.ones((1, 2)))[0] == pytest.approx(100 * (3 / 4 + 1 / 2) / 2)
-    assert Answers.of(right, kinds, 3).score(np.array([[2, 0]]))[0] == pytest.approx(50)
+    assert weighted([Answers.of(right, kinds, 3)], np.ones((1, 2)))[0, 0] == pytest.approx(100 * (3 / 4 + 1 / 2) / 2)
+    assert weighted([Answers.of(right, kinds, 3)], np.array([[2, 0]]))[0, 0] == pytest.approx(50)
 
 
 def test_windows_of_one_episode_are_one_chance():

@@ -10,6 +10,7 @@ from eval.probes.counterfactual import by_change, counterfactual
 from eval.probes.data import Data
 from eval.rollouts import counterfactual_outcomes, values
 from eval.runs import Run
+from eval.runs.answers import weighted
 
 WORLD = PhysicsWorld(3, object_order="shuffled")
 
@@ -68,4 +69,4 @@ def test_answers_that_are_kept_are_those_of_the_metric(scored):
     kept = {key: one for key, one in data.answers.items() if "cf_hits@1" in key}
     assert {key for key in kept if key.startswith("test")} == {f"test/cf_hits@1{part}/h{h}" for part in ("", "/mean", "/several") for h in (1, 5)}
     for key, one in kept.items():
-        assert one.score(np.ones((1, 40)))[0] == pytest.approx(metrics[key], abs=1e-4)
+        assert weighted([one], np.ones((1, 40)))[0, 0] == pytest.approx(metrics[key], abs=1e-4)

@@ -16,7 +16,7 @@ from eval.effort.settings import causes, choice, choose, rows_of
 from eval.effort.studies import studies
 from eval.pages.results_page import write_results
 from eval.pages.row_pairs import compare_rows
-from eval.runs.answers import Answers
+from eval.runs.answers import Answers, weighted
 
 ENV, MAIN = "physics5_shuffled", studies()["causes"]
 
@@ -34,7 +34,7 @@ def ledger(tmp_path):
         for seed in range(2):
             answers = {f"{name}/h{h}": Answers.of(draw.random(200) < p) for h in (1, 5, 10) for name, p in
                        (("test/hits@1", 0.99), ("floor/copy/hits@1", 0.1), ("test/cf_hits@1/mean", share))}  # fmt: skip
-            metrics = {name: float(one.score(np.ones((1, 200)))[0]) for name, one in answers.items()}
+            metrics = {name: float(weighted([one], np.ones((1, 200)))[0, 0]) for name, one in answers.items()}
             final = {"metrics": metrics, "answers": {name: one.packed() for name, one in answers.items()}}
             run = table_name(MAIN, "", row, ENV, found["overrides"], seed)
             rounds = [{"round": n, "stage": "joint", "cpu_s": 60.0 * n, "updates": n, "scores": {"final": {"metrics": metrics}}} for n in (1, 2, 5, 10)]
