@@ -17,7 +17,9 @@ from models.transitions.modular import ModularTransition
 from models.transitions.pairwise_lstm import PairwiseLSTMTransition
 from models.transitions.recurrent import RecurrentTransition
 from models.transitions.rim import RIM
+from models.transitions.rssm import GRU, StochasticTransition
 from models.transitions.scoff import SCOFF
+from models.transitions.transformer import TransformerTransition
 from models.world_model import WorldModel
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -37,8 +39,10 @@ BUILD = {  # slots, action size, owners -> transition
     "causal_codes": lambda k, a, o: CausalTransition(k, a, WIDTH, 8, "full", categories=3, owners=o),
     "edge": lambda k, a, o: EdgeTransition(k, a, WIDTH, 8),
     "modular": lambda k, a, o: ModularTransition(k, a, WIDTH, 16),
+    "transformer": lambda k, a, o: TransformerTransition(k, a, WIDTH, 8, heads=2),
     "mlp": lambda k, a, o: MLPTransition(k, a, WIDTH, 8),
     "pairwise_lstm": lambda k, a, o: PairwiseLSTMTransition(k, a, WIDTH, 8, 6),
+    "rssm": lambda k, a, o: StochasticTransition(GRU(12, 10), k, a, WIDTH),
     **{name: lambda k, a, o, core=core: RecurrentTransition(core(), k, a, WIDTH) for name, core in CORES.items()},
 }
 

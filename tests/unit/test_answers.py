@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.runs.answers import Answers, bootstrap, ends, weighted
+from eval.runs.answers import REPLICATES, Answers, bootstrap, ends, two_sided, weighted
 
 
 @given(st.integers(1, 40), st.integers(1, 3), st.integers(0, 2**32 - 1))
@@ -90,3 +90,8 @@ def test_seeds_of_own_worlds_are_drawn_by_their_number():
     both = bootstrap({4: one, 9: one}, same=False)
     other_nine = bootstrap({4: one, 9: other}, same=False)
     assert (other_nine >= both).all() and (other_nine == both).mean() == pytest.approx(0.25, abs=0.05), "a quarter of draws has world 4 twice"
+
+
+def test_both_sides_of_nothing_are_counted():
+    assert two_sided(np.r_[np.ones(1900), -np.ones(100)]) == two_sided(np.r_[-np.ones(1900), np.ones(100)]) == pytest.approx(0.1)
+    assert two_sided(np.ones(REPLICATES)) == 2 / REPLICATES and two_sided(np.zeros(REPLICATES)) == 1

@@ -12,7 +12,7 @@ from eval.effort.captions import of_claims, of_reading
 from eval.effort.claims import PAIRS, check
 from eval.effort.differences import Difference, difference
 from eval.effort.filled import Filled
-from eval.effort.intervals import holm
+from eval.effort.intervals import holm, students
 from eval.effort.jobs import table_name
 from eval.effort.settings import causes, rows_of
 from eval.effort.studies import studies
@@ -63,7 +63,9 @@ def test_intervals_run_over_episodes_and_seeds(answered):
     assert apart[0] == pytest.approx(5, abs=1) and 3 < apart[1] < apart[0] < apart[2] < 7
     noisy = replace(one, entries={seed: entry | {"scores": entry["scores"] | {"final": entry["scores"]["final"] | {"metrics":
         {"test/cf_hits@1/mean/h10": 50.0 + 10 * seed}}}} for seed, entry in one.entries.items()})  # fmt: skip
-    assert difference(other, noisy, "what if", 10)[1] < 0, "seeds that differ widen it, whatever the episodes say"
+    doubtful = difference(other, noisy, "what if", 10)
+    assert doubtful.low < 0, "seeds that differ widen it, whatever the episodes say"
+    assert doubtful.p == students(other.scores("what if", 10), noisy.scores("what if", 10), False).p > 0.05
     steady = replace(one, entries={seed: entry | {"scores": entry["scores"] | {"final": entry["scores"]["final"] | {"metrics":
         {"test/cf_hits@1/mean/h10": 59.9 + 0.1 * seed}}}} for seed, entry in one.entries.items()})  # fmt: skip
     assert difference(steady, one, "what if", 10).p > 0.05, "seeds that agree do not make episodes certain"
@@ -273,6 +275,21 @@ def test_one_pair_refutes_a_sentence_on_several(answered, monkeypatch):
     monkeypatch.setattr("eval.effort.claims.difference", lambda one, *_: found[one.label])
     verdict = said_of(*rows)["models with structure beat the monolithic one under the hinge loss"]
     assert verdict.word == "does not hold" and verdict.p == 0.002
+    found |= {names[0]: Difference(5.0, 1.0, 9.0, 0.01), names[1]: Difference(2.0, -3.0, 7.0, 0.4)}
+    verdict = said_of(*rows)["models with structure beat the monolithic one under the hinge loss"]
+    assert verdict.word == "undecided" and verdict.p == 0.4, "all pairs are needed to hold it"
+
+
+@pytest.mark.parametrize("order, word", [([0, 1, 2, 3, 4, 5, 6], "does not hold"), ([3, 6, 1, 4, 0, 5, 2], "holds")])
+def test_success_in_the_order_of_ranking_refutes_a_partial_correlation(answered, order, word):
+    rows = []
+    for n, place in enumerate(order):
+        entries = json.loads(json.dumps(answered[0].entries), object_hook=by_seed)
+        for seed, entry in entries.items():
+            entry["scores"]["final"]["metrics"]["test/hits@1/h10"] = 70 + 3 * n + 0.1 * seed
+            entry["scores"]["select"]["metrics"]["plan/success/h10"] = 50 + 3 * place + 0.1 * seed
+        rows.append(replace(answered[0], entries=entries, row=replace(answered[0].row, name=f"row {n}")))
+    assert said_of(*rows)["H@1 and success correlate only partly (Spearman below 0.8)"].word == word
 
 
 def test_a_row_without_room_above_it_decides_nothing(hinges, monkeypatch):

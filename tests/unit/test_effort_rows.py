@@ -26,7 +26,7 @@ def test_draws_are_the_same_for_every_row_and_differ():
 @pytest.mark.parametrize("row", rows_of(None), ids=lambda row: row.slug)
 def test_every_row_composes_under_every_draw(compose, row):
     """What a draw says arrives in every stage that it concerns; hard windows only where the transition is trained."""
-    setting = drawn(0)
+    setting = drawn(6)  # hard windows, of more than one transition, and a strength that is no default
     env = ENV if row.fits(ENV) else "chemistry_chain5"
     config = compose("fit", *row.fit, *row.overrides(setting), "trainer=minutes", f"env={env}", f'row="{row.name}"')
     assert config.row == row.name and row.fits(env) and ("width" in row.without or config.model.width == setting["width"])

@@ -1,5 +1,7 @@
 """model=fingers: the geometry it is told, its units, and what it refuses."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -56,10 +58,50 @@ def test_turning_the_world_by_a_finger_turns_the_prediction(model):
         return table
 
     with torch.no_grad():
-        one = model.decode(model.transition(model.encode(table), action))
-        other = model.decode(model.transition(model.encode(turned(table)), action.view(-1, 3, 3).roll(1, 1).flatten(1)))
-    assert (one - table).abs().amax() > 1e-3
-    assert torch.allclose(turned(one)[:, :3], other[:, :3], atol=2e-5)
+        placeless = copy.deepcopy(model)
+        placeless.transition.block[0].weight[:, -4:-1] = 0  # where it is; how far out stays
+        for each, rows in ((model, 3), (placeless, 4)):
+            one = each.decode(each.transition(each.encode(table), action))
+            other = each.decode(each.transition(each.encode(turned(table)), action.view(-1, 3, 3).roll(1, 1).flatten(1)))
+            assert (one - table).abs().amax() > 1e-3
+            assert torch.allclose(turned(one)[:, :rows], other[:, :rows], atol=2e-5)
+
+
+def test_turning_the_world_turns_the_block(model):
+    """By any angle: what the block answers where it is not told its place, and what it receives of fingers that are turned as well."""
+    table, _ = tables()
+    angle = np.radians(50)
+    turn = torch.tensor([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]], dtype=torch.float32)
+    turned = table.clone()
+    for name in ("position", "axes", "linear_velocity", "angular_velocity"):
+        part = table[..., COLUMNS[name]].unflatten(-1, (-1, 3)) @ turn.T
+        turned[..., COLUMNS[name]] = part.flatten(-2)
+    transition, push, finger = model.transition, torch.randn(8, 12), torch.zeros(8, 3, 9)
+    with torch.no_grad():
+        (_, own, axes), (_, other, later) = (transition._seen(one, torch.zeros(8, 3, 3)) for one in (table, turned))
+        told = [*range(10), 13]  # velocities, the block's height on its axes, above the floor, and how far out it is
+        assert torch.allclose(own[:, told], other[:, told], atol=1e-4)
+        assert torch.allclose(later, turn @ axes, atol=1e-5)
+        change, again = (transition._change(one, its, finger, push)[:, 3] for one, its in ((table, axes), (turned, later)))
+    for name in ("position", "axes", "linear_velocity", "angular_velocity"):
+        part = change[..., COLUMNS[name]].unflatten(-1, (-1, 3)) @ turn.T
+        assert part.abs().max() > 1e-3 and torch.allclose(part.flatten(-2), again[..., COLUMNS[name]], atol=1e-4), name
+
+
+def test_fingers_are_told_how_far_the_block_is(model):
+    """From its surface, in units of 2 cm: a centimetre outside, at a face, above an edge, and in its middle."""
+    table, _ = tables(1)
+    block = table[0, 3]
+    first, second = block[COLUMNS["axes"]].view(2, 3)
+    third, half = torch.linalg.cross(first, second), 0.065 / 2
+    offsets = [(half + 0.01) * first, -half * second, (half + 0.003) * second + (half + 0.004) * third]
+    expected = [0.01, 0.0, 0.005]
+    table = table.repeat(2, 1, 1)
+    table[0, :3, COLUMNS["position"]] = block[COLUMNS["position"]] + torch.stack(offsets)
+    table[1, :3, COLUMNS["position"]] = block[COLUMNS["position"]]
+    x, _, _ = model.transition._seen(table, torch.zeros(2, 3, 3))
+    assert torch.allclose(x[0, :, -2] * 0.02, torch.tensor(expected), atol=1e-6)
+    assert torch.allclose(x[1, :, -2] * 0.02, torch.full((3,), -half), atol=1e-6)
 
 
 def test_a_finger_answers_to_its_own_action_alone(model):

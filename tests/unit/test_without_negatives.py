@@ -1,6 +1,7 @@
-"""Objectives that need no negatives, and what keeps their latents from collapsing; models that they are compared with."""
+"""Objectives that need no negatives, what keeps their latents from collapsing, and the numbers that balance the terms of objectives."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -9,13 +10,13 @@ from hydra.utils import instantiate
 from torch.distributions import Normal, kl_divergence
 
 from losses.contrastive import Contrastive, energy
+from losses.hinge import AllPairsHinge
+from losses.infonce import InfoNCE
 from losses.recurrent_state import RecurrentState, divergence
 from losses.sigreg import SIGReg, epps_pulley
 from losses.target_network import TargetNetwork
 from losses.vicreg import VICReg
-from models.encoders.slot_attention import SlotAttention
 from models.interfaces import Batch, Latent
-from models.transitions.transformer import TransformerTransition
 
 
 @pytest.fixture
@@ -192,13 +193,17 @@ def test_each_divergence_moves_its_own_side(built):
         assert reached == (moved == "transition")
 
 
-def test_the_prior_is_drawn_to_the_frame_that_comes_next(built):
-    """Beside a prior N(1, 1) at all times, both divergences by hand; of representation the first frame's from N(0, 1) as well."""
+def test_the_prior_is_drawn_to_the_frame_that_comes_next(built, monkeypatch):
+    """Every posterior draws its own frame. Beside a prior N(1, 1) at all times, both divergences by hand; of representation the first frame's from N(0, 1) as well."""
     model, batch = built("rssm")
     dist = model.eval().encode_dist(batch.obs.flatten(0, 1))
     q = Normal(*(part.unflatten(0, (6, 3)) for part in (dist.mean, (dist.logvar / 2).exp())))
     model.transition.prior = lambda latent, action: Latent(torch.ones_like(latent[:, 1:]), torch.zeros_like(latent[:, 1:]))
+    drawn = []
+    monkeypatch.setattr(model.decoder.likelihood, "nll", lambda *both: drawn.append(both) or torch.zeros(()), raising=False)
     terms = RecurrentState(free=0.0)(model, batch)
+    ((picture, frame),) = drawn
+    assert torch.equal(frame, batch.obs.flatten(0, 1)) and torch.allclose(picture, model.decoder(dist.mean), atol=1e-5)
     after = kl_divergence(q, Normal(1.0, 1.0)).sum((2, 3))[:, 1:].mean().item()
     first = kl_divergence(q, Normal(0.0, 1.0)).sum((2, 3))[:, 0].mean().item()
     assert terms["dynamics"].item() == pytest.approx(after, rel=1e-4)
@@ -217,24 +222,44 @@ def test_the_prior_does_not_see_what_it_predicts(built):
     assert torch.equal(seen[:, 0], before.mean[:, 0]) and not torch.equal(seen[:, 1], before.mean[:, 1])
 
 
+@torch.no_grad()
+def test_what_is_trained_is_what_rolls(built):
+    """The mean of the prior is the model's prediction, and heeds the action."""
+    model, batch = built("rssm")
+    latent = model.eval().encode(batch.obs.flatten(0, 1)).unflatten(0, (6, 3))
+    mean = model.transition.prior(latent, batch.action).mean
+    torch.testing.assert_close(mean, model.predict_windows(latent, batch.action))
+    assert not torch.equal(model.transition.prior(latent, batch.action.roll(1, -1)).mean, mean)
+
+
 def test_free_nats_cost_nothing(built):
     model, batch = built("rssm")
     terms = RecurrentState(dynamics=1.0, representation=0.1, free=1e6)(model, batch)
     assert terms["dynamics"] == 1e6 and terms["representation"].item() == pytest.approx(2e5)
 
 
-def test_hidden_objects_tell_nothing_in_training():
-    torch.manual_seed(0)
-    transition = TransformerTransition(3, 4, width=5, hidden_share=0.999999).train()
-    latent, other, action = torch.randn(2, 3, 5), torch.randn(2, 3, 5), torch.randn(2, 4)
-    change, another = (transition(z, action) - z for z in (latent, other))
-    assert torch.allclose(change, another, atol=1e-5), "nothing of a hidden latent is read"
-    seen, elsewhere = (transition.eval()(z, action) - z for z in (latent, other))
-    assert not torch.allclose(seen, elsewhere, atol=1e-3), "outside of training nothing is hidden"
+@pytest.mark.parametrize("objective, key, model, term", [
+    (InfoNCE, "squared_weight", "modular", "squared"),
+    (RecurrentState, "representation", "rssm", "representation"),
+    (RecurrentState, "dynamics", "rssm", "dynamics"),
+    (VICReg, "covariance", "modular", "covariance"),
+    (VICReg, "variance", "modular", "variance"),
+    (VICReg, "prediction", "modular", "prediction"),
+])  # fmt: skip
+def test_weights_weigh(built, objective, key, model, term):
+    """What rows of equal effort draw: three times the weight is three times the term, and nothing else."""
+    built_model, batch = built(model)
+    one, three = (objective(**{key: weight})(built_model.eval(), batch) for weight in (1.0, 3.0))
+    assert three[term].item() == pytest.approx(3 * one[term].item(), rel=1e-4) and one[term] > 0
+    assert all(three[other].item() == pytest.approx(one[other].item(), rel=1e-4) for other in one if other != term)
 
 
-def test_slots_compete_for_places():
-    torch.manual_seed(0)
-    slots, share = SlotAttention(3, (50, 50, 3)).attend(torch.rand(2, 3, 50, 50))
-    assert slots.shape == (2, 3, 64) and share.shape == (2, 3, 169)
-    assert torch.allclose(share.sum(1), torch.ones(2, 169), atol=1e-5)
+def test_a_wider_hinge_holds_states_further_apart(built):
+    """By as much as it is wider, where everything lies inside of both; of the own window as well."""
+    model, batch = built("modular")
+    for objective, name in ((Contrastive, "negative"), (partial(Contrastive, same_episode=True), "same_episode"), (AllPairsHinge, "negative")):
+        found = []
+        for hinge in (1e3, 3e3):
+            torch.manual_seed(0)
+            found.append(objective(hinge=hinge)(model.eval(), batch)[name].item())
+        assert found[1] - found[0] == pytest.approx(2e3, rel=1e-3)
