@@ -1,4 +1,4 @@
-"""Worker processes that end when their parent process ends, also when it is killed."""
+"""Worker processes: how many the machine lends, and that they end when their parent process ends, also when it is killed."""
 
 import ctypes
 import multiprocessing
@@ -7,6 +7,11 @@ import signal
 import sys
 
 _PARENT_DEATH_SIGNAL = 1  # of prctl(2)
+
+
+def cores() -> int:
+    """How many this process may use: fewer than the machine has under taskset, Slurm or in a container."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1  # not on macOS
 
 
 def die_with_parent() -> None:

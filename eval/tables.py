@@ -37,7 +37,6 @@ if __name__ == "__main__":
 
     sys.exit(main("tables", "eval.tables:run", __doc__))  # what stands below is imported for the work alone
 
-import os
 from collections.abc import Iterable
 from itertools import groupby
 
@@ -45,6 +44,7 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
+from envs.workers import cores
 from eval.effort.command import run_study
 from eval.effort.studies import studies
 from eval.figures.charts import replace_chart
@@ -149,14 +149,13 @@ def expected_minutes(todo: list[Job], minutes: float, workers: int) -> float:
 
 def _workers(on_gpu: bool) -> int:
     """One run for each core; of those that train on a GPU where there is one, as many as fit into its free memory."""
-    cores = os.cpu_count() or 1
     if not on_gpu:
-        return cores
+        return cores()
     import torch  # takes seconds, and this is all that tables ask of it
 
     if not torch.cuda.is_available():
-        return cores
-    return max(1, min(cores, torch.cuda.mem_get_info()[0] // GPU_RUN))
+        return cores()
+    return max(1, min(cores(), torch.cuda.mem_get_info()[0] // GPU_RUN))
 
 
 def _run_missing(todo: list[Job], minutes: float, cfg, on_gpu: bool) -> dict[str, str]:

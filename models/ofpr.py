@@ -144,6 +144,8 @@ class OFPRNet(ClipModel):
             raise ValueError(f"what is observed is oracle or heads, got '{observed}'; set model.observed=")
         self.observed = observed
         self.rules = Rules(variant=trees, hidden=() if posterior_speeds else POSTERIOR_SPEEDS)
+        # Every process fits the trees to the same labels; torch cannot send their short numbers from one to another.
+        self._ddp_params_and_buffers_to_ignore = [f"rules.{name}" for name, _ in self.rules.named_buffers()]
 
     def begin(self, labels: dict[str, Tensor]) -> None:
         """Fits the trees to the true labels."""

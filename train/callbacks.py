@@ -129,7 +129,7 @@ class Pairs(Callback):
         for starts in windows.starts.split(windows.windows_per_batch):
             batch = model.trainer.strategy.batch_to_device(windows.gather(starts), model.device)
             found.append(model.judge_latent(model.clips(batch), batch.labels["label_posterior"].long()))
-        return torch.cat(found).double().cpu().numpy(), windows.labels["label_trial"][windows.starts].flatten().numpy()
+        return torch.cat(found).cpu().double().numpy(), windows.labels["label_trial"][windows.starts].flatten().numpy()
 
 
 class Gaps(Callback):

@@ -35,18 +35,19 @@ class Streamed(OnDisk):
         return torch.from_numpy(self.take(rows.numpy()))
 
 
-def streams(files: Sequence[EpisodeFile], shown: Observation, stream: bool | str, memory_gb: float) -> bool:
+def streams(files: Sequence[EpisodeFile], shown: Observation, stream: bool | str, memory_gb: float, copies: int = 1) -> bool:
     """Whether the observations of these files stay on the disk: true, false, or auto, if they take more than memory_gb.
 
-    A byte for every binary number, four for others. Raises Problem if they must not be streamed and exceed memory.
+    A byte for every binary number, four for others.  copies: processes of this machine that would each keep all of them. Raises
+    Problem if they must not be streamed and exceed memory.
     """
     rows = sum(int(file.ep_len.sum()) for file in files)
-    need = rows * math.prod(shown.shape) * (1 if shown.values == "binary" else 4)
+    need = copies * rows * math.prod(shown.shape) * (1 if shown.values == "binary" else 4)
     if stream == "auto":
         return need > memory_gb * 1e9
     if not stream and need > (present := machine_memory()):
         raise Problem(f"data.stream=false keeps observations '{shown.column}' of training in memory; they take "
-                      f"{need / 1e9:.1f} GB, and this machine has {present / 1e9:.1f} GB; set data.stream=auto")  # fmt: skip
+                      f"{need / 1e9:.1f} GB{f' in {copies} processes' if copies > 1 else ''}, and this machine has {present / 1e9:.1f} GB; set data.stream=auto")  # fmt: skip
     return stream
 
 
@@ -206,27 +207,28 @@ class EpisodeData(LightningDataModule):
     """Training and validation windows of two episode files; re-cut for every stage by `cut`.
 
     surprising: the validation clips with a violated cause, by which models of clips choose their best epoch; none: by the loss.
+    copies: processes of this machine that have these data, each all of them.
     """
 
     def __init__(
         self, train: EpisodeFile, valid: EpisodeFile, spec: EnvSpec, seed: int, observation: str = "pixels",
-        stream: bool | str = "auto", memory_gb: float = 8, surprising: EpisodeFile | None = None,
+        stream: bool | str = "auto", memory_gb: float = 8, surprising: EpisodeFile | None = None, copies: int = 1,
     ) -> None:  # fmt: skip
         super().__init__()
         files = (train, valid) if surprising is None else (train, valid, surprising)
         for file in files:
             for column in (spec.shown(observation).column, *(["action"] if spec.action.size else [])):
                 file.source(column)  # Problem on a file without it, before a run folder is made
-        self.stream = streams(files, spec.shown(observation), stream, memory_gb)
+        self.stream = streams(files, spec.shown(observation), stream, memory_gb, copies)
         self.files, self.spec, self.seed, self.observation = files, spec, seed, observation
         self._cut: tuple | None = None
         self.loader: Callable[[Windows, int], Iterable[Batch]] | None = None  # of a stage whose epochs are no passes
 
     @classmethod
-    def of(cls, cfg, train: EpisodeFile, valid: EpisodeFile, world, surprising: EpisodeFile | None = None) -> "EpisodeData":
-        """The data of a run, by its config; old runs have no key `data`."""
+    def of(cls, cfg, train: EpisodeFile, valid: EpisodeFile, world, surprising: EpisodeFile | None = None, copies: int = 1) -> "EpisodeData":
+        """The data of a run, by its config; old runs have no key `data`.  copies: processes of this machine that have them."""
         how = {"stream": cfg.data.stream, "memory_gb": cfg.data.memory_gb} if "data" in cfg else {}
-        return cls(train, valid, world.spec, cfg.seed, world.observation, **how, surprising=surprising)
+        return cls(train, valid, world.spec, cfg.seed, world.observation, **how, surprising=surprising, copies=copies)
 
     def cut(self, window: int, batch_size: int) -> None:
         """Set the windows of the next stage; equal windows are kept."""

@@ -10,6 +10,7 @@ On several machines the same command runs on each, with NODE_RANK, MASTER_ADDR a
 
 import os
 import tempfile
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from torch import multiprocessing
 from configs.stopping import memory_sentence
 from envs.collect import collect
 from envs.problem import Problem
+from envs.workers import cores
 from models.layers.sync_norm import share_statistics
 from train.datamodule import EpisodeData, splits_of
 from train.malloc import keep_freed_memory
@@ -34,8 +36,9 @@ FORWARDED = (Problem, FloatingPointError, OSError)  # errors forwarded to the pa
 
 
 def devices_of(cfg: DictConfig) -> int:
-    """Processes on each machine; raises Problem on too many GPUs. auto: every GPU, or every core of a machine without any."""
-    asked, present = cfg.trainer.get("devices"), torch.cuda.device_count() if on_gpu(cfg) else os.cpu_count() or 1
+    """Processes on each machine; raises Problem on too many GPUs. auto: every GPU, or every core that there is
+    for us on a machine without any."""
+    asked, present = cfg.trainer.get("devices"), torch.cuda.device_count() if on_gpu(cfg) else cores()
     if asked is not None and asked != "auto" and asked > present and on_gpu(cfg):
         raise Problem(
             f"trainer.devices={asked} asks for {asked} GPUs on each machine and {present} {'is' if present == 1 else 'are'} "
@@ -82,8 +85,9 @@ def train_together(cfg: DictConfig, folder: Path) -> None:
             except (KeyboardInterrupt, SystemExit):
                 for process in processes.processes:  # a signal to the command alone must end them too
                     process.terminate()
+                end = time.monotonic() + GRACE_S  # of all together: a scheduler does not wait for one after the other
                 for process in processes.processes:
-                    process.join(GRACE_S)
+                    process.join(max(0.0, end - time.monotonic()))
                     process.kill()  # SIGTERM does not reach a process that waits within a batch; files are written whole
                     process.join()
                 raise
@@ -112,7 +116,7 @@ def _process(local: int, cfg: DictConfig, folder: Path, node: int, devices: int,
         model = share_statistics(instantiate(cfg.model.module))
         train, valid, *pairs = (collect(env, world, split, cfg.data_dir, quiet=True) for split in splits_of(model, world))
         logger = wandb_logger(cfg, folder) if rank == 0 else None
-        train_stages(cfg, model, EpisodeData.of(cfg, train, valid, world, *pairs), folder, logger)
+        train_stages(cfg, model, EpisodeData.of(cfg, train, valid, world, *pairs, copies=devices), folder, logger)
         if logger is not None:
             logger.experiment.finish()
         dist.destroy_process_group()

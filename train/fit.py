@@ -175,7 +175,7 @@ def run(cfg) -> dict:
     from eval.runs import Run
     from eval.score import probes_of
     from train.datamodule import EpisodeData, splits_of
-    from train.distributed import node_of
+    from train.distributed import devices_of, node_of
     from train.dry_run import check_shapes
     from train.malloc import keep_freed_memory
     from train.run_folder import check_world, choose_folder, open_folder
@@ -207,7 +207,7 @@ def run(cfg) -> dict:
         files["train"].source(column)  # a world without labels is told before a folder is opened
     timing = {"data_s": time.monotonic() - start}
     train, valid, *pairs = (files[split] for split in needed)
-    data = EpisodeData.of(cfg, train, valid, world, *pairs)  # refuses files that lack a column or memory
+    data = EpisodeData.of(cfg, train, valid, world, *pairs, copies=devices_of(cfg))  # refuses files that lack a column or memory
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
         return _train_and_score(cfg, folder, node, model, world, files, data, timing, goals, ledger)
 
@@ -232,7 +232,8 @@ def _train_and_score(
     from train.stages import train_stages, wandb_logger
 
     if processes_of(cfg) > 1:
-        train_together(cfg, folder)
+        with entered_if_diverged(folder, ledger) if node == 0 else nullcontext():
+            train_together(cfg, folder)
         if node > 0:
             return {}  # the first machine scores
         logger = wandb_logger(cfg, folder)  # continues that of the training processes

@@ -70,6 +70,11 @@ def on_gpu(cfg: DictConfig) -> bool:
     return cfg.trainer.accelerator != "cpu" and torch.cuda.is_available()
 
 
+def accelerator_of(cfg: DictConfig) -> str:
+    """What Lightning is told: where several processes share a batch without a GPU of ours, the processor, as it would take Apple's."""
+    return "cpu" if count() > 1 and not on_gpu(cfg) else cfg.trainer.accelerator
+
+
 def _save(model: WorldModel, path: Path) -> None:
     if rank() == 0:
         save_weights(model, path)
@@ -110,7 +115,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     nodes = cfg.trainer.get("nodes") or 1
     shared = DDPStrategy(cluster_environment=LightningEnvironment(), find_unused_parameters=True)  # any model, any loss
     trainer = Trainer(
-        accelerator=cfg.trainer.accelerator,
+        accelerator=accelerator_of(cfg),
         devices=count() // nodes or 1,
         num_nodes=nodes,
         strategy=shared if count() > 1 else "auto",

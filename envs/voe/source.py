@@ -25,7 +25,7 @@ from envs.voe.counts import exact
 from envs.voe.recording import Look, record_trial, rows_of, studio
 from envs.voe.settings import COLORS, PRESETS, SEGMENTS, Setting, published, sample, trials
 from envs.voe.table import ENTITIES, WIDTH
-from envs.workers import die_with_parent
+from envs.workers import cores, die_with_parent
 
 LETTERS = {name: letter for letter, name in CATEGORIES.items()}
 RESOLUTION = 1e-2  # scene units, to which outcomes are rounded
@@ -71,7 +71,7 @@ class VoeSource(Source):
             Look(size, record_depth, record_mask, renderer),
         )
         self._asked = {"preset": preset, "counts": counts, "colors": colors, "seed": seed}
-        self._workers, self._pool, self._recorded = workers or len(os.sched_getaffinity(0)), None, 0
+        self._workers, self._pool, self._recorded = workers or cores(), None, 0
         objects = len(ENTITIES[self._letter])
         self.spec = EnvSpec({
             "pixels": Observation("pixels", (size, size, 3)),

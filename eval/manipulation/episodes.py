@@ -2,7 +2,6 @@
 
 import csv
 import math
-import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from io import StringIO
@@ -12,7 +11,7 @@ import numpy as np
 
 from envs.trifinger import make
 from envs.whole_files import write_whole
-from envs.workers import die_with_parent
+from envs.workers import cores, die_with_parent
 from eval.manipulation.protocols import PROTOCOLS, ROLES, actor, made_with
 from eval.runs.metrics_csv import whole_rows
 
@@ -128,7 +127,7 @@ def play_missing(cfg: dict, folder: Path, asked: list[str]) -> list[dict]:
     left = {p: [e for e in range(cfg["episodes"]) if (p, e) not in done] for p in asked}
     chunks = [(p, episodes[i : i + _CHUNK]) for p, episodes in left.items() for i in range(0, len(episodes), _CHUNK)]
     if chunks:
-        jobs = min(cfg["jobs"] or os.cpu_count() or 1, len(chunks))
+        jobs = min(cfg["jobs"] or cores(), len(chunks))
         print(f"{sum(len(e) for _, e in chunks)} episodes to play, {len(done)} exist already; {jobs} processes", flush=True)
         with ProcessPoolExecutor(jobs, initializer=die_with_parent) as pool:
             for future in as_completed([pool.submit(play, cfg, *chunk) for chunk in chunks]):

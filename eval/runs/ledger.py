@@ -7,7 +7,6 @@ Everything is chosen on `select`. A row is what tables compare, a model under a 
 """
 
 import json
-import os
 import platform
 import re
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from envs.collect import check_seed
 from envs.graphs import adjacency
 from envs.problem import Diverged, Problem
 from envs.whole_files import write_whole
+from envs.workers import cores
 from eval.runs.before import plain_loss
 from eval.runs.entry import named, read_entry
 from eval.runs.identity import config_hash, differing
@@ -286,7 +286,7 @@ def machine(accelerator: str) -> dict:
         told = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     except OSError:
         told = None
-    found = {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": len(os.sched_getaffinity(0))}
+    found = {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": cores()}
     return found | ({"gpu": torch.cuda.get_device_name()} if accelerator in ("auto", "gpu") and torch.cuda.is_available() else {})
 
 

@@ -9,6 +9,8 @@ the inner layers of the transition run in bfloat16 and add half as much noise ag
 import torch
 from torch import Tensor, nn
 
+FOLLOWS = ("cpu",)  # devices whose recurrent layers run in the precision that autocast asks for
+
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return torch.baddbmm(bias, x, weight) if x.ndim == 3 else torch.addmm(bias, x, weight)
@@ -41,6 +43,16 @@ def exact_product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return _product(x, weight, bias)
     with torch.autocast(device, enabled=False):
         return _ExactProduct.apply(x, weight, bias, torch.get_autocast_dtype(device))
+
+
+def recurrent(layer: nn.RNNBase, x: Tensor, state):
+    """A recurrent layer of torch: outputs and state. On a GPU any autocast runs it in float16, and nobody scales the gradients of
+    bfloat16 training, so that small ones vanish: there it computes in single precision.
+    """
+    if x.device.type in FOLLOWS:
+        return layer(x, state)
+    with torch.autocast(x.device.type, enabled=False):
+        return layer(x.float(), tuple(part.float() for part in state) if isinstance(state, tuple) else state.float())
 
 
 class LatentLinear(nn.Linear):

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from models.layers.precision import recurrent
+
 
 class LSTM(nn.Module):
     """x (B, T, inputs), memory (B, 2 * units)  ->  (outputs (B, T, units), memory); memory is [hidden, cell]."""
@@ -14,5 +16,5 @@ class LSTM(nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         hidden, cell = (part.contiguous()[None] for part in memory.chunk(2, -1))
-        outputs, (hidden, cell) = self.layer(x, (hidden, cell))
+        outputs, (hidden, cell) = recurrent(self.layer, x, (hidden, cell))
         return outputs, torch.cat([hidden[0], cell[0]], -1)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from models.interfaces import Latent
+from models.layers.precision import recurrent
 from models.transitions.recurrent import RecurrentTransition
 
 
@@ -16,7 +17,7 @@ class GRU(nn.Module):
         self.layer = nn.GRU(inputs, units, batch_first=True)
 
     def forward(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, memory = self.layer(x, memory.contiguous()[None])
+        outputs, memory = recurrent(self.layer, x, memory.contiguous()[None])
         return outputs, memory[0]
 
 

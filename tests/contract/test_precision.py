@@ -9,6 +9,8 @@ from torch import nn
 from models.abilities import Prepared
 from models.layers.stacked import StackedLinear
 from models.native_precision import MIXED, fast_precision
+from models.transitions.lstm import LSTM
+from models.transitions.rssm import GRU
 
 LARGE = 30.0  # root mean square of the latents; the hinge loss lets them grow to 5
 
@@ -81,3 +83,16 @@ def test_every_loss_is_the_same_under_bfloat16(compose, model, loss):
         for name, exact in terms["single"].items():
             close = pytest.approx(exact.item(), rel=0.1, abs=1e-4)
             assert terms["bf16"][name].item() == close, f"{stage.name}: {name}"
+
+
+@pytest.mark.parametrize("core", [LSTM(4, 3), GRU(4, 3)], ids=["lstm", "gru"])
+def test_recurrent_layers_on_a_gpu_are_in_single_precision(core, monkeypatch):
+    """There, autocast of any kind runs them in float16, and bfloat16 training scales no gradients."""
+    x, memory, seen = torch.randn(2, 5, 4), torch.zeros(2, core.memory_size), []
+    exact, _ = core(x, memory)
+    core.layer.register_forward_hook(lambda layer, given, out: seen.append((torch.is_autocast_enabled("cpu"), out[0].dtype)))
+    monkeypatch.setattr("models.layers.precision.FOLLOWS", ())  # as if this were one
+    with bf16():
+        outputs, after = core(x.bfloat16(), memory.bfloat16())
+    assert seen == [(False, torch.float32)] and after.dtype == torch.float32
+    torch.testing.assert_close(outputs, exact, rtol=0, atol=0.02)  # x alone is rounded

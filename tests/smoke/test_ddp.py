@@ -10,7 +10,10 @@ import torch
 
 from envs.problem import Problem
 from eval.runs import freeze
-from train.distributed import devices_of, node_of, processes_of, train_together
+from eval.runs.ledger import DIVERGED
+from train.distributed import GRACE_S, devices_of, node_of, processes_of, train_together
+from train.fit import _train_and_score
+from train.stages import accelerator_of
 
 FEW = [
     "env=physics3", "env.splits.train.episodes=4", "env.splits.valid.episodes=2", "trainer=ddp", "trainer.accelerator=cpu",
@@ -49,9 +52,61 @@ def test_more_devices_than_there_are(compose, monkeypatch):
     with pytest.raises(Problem, match="asks for 3 GPUs on each machine and 1 is visible; set trainer.devices=1 or trainer.acc"):
         devices_of(compose("fit", "trainer=ddp", "trainer.devices=3"))
     assert devices_of(compose("fit", "trainer=ddp")) == 1
-    assert devices_of(compose("fit", "trainer=ddp", "trainer.accelerator=cpu")) == os.cpu_count()
+    monkeypatch.setattr("train.distributed.cores", lambda: 3)
+    assert devices_of(compose("fit", "trainer=ddp", "trainer.accelerator=cpu")) == 3, "of 64, a job may have been lent three"
     assert processes_of(compose("fit", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=3", "trainer.nodes=2")) == 6
     assert processes_of(compose("fit", "trainer=quick")) == 1
+
+
+def test_processes_without_a_gpu_train_on_the_processor(compose, monkeypatch):
+    """On a Mac, auto would be its GPU, where Lightning refuses several processes."""
+    cfg = compose("fit", "trainer=ddp")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert cfg.trainer.accelerator == accelerator_of(cfg) == "auto"
+    monkeypatch.setattr("train.stages.count", lambda: 2)
+    assert accelerator_of(cfg) == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert accelerator_of(cfg) == "auto"
+
+
+@pytest.mark.parametrize("node, told", [(0, "train loss is not finite"), (1, None)])
+def test_processes_that_diverge_are_told_of(node, told, compose, monkeypatch, tmp_path):
+    """As one process is, and by the first machine alone: no file said why such a run has no scores."""
+    def diverges(*_):
+        raise FloatingPointError("train loss is not finite")
+
+    monkeypatch.setattr("train.distributed.train_together", diverges)
+    cfg = compose("fit", *FEW, "trainer.devices=2")
+    with pytest.raises(FloatingPointError):
+        _train_and_score(cfg, tmp_path, node, None, None, {}, None, {}, None, None)
+    file = tmp_path / DIVERGED
+    assert (file.read_text() if file.exists() else None) == told
+
+
+def test_processes_are_stopped_together(compose, monkeypatch, tmp_path):
+    """A scheduler kills what has not ended after half a minute; eight that waited one after the other took eighty seconds."""
+    clock, waited = [0.0], []
+
+    class Slow:
+        def join(self, seconds=None):
+            if seconds is not None:
+                waited.append(seconds)
+                clock[0] += seconds
+
+        def terminate(self): ...
+        def kill(self): ...
+
+    class Started:
+        processes = [Slow() for _ in range(4)]
+
+        def join(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("train.distributed.multiprocessing.spawn", lambda *_, **__: Started())
+    monkeypatch.setattr("train.distributed.time.monotonic", lambda: clock[0])
+    with pytest.raises(KeyboardInterrupt):
+        train_together(compose("fit", *FEW, "trainer.devices=4"), tmp_path)
+    assert len(waited) == 4 and sum(waited) == GRACE_S
 
 
 def test_a_machine_that_does_not_know_its_place(compose, monkeypatch):

@@ -7,7 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 from losses.labels import Labels, head_loss
 from models.encoders.video import VideoEncoder, as_torchvision, resnet
@@ -31,6 +33,16 @@ def labels_of_barriers(count=4):
     posterior[:, 8] = torch.arange(count) % 2
     return {"label_features": features, "label_prior": prior, "label_posterior": posterior,
             "label_version": torch.zeros(count, 1, dtype=torch.uint8)}  # fmt: skip
+
+
+def test_processes_may_share_it():
+    """torch sends no short numbers from one process to another, which trees are kept in: with several, no training began."""
+    dist.init_process_group("gloo", store=dist.HashStore(), world_size=1, rank=0)
+    try:
+        shared = DistributedDataParallel(OFPRNet(VideoEncoder(width=8), 8), find_unused_parameters=True)
+    finally:
+        dist.destroy_process_group()
+    assert shared.module.state_dict().keys() >= {"rules.prior.feature", "rules.posterior.answer"}, "checkpoints hold them"
 
 
 class Windows:

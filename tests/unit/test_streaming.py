@@ -77,6 +77,7 @@ def test_when_observations_are_streamed(both):
     picture, table = Observation("pixels", (50, 50, 3)), Observation("objects", (50, 150), "real")
     assert streams((file, file), picture, "auto", 0.0017) and not streams((file, file), picture, "auto", 0.0019)
     assert streams((file, file), table, "auto", 0.0071) and not streams((file, file), table, "auto", 0.0073)
+    assert not streams((file,), picture, "auto", 0.0017) and streams((file,), picture, "auto", 0.0017, copies=2), "each keeps all of it"
     assert streams((file,), picture, True, 100) and not streams((file,), picture, False, 1e-9)
 
 
@@ -90,6 +91,8 @@ def test_what_does_not_fit_is_refused(both, monkeypatch):
     assert streams((file, file), picture, True, 8)
     monkeypatch.setattr("train.datamodule.machine_memory", lambda: 1_900_000)
     assert not streams((file, file), picture, False, 8)
+    with pytest.raises(Problem, match="take 0.0 GB in 2 processes, and this machine"):
+        streams((file, file), picture, False, 8, copies=2)
 
 
 def test_a_run_streams_as_its_config_says(both, compose):

@@ -108,7 +108,7 @@ def test_one_run_serves_ranking_and_success(cfg):
 
 def test_as_many_runs_as_fit(monkeypatch):
     """One for each core; of those that train on a GPU as many as its free memory holds, one at least."""
-    monkeypatch.setattr(eval.tables.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(eval.tables, "cores", lambda: 8)
     assert _workers(False) == _workers(True) == 8
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     for free, runs in ((1 << 30, 1), (13 << 30, 2), (78 << 30, 8)):

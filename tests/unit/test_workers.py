@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from envs import workers
-from envs.workers import die_with_parent
+from envs.workers import cores, die_with_parent
 
 
 @pytest.mark.parametrize("alive", [True, False])
@@ -20,3 +20,11 @@ def test_a_worker_ends_where_its_parent_has_ended(monkeypatch, alive):
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: alive))
     die_with_parent()
     assert ended == ([] if alive else [1])
+
+
+def test_cores_are_those_that_are_lent(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5}, raising=False)
+    assert cores() == 2
+    monkeypatch.delattr(os, "sched_getaffinity")  # macOS: every training ended there in an error, after it was trained
+    assert cores() == 64

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 from envs.problem import Problem
 from envs.trifinger.source.arena import Arena
-from envs.workers import die_with_parent
+from envs.workers import cores, die_with_parent
 
 _WORTH = 400  # environment steps below which processes cost more than they save
 
@@ -32,7 +32,7 @@ class Crew:
 
     def __init__(self, arguments: Mapping, workers: int | None, fork: bool, draws: bool) -> None:
         self._arguments, self._draws = json.dumps(dict(arguments), sort_keys=True), draws
-        self._workers = workers or len(os.sched_getaffinity(0))
+        self._workers = workers or cores()
         self._context = multiprocessing.get_context("fork" if fork else "spawn")
 
     @property
