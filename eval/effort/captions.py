@@ -291,6 +291,7 @@ def of_settings(filled: Sequence[Filled]) -> list[str]:
         f"copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start in their own latents, which is to have "
         f"learned nothing",
         "strength: of the number that balances the terms of the objective",
+        "hard share: decides nothing where window is 1, as every epoch then holds all windows",
     ]
 
 
