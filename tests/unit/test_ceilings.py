@@ -1,6 +1,7 @@
 """Ceilings: against exact sums over small worlds, worlds whose ceiling is known, and floors that must lie below."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from envs.physics import PhysicsWorld
 from eval.planning.ceilings import ceilings, has_ceiling, measure
 from eval.planning.oracles import greedy
 from eval.probes.bayes import enumerable
+from eval.probes.data import Data
 from eval.ranking import hits_at_k, ranks
 
 HORIZONS = [1, 3]
@@ -234,6 +236,15 @@ def test_greedy_takes_the_best_action():
     assert np.array_equal(choice, 15 + goal.colors[:, 3])
     goal = CHAIN.intervene(boards, "object_4", np.random.default_rng(1))  # only the last of a chain is wrong: acting on it risks nothing
     assert np.array_equal(greedy(CHAIN, boards, goal, np.random.default_rng(2)), 20 + goal.colors[:, 4])
+
+
+def test_ceilings_are_asked_what_models_are(data, monkeypatch):
+    """The same states, or a model could stand above its ceiling."""
+    file, seen, known = data(CHAIN), [], eval.planning.ceilings.asked_outcomes
+    monkeypatch.setattr(eval.planning.ceilings, "asked_outcomes", lambda world, file, start, *more: seen.append(start) or known(world, file, start, *more))
+    measure(CHAIN, file, [1], 160, 30)
+    asked = Data(SimpleNamespace(world=CHAIN), file, [1], 160, 30)
+    assert np.array_equal(seen[0], asked.state[asked.chosen, 0])
 
 
 def test_no_counterfactuals_no_plans(data):

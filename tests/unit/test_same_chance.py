@@ -41,9 +41,11 @@ def test_codes_that_are_colours_come_near_the_ceiling(world, monkeypatch):
     monkeypatch.setattr(here, "codes_of", lambda model, world, state: world.unpack(
         state.reshape(-1, *state.shape[2:])).colors.reshape(*state.shape[:2], -1)[..., [2, 0, 1]].astype(int))  # fmt: skip
     run = types.SimpleNamespace(world=world, model=None)
-    fresh = episodes(world, 1500, 1, 5)[1]
+    fresh, asked, known = episodes(world, 1500, 1, 5)[1], [], here.guesses
+    monkeypatch.setattr(here, "guesses", lambda told, queries: asked.append(queries) or known(told, queries))
     found = same_chance(run, types.SimpleNamespace(state=fresh, say=lambda text: None, data_dir=None))
     assert found["same_chance/of_ceiling"] > 95 and found["ceiling/same_chance"] > found["floor/same_chance/blind"] + 2
+    assert all((one.other != one.first).all() for one in asked), "what happened is no question"
     assert found["ceiling/same_chance"] > found["floor/same_chance/copy"] and found["same_chance/gumbel"] <= found["same_chance/exact"] + 3
 
 

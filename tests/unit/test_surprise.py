@@ -57,6 +57,9 @@ def test_what_surprises_more_than_95_of_100_usual_clips_is_called_surprising():
     usual = clips(range(101), [0] * 101, np.stack([0 * peaks, 0 * peaks, peaks], 1)[:, None])
     found = _scored({"valid": usual}, {"expected": "valid", "surprising": "valid"}, Asked(1, (1,), of_clip="peak"), ("A1",))
     assert (found.versions["expected"].score > found.threshold).sum() == 5
+    calm = clips(range(101), [0] * 101, np.stack([0 * peaks, 0 * peaks, peaks / 4 + 37], 1)[:, None])
+    found = _scored({"valid": usual, "t": calm}, {"expected": "t", "surprising": "t"}, Asked(1, (1,), of_clip="peak"), ("A1",))
+    assert (found.versions["expected"].score < found.threshold).all(), "usual is what the clips for validation are, not those that are scored"
 
 
 def test_pairs_are_matched_by_trial_in_total_and_for_each_subtype():
