@@ -11,7 +11,8 @@ _PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 
 def cores() -> int:
     """How many this process may use: fewer than the machine has under taskset, Slurm or in a container."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1  # not on macOS
+    lent = getattr(os, "sched_getaffinity", None)  # not on macOS
+    return len(lent(0)) if lent else os.cpu_count() or 1
 
 
 def die_with_parent() -> None:
