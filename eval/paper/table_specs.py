@@ -1,6 +1,5 @@
 """The tables and figures of paper_tables.yaml as values: rows of runs, columns of numbers, and what those runs say."""
 
-import json
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +9,7 @@ from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
 from eval.runs.ledger import entry_of, results_in
-from eval.runs.results import numbers
+from eval.runs.results import numbers, read_object
 
 HORIZONS = (1, 5, 10)
 
@@ -163,11 +162,8 @@ def run_name(row: str, env: str, budget: str, seed: int) -> str:
 
 def results_of(folder: Path, file: str) -> dict | None:
     """What a results file holds; none where it is missing or damaged: then it is made again."""
-    try:
-        found = json.loads((folder / file).read_text())
-    except (OSError, ValueError, RecursionError):
-        return None
-    whole = isinstance(found, dict) and numbers(found.get("metrics")) and isinstance(found.get("protocol", {}), dict)
+    found = read_object(folder / file)
+    whole = found is not None and numbers(found.get("metrics")) and isinstance(found.get("protocol", {}), dict)
     return found if whole else None
 
 

@@ -25,7 +25,7 @@ from eval.probes.probe import Row, bounds, probe
 from eval.probes.ranking_pool import H1, MRR
 from eval.probes.same_board import ACCURACY, BOARD, alternatives, has_chance, no_chance, score_alternatives
 from eval.ranking import hits_at_k, mrr, ranks
-from eval.runs.results import numbers
+from eval.runs.results import numbers, read_object
 
 VERSION = 4  # of what is measured
 SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation
@@ -56,11 +56,7 @@ def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: i
     """The ceilings of a data set, in percent, from `<data file>.ceilings.json` where they stand already."""
     path = Path(f"{file.path}.ceilings.json")
     key = f"version {VERSION}, horizons {','.join(map(str, horizons))}, episodes {episodes}, counterfactuals {counterfactuals}"
-    try:
-        known = json.loads(path.read_text())
-        known = known if isinstance(known, dict) else {}
-    except (OSError, ValueError, RecursionError):  # not there, no text, no JSON, or brackets without end
-        known = {}
+    known = read_object(path) or {}
     if not (known.get(key) and numbers(known[key])):
         known[key] = {name: round(v, 4) for name, v in measure(world, file, horizons, episodes, counterfactuals).items()}
         write_whole(path, json.dumps(known, indent=1))

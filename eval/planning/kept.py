@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from envs.whole_files import write_whole
 from eval.planning.planners import CONFIGS, planners, settings
 from eval.runs import read_results
-from eval.runs.results import holds_plan
+from eval.runs.results import holds_plan, read_object
 
 _COMMAND = ("defaults", "hydra", "run", "data_dir", "again", "ledger", "round")  # keys of configs/plan.yaml that are no part of a protocol
 _LONGEST = 120  # characters of what differs in the name of a file
@@ -41,11 +41,8 @@ def file_name(asked: dict) -> str:
 
 def _plans_of_before(path: Path) -> dict | None:
     """What another protocol's file holds; none where it is not there or damaged, then it is made anew."""
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) and holds_plan(found) else None
+    found = read_object(path)
+    return found if found is not None and holds_plan(found) else None
 
 
 def read_plans(folder: Path, asked: dict) -> dict:

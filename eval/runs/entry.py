@@ -1,12 +1,11 @@
 """What an entry of the ledger must hold, checked once, so that tables, figures and pages may rely on it."""
 
-import json
 import math
 import re
 from pathlib import Path
 
 from envs.problem import Problem
-from eval.runs.results import numbers
+from eval.runs.results import numbers, read_object
 
 _LATER = {"rounds": [], "losses": {}, "plans": {}}  # entries of before lack these
 _SHAPES = {"run": str, "row": str, "env": str, "seed": int, "scores": dict, "rounds": list, "losses": dict, "plans": dict}
@@ -27,11 +26,8 @@ def named(text: str) -> str:
 
 def read_entry(path: Path) -> dict:
     """The entry of a file. Raises Problem on one that says what no run can have reached, or that belongs elsewhere."""
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
-        found = None
-    found = _LATER | found if isinstance(found, dict) else {}
+    held = read_object(path)
+    found = {} if held is None else _LATER | held
     if why := _fault(found, path) if found else "is damaged":
         raise Problem(f"{path} is no entry of a ledger, it {why}; take it from the history again, or remove it and enter its run anew")
     return found

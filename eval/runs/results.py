@@ -1,8 +1,10 @@
 """What a results file must hold, checked once, so that every page and command may rely on it."""
 
+import json
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +18,15 @@ def surprise_file(variant: Mapping, split: str = "") -> str:
     variant: by their names, what differs from training.  split: where it is not the run's own.
     """
     return "-".join(["surprise", *filter(None, [split]), *(f"{key}-{str(value).lower()}" for key, value in variant.items())])
+
+
+def read_object(path: Path) -> dict | None:
+    """The JSON object that a file holds; None where the file is missing, unreadable or holds anything else."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError):  # no file, no text, no JSON, or brackets without end
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def numbers(found) -> bool:
