@@ -31,7 +31,8 @@ from envs.whole_files import write_whole
 from eval.paper.table_specs import declared_specs, paper_tables, run_name
 from eval.probes import every_row
 from eval.runs import read_results, run_folders
-from eval.runs.ledger import FINAL, entries, results_in
+from eval.runs.final import FINAL
+from eval.runs.ledger import entries, results_in
 from eval.runs.metrics_csv import losses
 
 

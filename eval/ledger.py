@@ -24,7 +24,8 @@ from omegaconf import ListConfig
 
 from envs.problem import Problem, nearest
 from eval.runs import folders_of
-from eval.runs.ledger import FINAL, SELECT, enter, entries
+from eval.runs.final import FINAL, SELECT
+from eval.runs.ledger import enter, entries
 from eval.terminal import print_table
 
 SHOWN = {"test/hits@1/": "H@1", "test/cf_hits@1/mean/": "what if"}  # metric, followed by a horizon -> its name

@@ -44,7 +44,8 @@ from eval.planning.planners import check_name, check_planner, labels, make_plann
 from eval.planning.tasks import TASKS, Oracle, Policy, Tasks, draw_own_tasks, draw_tasks, last_state
 from eval.runs import Run, folders_of
 from eval.runs.checkpoints import digest
-from eval.runs.ledger import FINAL, KEPT_TASKS, enter, open_final
+from eval.runs.final import FINAL, KEPT_TASKS, open_final
+from eval.runs.ledger import enter
 from eval.terminal import Steps, print_table
 
 BASELINES = {

@@ -23,8 +23,6 @@ if __name__ == "__main__":
 
 import json
 import math
-import platform
-import subprocess
 import time
 from collections.abc import Sequence
 from itertools import product
@@ -44,30 +42,13 @@ from eval.probes.probe import Probe
 from eval.probes.score_table import print_scores
 from eval.runs import Run, config_hash, folders_of
 from eval.runs.checkpoints import digest
-from eval.runs.ledger import SELECT, check_select, enter, open_final
+from eval.runs.final import FINAL, SELECT, check_select, open_final
+from eval.runs.ledger import enter
+from eval.runs.made_with import versions
 from eval.runs.results import holds_plan, numbers
-from eval.runs.run import FINAL
 from eval.terminal import Steps
 
 OF_ANY_MODEL = ("ranking_pool", "counterfactual", "reference_rule")  # probes that ask a model for nothing but encode and rollout
-
-
-def versions(*others: str) -> dict:
-    """Of the packages that decide numbers, and the commit where the code lies in a git repository, `-dirty` where anything but results
-    differs from it: a sweep that enters its runs changes no code. Files that the history does not know count for nothing.
-    """
-    from importlib.metadata import version
-
-    names = ("torch", "pytorch-lightning", "numpy", "gymnasium", "h5py", *others)
-    found = {"python": platform.python_version(), **{name: version(name) for name in names}}
-    try:
-        git = "git", "-C", str(Path(__file__).resolve().parents[1])
-        commit = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=True).stdout.strip()
-        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)results"], capture_output=True).returncode
-        found["commit"] = commit + "-dirty" * bool(changed)
-    except (OSError, subprocess.CalledProcessError):
-        pass  # an installed copy has no history
-    return found
 
 
 def _file_name(asked: dict, own, round: int | None = None) -> str:

@@ -26,7 +26,7 @@ import torch
 from envs.whole_files import check_writable, write_whole
 from eval.manipulation.protocols import protocols_for_agent
 from eval.runs import CLONE, config_hash
-from eval.score import versions
+from eval.runs.made_with import versions
 from train.run_folder import choose_folder, open_folder
 
 

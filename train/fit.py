@@ -223,7 +223,8 @@ def _train_and_score(
     from eval.probes.score_table import print_scores
     from eval.report import write_report
     from eval.runs import Run
-    from eval.runs.ledger import enter, entered_if_diverged, machine
+    from eval.runs.ledger import enter, entered_if_diverged
+    from eval.runs.made_with import machine
     from eval.score import score_run
     from train.callbacks import seconds_of
     from train.distributed import processes_of, train_together

@@ -8,7 +8,7 @@ from eval.effort.filled import Filled
 from eval.effort.score_names import AT_ONCE, BAYES, BLIND, LIKELIEST, READ_OUTS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
-from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT
+from eval.runs.final import FINAL, KEPT_TASKS, SELECT
 
 WEIGHTS = "order of weights"
 READ = AT_ONCE["factors read"].format(READ_OUTS[0])

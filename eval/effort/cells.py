@@ -7,7 +7,7 @@ from eval.effort.captions import mean_least_most
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
 from eval.effort.score_names import DIGITS
-from eval.runs.ledger import FINAL
+from eval.runs.final import FINAL
 
 MISSING = "-"
 

@@ -31,7 +31,8 @@ from eval.effort.worlds import write_worlds
 from eval.figures.charts import replace_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import markdown
-from eval.runs.ledger import SELECT, check_overrides, entry_of
+from eval.runs.final import SELECT, check_overrides
+from eval.runs.ledger import entry_of
 from eval.terminal import print_table
 
 RunMissing = Callable[[list[Job], float, dict, bool], dict[str, str]]

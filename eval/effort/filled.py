@@ -17,7 +17,8 @@ from eval.effort.score_names import ALSO, AT_ONCE, CURVES, FLOORS, READ_OUTS, SC
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
 from eval.runs.answers import Answers, bootstrap, ends
-from eval.runs.ledger import FINAL, SELECT, entry_of
+from eval.runs.final import FINAL, SELECT
+from eval.runs.ledger import entry_of
 
 END = "end"
 

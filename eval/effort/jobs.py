@@ -13,7 +13,8 @@ from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study
 from eval.paper.sweep import Job, steps_of
 from eval.runs.entry import named, read_entry
-from eval.runs.ledger import FINAL, KEPT_TASKS, SELECT, entry_of, frozen_setting, weights_at_hand
+from eval.runs.final import FINAL, KEPT_TASKS, SELECT, frozen_setting
+from eval.runs.ledger import entry_of, weights_at_hand
 from models.native_precision import MIXED, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered

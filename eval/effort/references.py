@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from eval.effort.filled import Filled
 from eval.effort.score_names import BAYES, BLIND, BY_NUMBER, LIKELIEST, TRUE_WORLD
-from eval.runs.ledger import FINAL, SELECT
+from eval.runs.final import FINAL, SELECT
 
 
 class Reference(NamedTuple):

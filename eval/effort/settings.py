@@ -13,7 +13,7 @@ import yaml
 
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
-from eval.runs.ledger import FINAL, KEPT_WORLDS
+from eval.runs.final import FINAL, KEPT_WORLDS
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 QUOTED = """; a name with a comma is quoted once more: "rows=['edge + hinge, same episode']\""""

@@ -6,7 +6,7 @@ from pathlib import Path
 from envs.problem import Problem, nearest
 from eval.effort.score_names import SHOWN
 from eval.effort.settings import MAIN, Row, causes, choice, rows_of
-from eval.runs.ledger import FINAL
+from eval.runs.final import FINAL
 
 PAPER_MINUTES = 130  # of processor time, about, that a training of the published epochs takes: modular 38, GNN 220
 UPDATE_S = 0.09  # of processor time, about, that an update takes: AE .11, edge .08, GNN .26

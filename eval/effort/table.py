@@ -27,7 +27,7 @@ from eval.effort.ledger_rows import in_order
 from eval.effort.references import Beside, beside
 from eval.effort.score_names import AT_ONCE, BLIND, CURVES, FLOORS, LIKELIEST, OF_STRUCTURE, READ_FLOORS, SHOWN
 from eval.effort.settings import causes, worth
-from eval.runs.ledger import FINAL, SELECT
+from eval.runs.final import FINAL, SELECT
 
 CLAIMED = "claims"  # the title of the last table
 STRUCTURE = "which slot holds what", "who pushes whom, and which slot holds what"  # without pushes, with them

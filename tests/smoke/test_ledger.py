@@ -12,7 +12,8 @@ from envs.problem import Problem
 from eval.ledger import NOT_SCORED, collected, lines, run_lines
 from eval.ledger import run as ledger_command
 from eval.runs import Run
-from eval.runs.ledger import DIVERGED, enter, entries, entry_of, machine
+from eval.runs.ledger import DIVERGED, enter, entries, entry_of
+from eval.runs.made_with import machine
 from eval.score import score_run
 from train.checkpoint_files import forget_scores
 

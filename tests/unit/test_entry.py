@@ -8,7 +8,8 @@ import pytest
 from envs.problem import Problem
 from eval.runs import Run
 from eval.runs.entry import read_entry
-from eval.runs.ledger import check_select, entries
+from eval.runs.final import check_select
+from eval.runs.ledger import entries
 
 SCORES = {"metrics": {"test/hits@1/h1": 99.0, "order/tau": -0.5}, "protocol": {"pool": 10}, "answers": {"test/hits@1/h1": "1x1 a b"}}
 WHOLE = {"run": "mine 1", "row": "ours", "env": "physics3", "seed": 0, "scores": {"final": SCORES}, "plans": {"background": SCORES},

@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 from envs.collect import plan_of
 from envs.problem import Problem
 from eval.runs import Run
-from eval.runs.ledger import open_final, setting_of
+from eval.runs.final import open_final, setting_of
 
 
 def of_world(compose, number: int, *asked: str) -> Run:

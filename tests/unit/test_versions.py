@@ -4,20 +4,20 @@ import subprocess
 
 import pytest
 
-import eval.score
-from eval.score import versions
+import eval.runs.made_with
+from eval.runs.made_with import versions
 
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     """A history of one commit that holds the file of `versions` and an entry of a ledger."""
-    for name in ("eval/score.py", "results/ledger/one.json"):
+    for name in ("eval/runs/made_with.py", "results/ledger/one.json"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("one\n")
     who = "-c", "user.name=a", "-c", "user.email=a@b.c"
     for command in (["init", "-q"], ["add", "-A"], [*who, "commit", "-q", "-m", "first"]):
         subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
-    monkeypatch.setattr(eval.score, "__file__", str(tmp_path / "eval/score.py"))
+    monkeypatch.setattr(eval.runs.made_with, "__file__", str(tmp_path / "eval/runs/made_with.py"))
     return tmp_path
 
 
@@ -26,12 +26,12 @@ def test_a_sweep_that_enters_its_runs_changes_no_code(repository):
     clean = versions()["commit"]
     (repository / "results/ledger/one.json").write_text("two\n")
     assert versions()["commit"] == clean and not clean.endswith("-dirty")
-    (repository / "eval/score.py").write_text("two\n")
+    (repository / "eval/runs/made_with.py").write_text("two\n")
     assert versions()["commit"] == f"{clean}-dirty"
 
 
 def test_code_without_a_history_says_no_commit(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    (tmp_path / "eval").mkdir()
-    monkeypatch.setattr(eval.score, "__file__", str(tmp_path / "eval/score.py"))
+    (tmp_path / "eval/runs").mkdir(parents=True)
+    monkeypatch.setattr(eval.runs.made_with, "__file__", str(tmp_path / "eval/runs/made_with.py"))
     assert "commit" not in versions()
