@@ -24,8 +24,7 @@ if __name__ == "__main__":
 import time
 from contextlib import nullcontext
 
-from envs.problem import Problem, nearest
-from envs.protocols import CausalGraph, CausalTables
+from envs.problem import Problem
 
 
 def prepare(overrides: list[str]) -> list[str]:
@@ -39,122 +38,6 @@ def prepare(overrides: list[str]) -> list[str]:
         return overrides
     asked = any(o.split("=")[0] in ("trainer", "experiment") for o in overrides)
     return overrides if asked or not torch.cuda.is_available() else [*overrides, "trainer=gpu"]
-
-
-def check_parts(model, objectives, spec, stages=()) -> None:
-    """Raise Problem on the first unmet need of a part of the model or of an objective, and on a stage that trains what is not there."""
-    from models.abilities import Demands
-
-    for part in (model.encoder, model.transition, model.decoder, *objectives):
-        for met, sentence in part.needs(model, spec) if isinstance(part, Demands) else ():
-            if not met:
-                raise Problem(sentence)
-    for stage in stages:
-        for name in stage.trains:
-            if name not in model.PARTS or getattr(model, name) is None:
-                there = [part for part in model.PARTS if getattr(model, part) is not None]
-                raise Problem(f"stage '{stage.name}' trains the {name}, and this model has {', '.join(there)}; choose another loss=")
-    learned = {name for stage in stages for name in stage.trains}
-    drawn = sum(p.numel() for p in model.encoder.parameters()) and "encoder" not in learned
-    if stages and drawn and any(getattr(one, "wants_learned_encoder", False) for one in objectives):
-        raise Problem(f"no stage of this loss trains the encoder, and {type(model.encoder).__name__} would stay as it was drawn; "
-                      f"choose another loss=, or a model whose encoder has nothing to learn: model=fingers, model=tracks")  # fmt: skip
-
-
-def _check_plan(cfg) -> None:
-    """Raise Problem on stages, splits and processes that do not fit together."""
-    import torch
-
-    from eval.runs.run import FINAL
-    from models.native_precision import MIXED, SINGLE, fast_precision
-    from train.distributed import processes_of
-
-    if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
-        raise Problem(
-            f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
-        )
-    if cfg.trainer.precision == MIXED != fast_precision(cfg.trainer.accelerator):
-        raise Problem(
-            f"trainer.precision={MIXED} needs bfloat16, which this machine has no instructions for; set trainer.precision={SINGLE}, or "
-            f"train and resume where it has"
-        )
-    if cfg.trainer.precision == "16-mixed" and (cfg.trainer.accelerator == "cpu" or not torch.cuda.is_available()):
-        raise Problem(f"trainer.precision=16-mixed needs a GPU; set trainer.precision={SINGLE}")
-    processes = processes_of(cfg)
-    kinds = {"cpu_minutes": "is the time", "updates": "is the number of updates"}
-    for key, is_of in kinds.items() if processes > 1 else ():
-        if cfg.trainer.get(key):
-            raise Problem(f"trainer.{key}= {is_of} of one process, and {processes} are asked for; set trainer.devices=1, or trainer=ddp")
-    if len(asked := [key for key in kinds if cfg.trainer.get(key)]) > 1:
-        raise Problem(f"a training has so much time or so many updates, and got both, trainer.{asked[0]}={cfg.trainer[asked[0]]} and "
-                      f"trainer.{asked[1]}={cfg.trainer[asked[1]]}; leave one of them out")  # fmt: skip
-    if (updates := cfg.trainer.get("updates")) and updates < (rounds := sum(stage.epochs for stage in cfg.loss.stages)):
-        raise Problem(f"trainer.updates={updates} are to be shared by {rounds} rounds; set it to {rounds} or more, or the epochs of its stages to less")
-    for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
-        if split not in cfg.env.splits:
-            raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")
-    if cfg.score.split == FINAL:
-        raise Problem("split 'final' is scored after a setting was chosen, by eval/score.py split=final; set score.split=select")
-    if max(cfg.score.horizons) > cfg.env.splits[cfg.score.split].length:
-        raise Problem(
-            f"score.horizons={list(cfg.score.horizons)} reach beyond the episodes of split '{cfg.score.split}' "
-            f"({cfg.env.splits[cfg.score.split].length} actions); shorten the horizons or set "
-            f"env.splits.{cfg.score.split}.length="
-        )
-    for number, stage in enumerate(cfg.loss.stages):
-        if stage.get("hard_share", 0) and "transition" not in stage.trains:
-            raise Problem(
-                f"loss.stages.{number}.hard_share={stage.hard_share} draws windows by the errors of the transition, and stage "
-                f"'{stage.name}' does not train it; set it to 0"
-            )
-        looked_at = cfg.model.get("frames")
-        if looked_at is not None and (asked := looked_at if isinstance(looked_at, int) else max(looked_at) + 1) > stage.window + 1:
-            raise Problem(
-                f"model.frames={looked_at} asks for {asked} frames, and a clip has {stage.window + 1}; set model.frames= to less"
-            )
-        if processes > max(1, stage.batch_size // stage.window):
-            raise Problem(
-                f"trainer.devices and trainer.nodes ask for {processes} processes, and a batch of stage '{stage.name}' is "
-                f"{max(1, stage.batch_size // stage.window)} windows; set loss.stages.{number}.batch_size="
-                f"{processes * stage.window} or more"
-            )
-        for split in ("train", "valid"):
-            if stage.window > cfg.env.splits[split].length:
-                raise Problem(
-                    f"loss.stages.{number}.window={stage.window} is longer than the episodes of split '{split}' "
-                    f"({cfg.env.splits[split].length} actions); shorten it or set env.splits.{split}.length="
-                )
-            windows = cfg.env.splits[split].episodes * (cfg.env.splits[split].length // stage.window)
-            if windows < processes:
-                raise Problem(
-                    f"{processes} processes cannot share the {windows} windows of split '{split}'; set trainer.devices= to "
-                    f"fewer or env.splits.{split}.episodes= to more"
-                )
-
-
-def _check_graph(world, transition) -> None:
-    """Raise Problem on a given graph that is not the world's, and on learned edges in a world whose effects are delayed."""
-    from models.abilities import DrawsGraph
-
-    graph = transition.graph if isinstance(transition, DrawsGraph) else None
-    known = isinstance(world, CausalGraph) and world.parents.tolist()
-    if graph == "given" and known and (transition.fixed.numpy() > 0).tolist() != known:
-        raise Problem(
-            "model.graph=given has another graph than the world; set env.world.graph= to that of env.world.scm=, "
-            "and env.world.numbering=causal, so that it is not renumbered"
-        )
-    if graph == "learned" and isinstance(world, CausalTables) and world.model.delays is not None:
-        raise Problem("model.graph=learned learns effects within a step, this env delays them; use model.graph=none or full")
-
-
-def tell_untrained_memory(transition, stages) -> None:
-    """On stderr, where no window has a second step for a memory to be read at: rollouts go on from weights as they were drawn."""
-    from models.abilities import Remembers
-
-    windows = [stage.window for stage in stages if "transition" in stage.trains]
-    if isinstance(transition, Remembers) and windows and max(windows) == 1:
-        print(f"warning: windows of one step train no memory, and {type(transition).__name__} has one, which every prediction after "
-              f"the first reads; set loss.window=2 or more", file=sys.stderr, flush=True)  # fmt: skip
 
 
 def goals_asked(now, cfg) -> bool:
@@ -174,6 +57,7 @@ def run(cfg) -> dict:
     from envs.whole_files import check_writable
     from eval.runs import Run
     from eval.score import probes_of
+    from train.checks import check_graph, check_parts, check_plan, tell_untrained_memory
     from train.datamodule import EpisodeData, splits_of
     from train.distributed import devices_of, node_of
     from train.dry_run import check_shapes
@@ -187,12 +71,12 @@ def run(cfg) -> dict:
     check_writable(folder, "runs_dir")
     if ledger is not None:
         check_writable(Path(ledger), "ledger")
-    _check_plan(cfg)
+    check_plan(cfg)
     world = instantiate(cfg.env.world)
     check_world(cfg, world)
     seed_everything(cfg.seed, workers=False, verbose=False)
     model = instantiate(cfg.model.module)
-    _check_graph(world, model.transition)
+    check_graph(world, model.transition)
     probes_of(Run(model, cfg, world=world), cfg.score.get("probes"))  # raises before training, not after it
     objectives = [instantiate(stage.objective) for stage in cfg.loss.stages]  # before anything is made or deleted
     check_parts(model, objectives, spec_of(cfg.env.world, world.observation), cfg.loss.stages)  # old runs do not hold all of it

@@ -123,14 +123,14 @@ def test_every_experiment_composes(compose, root, experiment):
     """Its overrides name keys that exist in its command, and its values and pairs are possible."""
     from configs.limits import check_values
     from train.agents.learner import check_learner
-    from train.fit import _check_plan
+    from train.checks import check_plan
 
     if "# train/manipulation.py" in (root / "configs" / "experiment" / f"{experiment}.yaml").read_text():
         check_learner(compose("manipulation", f"experiment={experiment}"))
         return
     cfg = compose("fit", f"experiment={experiment}", "trainer=quick")
     check_values(cfg)
-    _check_plan(cfg)
+    check_plan(cfg)
 
 
 @pytest.mark.parametrize("env", [env for env in ENVS if "physics" in env or "chain" in env])

@@ -14,7 +14,7 @@ from models.encoders import BoardMaps, ConvMaps, Entities, SceneMaps, SceneTiles
 from models.interfaces import Batch
 from models.layers.normalised import Normalised
 from models.likelihoods import Bernoulli, Gaussian
-from train.fit import check_parts
+from train.checks import check_parts
 
 DISCRETE = {"size": 15, "discrete": True, "owners": 3, "low": [], "high": []}
 VECTOR = {"size": 9, "discrete": False, "owners": 1, "low": [], "high": []}

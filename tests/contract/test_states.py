@@ -8,7 +8,7 @@ from parts import entries, models, pair, plain
 from torch.nn import functional as F
 
 from models.interfaces import Batch
-from train.fit import check_parts, tell_untrained_memory
+from train.checks import check_parts, tell_untrained_memory
 
 ENVS = entries("env")
 MODELS = [m for m in models() if m not in ("categorical", "random", "slot_attention")]  # the first two are trained by losses of their own

@@ -80,7 +80,7 @@ def losses() -> dict[str, float]:
 
     from envs.problem import Problem
     from train.datamodule import Windows
-    from train.fit import check_parts
+    from train.checks import check_parts
 
     found = {}
     torch.set_num_threads(1)

@@ -55,18 +55,18 @@ def test_graphs_that_have_no_other_order():
 @pytest.mark.parametrize("model", ["causal", "categorical"])
 def test_a_given_graph_is_the_permuted_one(model, compose):
     """graph=given hands over the world's own matrix; graph=full is no longer the causal order."""
-    from train.fit import _check_graph
+    from train.checks import check_graph
 
     for overrides in ([], ["env.world.scm_seed=7"], ["env.world.numbering=causal"]):
         cfg = compose("fit", f"model={model}", "env=chemistry_full5", "model.graph=given", *overrides)
         world, transition = instantiate(cfg.env.world), instantiate(cfg.model.module.transition)
-        _check_graph(world, transition)
+        check_graph(world, transition)
         assert np.array_equal(transition.fixed.numpy() > 0, world.parents)
 
 
 def test_a_given_graph_of_a_saved_world(compose, tmp_path):
     """The refusal said to set env.world.graph=, and whoever did so was refused with the same words: it was permuted again."""
-    from train.fit import _check_graph
+    from train.checks import check_graph
 
     world, path = ChemistryWorld(graph="full5", numbering="permuted", scm_seed=3), tmp_path / "five.npz"
     world.model.save(path)
@@ -75,6 +75,6 @@ def test_a_given_graph_of_a_saved_world(compose, tmp_path):
     for overrides in ([], [adjacency]):
         cfg = compose("fit", "model=causal", *asked, *overrides)
         with pytest.raises(Problem, match=r"set env.world.graph= to that of env.world.scm=, and env.world.numbering=causal"):
-            _check_graph(instantiate(cfg.env.world), instantiate(cfg.model.module.transition))
+            check_graph(instantiate(cfg.env.world), instantiate(cfg.model.module.transition))
     cfg = compose("fit", "model=causal", *asked, adjacency, "env.world.numbering=causal")
-    _check_graph(instantiate(cfg.env.world), instantiate(cfg.model.module.transition))
+    check_graph(instantiate(cfg.env.world), instantiate(cfg.model.module.transition))

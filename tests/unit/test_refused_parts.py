@@ -9,7 +9,7 @@ from envs.problem import Problem
 from losses.inverse_action import InverseAction
 from models.interfaces import Batch
 from train.datamodule import _order
-from train.fit import _check_plan, check_parts
+from train.checks import check_plan, check_parts
 
 
 def parts_of(compose, *overrides):
@@ -61,7 +61,7 @@ def test_models_are_built_for_what_they_see(compose, overrides, said):
 def test_precision_that_lightning_would_change_is_refused(compose):
     """On a processor it takes bfloat16 instead, and the config said otherwise."""
     with pytest.raises(Problem, match="trainer.precision=16-mixed needs a GPU; set trainer.precision=32-true"):
-        _check_plan(compose("fit", "trainer.precision=16-mixed"))
+        check_plan(compose("fit", "trainer.precision=16-mixed"))
 
 
 def test_more_slots_than_objects_name_the_same_commands():

@@ -17,7 +17,7 @@ from envs.problem import Problem
 from eval.runs import freeze, load_config, load_run
 from eval.runs.checkpoints import read_checkpoint
 from eval.runs.trusted import check_targets, find_class
-from train.fit import _check_plan
+from train.checks import check_plan
 
 REFUSED = [
     "os.system", "posix.system", "builtins.eval", "torch.load", "webbrowser.open", "subprocess.run", "json.dumps",
@@ -263,7 +263,7 @@ def test_a_resumed_run_whose_split_is_gone_is_told(split, frozen):
     with open_dict(frozen):
         frozen.env.splits.pop(split)
     with pytest.raises(Problem, match=f"env 'physics3' has no split '{split}'"):
-        _check_plan(frozen)
+        check_plan(frozen)
 
 
 def test_hydra_is_asked_for_that_has_a_list_of_its_own(root):
