@@ -36,7 +36,7 @@ from envs.protocols import OlderFiles, Source
 BLOCK_ROWS = 10_000
 WHOLE = "whole numbers", [np.integer]  # what a column may hold: in words, and types of numpy
 NUMBERS = "numbers", [np.number, np.bool_]
-FINAL = "final"  # the split that is scored once for a frozen setting (eval/runs/ledger.py)
+FINAL = "final"  # the split that is scored once for a frozen setting (eval/runs/final.py)
 EVERY_SPLIT = ("drop_invalid", "block_rows")  # keys of an env that are asked of all its splits
 
 

@@ -137,7 +137,7 @@ def score_run(
     """Score a run, open or by its folder, and write its results; None takes what the run's config says.
 
     timing, machine: of the training, where it has just ended; else those that stand in the file. ledger: where settings are frozen
-    (eval/runs/ledger.py), asked of split `final` alone. Raises Problem there on a setting that
+    (eval/runs/final.py), asked of split `final` alone. Raises Problem there on a setting that
     is not the frozen one.
     """
     run = Run.open(folder)
