@@ -36,10 +36,10 @@ from eval.effort.table import (
 from eval.effort.worlds import FACTS, side_by_side, worlds_figure, worlds_lines
 from eval.figures.row_scatter import row_chart
 from eval.figures.svg import inline_svg
+from eval.pages.frame import SCRIPT, STYLE, framed
 from eval.pages.goal_gifs import goal_gifs
 from eval.pages.html import page, table
 from eval.pages.row_pairs import COMPARE, compare_rows
-from eval.pages.site import SCRIPT, STYLE, framed
 
 INTRO = """<p><b>Does a world model know what its actions cause?</b> It is asked in three ways. <i>H@1</i>: after so many actions, is what
 really happened nearest to the prediction, among what happened in thousands of other episodes? <i>What if</i>: of one state under

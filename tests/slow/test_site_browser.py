@@ -3,7 +3,7 @@
 import pytest
 
 from eval.pages.html import page, table
-from eval.pages.site import SCRIPT
+from eval.pages.frame import SCRIPT
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,8 @@ from envs.problem import Problem
 from eval.adaptation import write_page
 from eval.pages.overview import overview_section, seeds_section
 from eval.pages.paper_section import table_sections
-from eval.pages.site import framed, write_site
+from eval.pages.frame import framed
+from eval.pages.site import write_site
 from eval.runs import read_results, run_folders
 
 
