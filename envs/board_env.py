@@ -5,7 +5,6 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from envs.boards import draw_goal
 from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
 from envs.problem import Problem, nearest
@@ -55,7 +54,7 @@ class BoardVectorEnv(gym.vector.VectorEnv):
     def _draw(self, batch: int):
         boards = self.world.reset(batch, self.np_random, self._options.get("mode", "train"))
         steps, same = self._options.get("num_steps", 10), self._options.get("goal_may_equal_start", False)
-        return boards, draw_goal(self.world, boards, self.np_random, steps, same)
+        return boards, self.world.draw_goals(boards, self.np_random, steps, same)[0]
 
     def step(self, actions):
         if self._boards is None:
@@ -72,8 +71,7 @@ class BoardVectorEnv(gym.vector.VectorEnv):
             self._goal.put(fresh, goal)
             self._goal_frames[fresh] = self.world.render(goal)
             self._steps[fresh], invalid[fresh] = 0, False
-        distance = self.world.distance(self._boards, self._goal)
-        terminated, truncated = distance == 0, self._steps >= self.max_steps
+        terminated, truncated = self.world.solved(self._boards, self._goal), self._steps >= self.max_steps
         reward = self.world.reward(self._boards, self._goal)
         reward[fresh], terminated[fresh] = 0.0, False
         self._over = terminated | truncated

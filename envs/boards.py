@@ -106,8 +106,21 @@ class GridWorld:
         return np.tile(np.arange(self.spec.action.size), (len(action), 1))
 
     def draw_goals(self, boards: Boards, rng: np.random.Generator, steps: int, may_equal_start: bool = False):
-        """`walk_to_goal` in this world."""
-        return walk_to_goal(self, boards, rng, steps, may_equal_start)
+        """(boards reached by `steps` random actions, those actions (B, steps)); goals that equal the start are drawn anew unless allowed."""
+        if steps < 1 and not may_equal_start:
+            raise Problem(f"a goal needs at least 1 step away from the start, got num_steps={steps}")
+        goal, unsolved = boards.take(np.arange(len(boards))), np.arange(len(boards))
+        actions = np.empty((len(boards), steps), np.int64)
+        while len(unsolved):
+            walk = boards.take(unsolved)
+            for t in range(steps):
+                actions[unsolved, t] = action = rng.integers(0, self.spec.action.size, len(walk))
+                walk, _ = self.step(walk, action, self.noise(len(walk), rng))
+            goal.put(unsolved, walk)
+            if may_equal_start:
+                break
+            unsolved = unsolved[self.solved(walk, boards.take(unsolved))]
+        return goal, actions
 
     def solved(self, boards: Boards, goal: Boards) -> np.ndarray:
         """Whether every object is as the goal has it, (B,) bool."""
@@ -136,7 +149,7 @@ class GridWorld:
                               f"the world and env.drop_invalid= to true or false")  # fmt: skip
         length = split["length"]
         boards = self.reset(episodes, rng, split["mode"])
-        goal = draw_goal(self, boards, rng, GOAL_STEPS, may_equal_start=True)
+        goal, _ = self.draw_goals(boards, rng, GOAL_STEPS, may_equal_start=True)
         state = np.empty((episodes, length + 1, *self.pack(boards).shape[1:]), np.float32)
         action = np.zeros((episodes, length + 1), np.int64)
         reward = np.zeros((episodes, length + 1), np.float32)
@@ -172,27 +185,3 @@ def random_cells(batch: int, count: int, rng: np.random.Generator, board: int = 
     cells = rng.random((batch, board * board)).argpartition(count - 1, axis=1)[:, :count]
     cells = rng.permuted(cells, axis=1)  # argpartition leaves an order; the objects must not inherit it
     return np.stack(np.divmod(cells, board), -1).astype(np.int8)
-
-
-def walk_to_goal(world: GridWorld, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False):
-    """(boards reached by `num_steps` random actions, those actions (B, num_steps)); goals that equal the start are drawn
-    anew unless allowed."""
-    if num_steps < 1 and not may_equal_start:
-        raise Problem(f"a goal needs at least 1 step away from the start, got num_steps={num_steps}")
-    goal, unsolved = boards.take(np.arange(len(boards))), np.arange(len(boards))
-    actions = np.empty((len(boards), num_steps), np.int64)
-    while len(unsolved):
-        walk = boards.take(unsolved)
-        for t in range(num_steps):
-            actions[unsolved, t] = action = rng.integers(0, world.spec.action.size, len(walk))
-            walk, _ = world.step(walk, action, world.noise(len(walk), rng))
-        goal.put(unsolved, walk)
-        if may_equal_start:
-            break
-        unsolved = unsolved[world.solved(walk, boards.take(unsolved))]
-    return goal, actions
-
-
-def draw_goal(world: GridWorld, boards: Boards, rng: np.random.Generator, num_steps: int, may_equal_start: bool = False) -> Boards:
-    """The goal of `walk_to_goal` alone."""
-    return walk_to_goal(world, boards, rng, num_steps, may_equal_start)[0]

@@ -6,7 +6,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.boards import draw_goal, walk_to_goal
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld, push
 from eval.ranking import hits_at_k, ranks
@@ -130,7 +129,7 @@ def test_goals_are_reachable_and_elsewhere(seed, steps):
     world = PhysicsWorld(3)
     rng = np.random.default_rng(seed)
     boards = world.reset(5, rng)
-    goal = draw_goal(world, boards, rng, steps)
+    goal = world.draw_goals(boards, rng, steps)[0]
     gap = np.abs(goal.positions.astype(int) - boards.positions).sum((1, 2))
     assert (gap >= 1).all() and (gap <= 2 * steps).all()
 
@@ -139,7 +138,7 @@ def test_goals_are_reachable_and_elsewhere(seed, steps):
 def test_the_walk_to_a_goal_ends_there(seed, steps):
     world, rng = PhysicsWorld(3), np.random.default_rng(seed)
     boards = world.reset(5, rng)
-    goal, actions = walk_to_goal(world, boards, rng, steps)
+    goal, actions = world.draw_goals(boards, rng, steps)
     for action in actions.T:
         boards, _ = world.step(boards, action)
     assert actions.shape == (5, steps) and world.solved(boards, goal).all()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from walked_boards import RNG, same, walked
 
-from envs.boards import draw_goal
 from envs.chemistry import PALETTE, SHAPES, STATIC_CELLS, ChemistryWorld
 from envs.graphs.scm import reached
 from envs.grid import sprite
@@ -233,7 +232,7 @@ def test_goal_making_leaves_the_live_boards_alone():
     world = ChemistryWorld(graph="full5", delay=2)
     boards = walked(world)
     kept = copy.deepcopy(boards)
-    goal = draw_goal(world, boards, RNG(3), 10)
+    goal = world.draw_goals(boards, RNG(3), 10)[0]
     assert kept.waiting.any() and same(boards, kept)
     assert (world.distance(boards, goal) > 0).all() and np.array_equal(goal.positions, boards.positions)
     goal.waiting[:], goal.colors[:], goal.positions[:] = True, 0, 0
