@@ -12,15 +12,11 @@ from pathlib import Path
 from pytorch_lightning import Callback
 
 from eval.runs.checkpoints import save_weights
+from eval.runs.run import weights_file
 from models.interfaces import Batch
 from train.datamodule import Windows
 
 PASSES = 100_000  # over the windows in one round, at most, more than there is time for: each has an order of its own
-
-
-def round_file(checkpoints: Path, number: int) -> Path:
-    """The weights at the end of a round, counted from 1 over all stages."""
-    return checkpoints / f"round-{number}.ckpt"
 
 
 def in_rounds(trainer: Mapping) -> bool:
@@ -64,7 +60,7 @@ class Rounds(Callback, ABC):
         number = self.before + trainer.current_epoch
         model.log("cpu_seconds", self.spent + self.used)
         model.log("updates", float(trainer.global_step))
-        save_weights(model, round_file(self.folder, number + 1))
+        save_weights(model, weights_file(self.folder.parent, number + 1))
 
     def state_dict(self) -> dict:
         return {"used": self.used}

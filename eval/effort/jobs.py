@@ -15,6 +15,7 @@ from eval.paper.sweep import Job, steps_of
 from eval.runs.entry import named, read_entry
 from eval.runs.final import FINAL, KEPT_TASKS, SELECT, frozen_setting
 from eval.runs.ledger import entry_of, weights_at_hand
+from eval.runs.run import weights_file
 from models.native_precision import MIXED, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
@@ -192,7 +193,7 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
             return []
         at_hand = weights_at_hand(folder, entered, first)
         if seen(entered) or (at_hand and first in entered["scores"]):
-            kept = [n for n in study.curve if (folder / "checkpoints" / f"round-{n}.ckpt").exists()]
+            kept = [n for n in study.curve if weights_file(folder, n).exists()]
             return lacking(entered, kept) if at_hand else []
         return [_fit(overrides, name, ledger, cfg), *lacking(NOTHING, study.curve)]
 

@@ -22,6 +22,7 @@ from eval.planning.oracles import after_every_action
 from eval.planning.tasks import draw_tasks, has_goals, play
 from eval.rollouts import actions_of, decode_frames, encode_frames
 from eval.runs import load_run
+from eval.runs.run import weights_file
 from eval.terminal import Steps
 from models.goal_distance import LatentDistance
 
@@ -115,7 +116,7 @@ def best_planners(scored: dict[Path, dict]) -> dict[str, list[Path]]:
     """World -> its runs with weights, the best planner first, then the best at counterfactual ranking."""
     worlds: dict[str, list[Path]] = {}
     for folder, results in scored.items():
-        if (folder / "checkpoints" / "model.ckpt").exists():
+        if weights_file(folder).exists():
             worlds.setdefault(family(results["env"]), []).append(folder)
 
     def worth(folder: Path) -> tuple[float, float]:

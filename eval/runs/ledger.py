@@ -21,7 +21,7 @@ from eval.runs.identity import config_hash
 from eval.runs.made_with import machine
 from eval.runs.metrics_csv import by_epoch, losses
 from eval.runs.results import numbers, read_object
-from eval.runs.run import load_config, read_results
+from eval.runs.run import load_config, read_results, weights_file
 
 DIVERGED = "diverged.txt"  # in a run folder: why its training could not end
 _FACTS = ("run", "model", "loss", "env", "seed", "config_hash", "setting_hash", "timing", "parameters", "versions")
@@ -131,7 +131,7 @@ def weights_at_hand(folder: Path, entered: dict, first: str) -> bool:
         return False
     reached = entered["scores"].get(first, {}).get("metrics", {})
     same = own.get("weights") == entered["weights"] if "weights" in entered else all(reached.get(k, v) == v for k, v in own["metrics"].items())
-    return same and (folder / "checkpoints" / "model.ckpt").exists()
+    return same and weights_file(folder).exists()
 
 
 def entries(ledger: str | Path) -> Iterator[dict]:

@@ -32,6 +32,11 @@ _DEPTH = 3  # folders between runs_dir and a run, at most
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
+def weights_file(folder: Path, round: int | None = None) -> Path:
+    """The weights of a run: the best, or those at the end of a round, counted from 1 over all stages."""
+    return folder / "checkpoints" / ("model.ckpt" if round is None else f"round-{round}.ckpt")
+
+
 class Run:
     """A trained model with all that belongs to it, opened once and handed on: from training to scores, goals and report.
 
@@ -64,7 +69,7 @@ class Run:
         from eval.runs.checkpoints import load_weights
 
         config = load_config(folder)
-        path = Path(folder) / "checkpoints" / ("model.ckpt" if round is None else f"round-{round}.ckpt")
+        path = weights_file(Path(folder), round)
         if round is not None and not path.exists():
             kept = len(list(path.parent.glob("round-*.ckpt")))
             raise Problem(f"{folder} holds no weights of round {round}, "
