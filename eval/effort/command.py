@@ -24,7 +24,7 @@ from eval.effort.jobs import (
 )
 from eval.effort.ledger_rows import seeds_of, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
-from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
+from eval.effort.settings import MAIN, Row, causes, choose, envs_of, family, finalists
 from eval.effort.studies import Study, studies
 from eval.effort.table import CLAIMED, Table, long_csv, tables, waiting
 from eval.effort.worlds import write_worlds
@@ -143,7 +143,7 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
     for env in envs:
         if not any(row.fits(env) for row in rows):
             raise Problem(f"no row asked for is made for {env}; leave out rows=, or set envs=")
-        if study.modes and not env.startswith("physics"):
+        if study.modes and family(env) != "physics":
             raise Problem(f"table {name} changes what blocks look like, and {env} has none; set envs=")
     for key in ("ledger", "out", *["runs_dir"] * cfg["run_missing"]):
         check_writable(Path(cfg[key]), key)

@@ -15,7 +15,7 @@ MARKED = ("what if", "H@1", "goals")  # from the upper lane of a row to the lowe
 def mark_of(one: Filled, name: str, horizon: int) -> Mark | None:
     """A score with its interval and floor; None without a run."""
     found, floor = one.estimate(name, horizon), one.estimate(FLOORS[name], horizon) if name in FLOORS else None
-    return found and Mark(found.mean, *found.drawn, floor and floor.mean, found.two)
+    return found and Mark(found.mean, *found.whiskers, floor and floor.mean, found.two)
 
 
 def marks_of(filled: Sequence[Filled]) -> dict[str, dict[str, Mark]]:
@@ -41,9 +41,9 @@ def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[RowPoin
     for h in filled[0].study.horizons:
         points = []
         for one in filled:
-            sides, fit = (one.estimate(x, h), one.estimate(y, h)), dict(part.split("=", 1) for part in one.row.fit)
+            sides = one.estimate(x, h), one.estimate(y, h)
             if all(sides):
-                points.append(RowPoint(one.label, fit["model"], *(side.mean for side in sides), one.above_floor("H@1", h) is not False))
+                points.append(RowPoint(one.label, one.row.model, *(side.mean for side in sides), one.above_floor("H@1", h) is not False))
         if points:
             plots[f"{h} step{'s' if h > 1 else ''}"] = points
     return plots

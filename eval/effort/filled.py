@@ -55,14 +55,15 @@ class Filled:
         setting, found = study.settings(ledger, env, row), {}
         for seed in range(cfg["seeds"]) if setting is not None else ():
             entry = entry_of(ledger, env, table_name(study, case, row, env, setting, seed))
-            if entry is not None and entry["seed"] != seed:
+            if entry is None:
+                continue
+            if entry["seed"] != seed:
                 raise Problem(f"run '{entry['run']}' of the ledger says seed {entry['seed']}; expected {seed}; take its entry from the "
                               f"history again, or remove it and enter its run anew")  # fmt: skip
-            if entry is not None and first is not None and entry.get("world") != first + seed:
+            if first is not None and entry.get("world") != first + seed:
                 raise Problem(f"run '{entry['run']}' of the ledger was trained in drawn world {entry.get('world')}; expected {first + seed}, by "
                               f"worlds: in eval/effort/causes.yaml; remove such entries, or set worlds: back")  # fmt: skip
-            if entry is not None:
-                found[seed] = entry
+            found[seed] = entry
         return cls(study, case, row, env, choice(ledger, env, row) if study.tuned else None, found)
 
     @property

@@ -34,7 +34,7 @@ class Estimate(NamedTuple):
         return cls(values, mean(found) - half, mean(found) + half)
 
     @property
-    def drawn(self) -> tuple[float | None, float | None]:
+    def whiskers(self) -> tuple[float | None, float | None]:
         """The interval of a percentage in a figure, of FEW seeds or more: Student's t knows of no bounds, a percentage has some."""
         return (max(self.low, 0.0), min(self.high, 100.0)) if len(self.values) >= FEW else (None, None)
 

@@ -36,7 +36,7 @@ def scaling_figure(filled: Sequence[Filled], title: str = ""):
 
 
 def _point(x: float, found: Estimate) -> LinePoint:
-    return LinePoint(x, found.mean, *found.drawn)
+    return LinePoint(x, found.mean, *found.whiskers)
 
 
 def _over_cases(filled: Sequence[Filled]) -> tuple[str, Lines]:

@@ -14,8 +14,8 @@ import yaml
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
 from eval.runs.final import FINAL, KEPT_WORLDS
+from eval.runs.run import CONFIGS
 
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 QUOTED = """; a name with a comma is quoted once more: "rows=['edge + hinge, same episode']\""""
 MAIN = "causes"  # the main table of causes.yaml
 
@@ -46,7 +46,7 @@ class Row:
 
     def fits(self, env: str) -> bool:
         """Whether it is made for an env."""
-        return self.worlds in (None, _kind(env))
+        return self.worlds in (None, family(env))
 
     @property
     def slug(self) -> str:
@@ -65,24 +65,37 @@ class Row:
         return found + [f"loss.stages.{n}.hard_share={setting['hard_share']}" for n in moving]
 
     def rounds(self, count: int, each: int = 1) -> list[str]:
-        """So many rounds over all stages as overrides, the last stages have what is left over; `each` at least for every stage."""
-        stages = len(self.stages)
-        few, more = divmod(max(count, each * stages), stages)
-        return [f"loss.stages.{n}.epochs={few + (n >= stages - more)}" for n in range(stages)]
+        """Overrides that share `count` rounds among the stages."""
+        return [f"loss.stages.{n}.epochs={rounds}" for n, rounds in enumerate(self._shared(count, each))]
 
     def rounds_before_transition(self, count: int) -> int:
-        """Of so many rounds, those that pass before a stage trains the transition."""
-        rounds = [int(text.rpartition("=")[2]) for text in self.rounds(count)]
-        return sum(rounds[: next(n for n, stage in enumerate(self.stages) if "transition" in stage["trains"])])
+        """How many of `count` rounds pass before a stage trains the transition."""
+        first = next(n for n, stage in enumerate(self.stages) if "transition" in stage["trains"])
+        return sum(self._shared(count)[:first])
+
+    def _shared(self, count: int, each: int = 1) -> list[int]:
+        """Rounds of every stage: at least `each`; the last stages take the remainder."""
+        stages = len(self.stages)
+        few, more = divmod(max(count, each * stages), stages)
+        return [few + (n >= stages - more) for n in range(stages)]
+
+    @property
+    def model(self) -> str:
+        """The entry of configs/model that the row trains."""
+        return self._groups["model"]
 
     @property
     def loss(self) -> str:
-        """Its name."""
-        return dict(part.split("=", 1) for part in self.fit)["loss"]
+        """The entry of configs/loss that the row is trained by."""
+        return self._groups["loss"]
+
+    @property
+    def _groups(self) -> dict[str, str]:
+        return dict(part.split("=", 1) for part in self.fit)
 
     @property
     def stages(self) -> list[dict]:
-        """Of its loss, as the config says them."""
+        """The stages of the row's loss, as its config lists them."""
         return _stages(self.loss)
 
 
@@ -106,9 +119,9 @@ def envs_of(cfg: dict) -> list[str]:
     for env in envs:
         if not (CONFIGS / "env" / f"{env}.yaml").exists():
             raise Problem(f"there is no env '{env}': {nearest(str(env), (p.stem for p in (CONFIGS / 'env').glob('[!_]*.yaml')))}")
-        if _kind(env) not in causes()["probes"]:
+        if family(env) not in causes()["probes"]:
             raise Problem(f"table {MAIN} asks physics and chemistry, and '{env}' is neither; set envs=")
-        if _kind(env) == "chemistry" and env not in causes()["worlds"]:
+        if family(env) == "chemistry" and env not in causes()["worlds"]:
             raise Problem(f"{env} is a drawn world, and nobody says which are for choosing and which for '{FINAL}'; add it to worlds: in "
                           f"eval/effort/causes.yaml, or set envs=")  # fmt: skip
         if (_config(env).get("world") or {}).get("hidden_weights"):
@@ -124,8 +137,8 @@ def _config(env: str) -> dict:
     return yaml.safe_load((CONFIGS / "env" / f"{env}.yaml").read_text())
 
 
-def _kind(env: str) -> str:
-    """Physics or chemistry, by its name."""
+def family(env: str) -> str:
+    """The family of an env by its name: physics of physics5_unobserved."""
     return env.partition("_")[0].rstrip("0123456789")
 
 
@@ -142,7 +155,7 @@ def drawn(number: int) -> dict:
 def probes(env: str, more: bool = False) -> list[str]:
     """What runs of an env are asked for; more: what is asked once, of a run of the main table that has ended."""
     told = causes()["probes"]
-    return [*told["always"], *(told[_kind(env)] if more else [])]
+    return [*told["always"], *(told[family(env)] if more else [])]
 
 
 def worth(metrics: dict, of: str = "test/") -> float:

@@ -14,8 +14,8 @@ from hydra.utils import instantiate
 from envs.boards import Boards
 from envs.frames import frame_ids
 from envs.problem import Problem
+from eval.effort.settings import family
 from eval.pages.html import gif, gif_image
-from eval.pages.overview import family
 from eval.pages.rollout_figures import decodes_pictures, nearest
 from eval.planning.latent_search import LatentSearch
 from eval.planning.oracles import after_every_action

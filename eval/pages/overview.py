@@ -26,11 +26,6 @@ def shown_env(results: dict) -> str:
     return results["env"] + (", state" if results["protocol"].get("observation") == "state" else "")
 
 
-def family(env: str) -> str:
-    """physics of physics5_unobserved."""
-    return env.split("_")[0].rstrip("0123456789")
-
-
 def budget(results: dict) -> str:
     """The folder of a table's run tells its budget; the profile alone does not, it may train for any number of epochs."""
     parts = results["run"].split("-")

@@ -11,7 +11,7 @@ from eval.effort.intervals import Estimate, reliability, students
 def test_intervals_are_students():
     assert Estimate.over_seeds({0: 5.0}).text() == "5.0"
     two = Estimate.over_seeds({0: 3.0, 1: 1.0})
-    assert two.text() == "2.0 {1.0, 3.0}" and two.high == pytest.approx(2 + 12.7062) and two.drawn == (None, None), "12.71 would tell of t alone"
+    assert two.text() == "2.0 {1.0, 3.0}" and two.high == pytest.approx(2 + 12.7062) and two.whiskers == (None, None), "12.71 would tell of t alone"
     assert Estimate.over_seeds({0: 0.0, 1: 1.0, 2: 2.0}).text() == "1.0 ± 2.5"
     many = Estimate.over_seeds({seed: seed % 2 for seed in range(42)})
     assert many.high - many.mean == pytest.approx(2.0195 * stdev([0, 1] * 21) / 42**0.5, rel=1e-4), "a table of t that ended at ten seeds"
