@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import mean
 
+from eval.effort.cells import mean_least_most
 from eval.effort.filled import Filled
-from eval.effort.score_names import AT_ONCE, BAYES, BLIND, LIKELIEST, READ_OUTS
+from eval.effort.ledger_rows import asked_by_pushes, chosen_there
+from eval.effort.score_names import AT_ONCE, BAYES, BLIND, LIKELIEST, READ_OUTS, WEIGHTS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
 from eval.runs.final import FINAL, KEPT_TASKS, SELECT
 
-WEIGHTS = "order of weights"
 READ = AT_ONCE["factors read"].format(READ_OUTS[0])
 ABOVE = 1.0  # percent by which a draw must be above copying, to have learned anything
 ENDS = "the end: what the whole time gave, the weights of the least validation loss until then; before it weights as they were"
@@ -39,17 +40,6 @@ def of_claims(filled: Sequence[Filled]) -> list[str]:
 def one_line(facts: Sequence[str]) -> str:
     """As a terminal shows them."""
     return "; ".join(facts)
-
-
-def bullets(facts: Sequence[str]) -> str:
-    """As Markdown."""
-    return "\n".join(f"- {fact}" for fact in facts)
-
-
-def mean_least_most(values: Sequence[float]) -> str:
-    """Mean, and in brackets from the least to the most where they differ; whole numbers."""
-    middle, *ends = (f"{number:,.0f}" for number in (mean(values), min(values), max(values)))
-    return middle if len(set(ends)) == 1 else f"{middle} ({' to '.join(ends)})"
 
 
 def caption(filled: Sequence[Filled]) -> list[str]:
@@ -150,11 +140,6 @@ def _of_blindness(filled: Sequence[Filled]) -> list[str]:
         return []
     return ["weights unknown: the true world under every order of the weights, of the outcomes the likeliest, of boards the best guess; what is not "
             "above it need know no weight, and after one step it is never wrong among the outcomes of all actions"]  # fmt: skip
-
-
-def asked_by_pushes(filled: Sequence[Filled]) -> bool:
-    """Whether any row told which block is heavier, as those of physics alone can."""
-    return any(one.at_once(WEIGHTS) for one in filled)
 
 
 def of_reading(filled: Sequence[Filled]) -> list[str]:
@@ -275,11 +260,6 @@ def _late(filled: Sequence[Filled]) -> list[str]:
     rounds = filled[0].study.rounds
     return [f"{one.label} trains its transition from round {after + 1} of {rounds} on" for one in filled
             if one.entries and (after := one.row.rounds_before_transition(rounds))]  # fmt: skip
-
-
-def chosen_there(filled: Sequence[Filled]) -> bool:
-    """Whether settings were chosen on the very task that is scored, so that what they were worth then compares with `final`."""
-    return filled[0].study.main and filled[0].env not in causes()["tuned_on"]
 
 
 def of_settings(filled: Sequence[Filled]) -> list[str]:

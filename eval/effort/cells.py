@@ -1,9 +1,9 @@
 """The text of one score of a row, with its interval, of how many seeds, and whether it is above its floor; and of when its weights were."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from statistics import mean
 
 from eval.effort.best_round import best_round
-from eval.effort.captions import mean_least_most
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
 from eval.effort.score_names import DIGITS
@@ -46,3 +46,9 @@ def kept_at(one: Filled) -> str:
     rounds = [best_round(entry) for entry in one.entries.values() if FINAL in entry["scores"]]
     found = [100 * number / count for number, count in filter(None, rounds)]
     return mean_least_most(found) if found else MISSING
+
+
+def mean_least_most(values: Sequence[float]) -> str:
+    """Mean, and in brackets from the least to the most where they differ; whole numbers."""
+    middle, *ends = (f"{number:,.0f}" for number in (mean(values), min(values), max(values)))
+    return middle if len(set(ends)) == 1 else f"{middle} ({' to '.join(ends)})"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from envs.problem import Problem
 from envs.whole_files import check_writable, write_whole
-from eval.effort.captions import bullets, one_line
+from eval.effort.captions import one_line
 from eval.effort.figures import chart, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.jobs import (
@@ -30,7 +30,7 @@ from eval.effort.table import CLAIMED, Table, long_csv, tables, waiting
 from eval.effort.worlds import write_worlds
 from eval.figures.charts import replace_chart
 from eval.paper.sweep import Job
-from eval.paper.table_text import markdown
+from eval.paper.table_text import bullets, markdown
 from eval.runs.final import SELECT, check_overrides
 from eval.runs.ledger import entry_of
 from eval.terminal import print_table

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from envs.problem import Problem
 from eval.effort.filled import Filled
-from eval.effort.settings import Row
+from eval.effort.score_names import WEIGHTS
+from eval.effort.settings import Row, causes
 from eval.effort.studies import Study
 
 
@@ -78,3 +79,13 @@ def in_order(filled: Sequence[Filled]) -> list[Filled]:
         return found.mean if found else -1.0
 
     return sorted(filled, key=known, reverse=True) if len(study.cases) == 1 else list(filled)
+
+
+def asked_by_pushes(filled: Sequence[Filled]) -> bool:
+    """Whether any row told which block is heavier, as those of physics alone can."""
+    return any(one.at_once(WEIGHTS) for one in filled)
+
+
+def chosen_there(filled: Sequence[Filled]) -> bool:
+    """Whether settings were chosen on the very task that is scored, so that what they were worth then compares with `final`."""
+    return filled[0].study.main and filled[0].env not in causes()["tuned_on"]

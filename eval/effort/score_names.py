@@ -5,6 +5,7 @@ What probes call their numbers is written again: they take seconds to import, an
 
 from envs.protocols import FACTORS
 
+WEIGHTS = "order of weights"  # the name of ORDER in tables
 ORDER, SHD, ASKS = "order/tau", "order/shd", "order/asks"  # of eval/probes/weight_order.py
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
          "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
@@ -20,15 +21,15 @@ AT_ONCE = {  # one number of a run; {}: of a read-out
     **{f"of those that change {name}": f"readout/{{}}/what_if/{name}/h10" for name in CHANGED},
     "places of every action": "readout/{}/what_if/place/h10",
     "places where several change": "readout/{}/what_if/place/several/h10",
-    "order of weights": ORDER,
+    WEIGHTS: ORDER,
     "its SHD": SHD,
     "pushes told": ASKS,
     "own R2": "identifiability/own",
     **{name: f"identifiability/{name.lower()}" for name in ("MCC", "disentanglement", "completeness")},
     "smallest gap": "test/smallest_gap",
 }
-OF_STRUCTURE = "order of weights", "its SHD", "pushes told", "own R2", "MCC", "disentanglement", "completeness", "smallest gap"
-DIGITS = {"order of weights": 2, "its SHD": 2}  # all others one
+OF_STRUCTURE = WEIGHTS, "its SHD", "pushes told", "own R2", "MCC", "disentanglement", "completeness", "smallest gap"
+DIGITS = {WEIGHTS: 2, "its SHD": 2}  # all others one
 SCALE = {"smallest gap": 100.0}  # a share, in percent; all others are as they are shown
 READ_FLOORS = {
     "factors read": "floor/constant/frames",

@@ -9,23 +9,19 @@ from statistics import mean
 from eval.effort import claims
 from eval.effort.captions import (
     ABOVE,
-    WEIGHTS,
-    asked_by_pushes,
     caption,
-    chosen_there,
-    mean_least_most,
     of_claims,
     of_curve,
     of_reading,
     of_settings,
     of_structure,
 )
-from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, once
+from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, mean_least_most, once
 from eval.effort.filled import END, Filled, Scored
 from eval.effort.intervals import Estimate
-from eval.effort.ledger_rows import in_order
+from eval.effort.ledger_rows import asked_by_pushes, chosen_there, in_order
 from eval.effort.references import Beside, beside
-from eval.effort.score_names import AT_ONCE, BLIND, CURVES, FLOORS, LIKELIEST, OF_STRUCTURE, READ_FLOORS, SHOWN
+from eval.effort.score_names import AT_ONCE, BLIND, CURVES, FLOORS, LIKELIEST, OF_STRUCTURE, READ_FLOORS, SHOWN, WEIGHTS
 from eval.effort.settings import causes, worth
 from eval.runs.final import FINAL, SELECT
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from statistics import mean
 
 from envs.whole_files import write_whole
-from eval.effort.captions import bullets
 from eval.effort.cells import MISSING, low, mean_cell
 from eval.effort.figures import mark_of
 from eval.effort.filled import Filled
@@ -16,7 +15,7 @@ from eval.effort.studies import studies
 from eval.effort.table import Table
 from eval.figures.charts import remove_chart, write_chart
 from eval.figures.row_marks import Mark, marks_figure
-from eval.paper.table_text import markdown
+from eval.paper.table_text import bullets, markdown
 
 KNOWN, RANKED = "what if", "H@1"
 FACTS = [

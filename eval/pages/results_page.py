@@ -11,11 +11,11 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.captions import asked_by_pushes, caption, of_claims, of_curve, of_reading, of_settings, of_structure
+from eval.effort.captions import caption, of_claims, of_curve, of_reading, of_settings, of_structure
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
-from eval.effort.ledger_rows import all_of, seeds_of, tell_left_out
+from eval.effort.ledger_rows import all_of, asked_by_pushes, seeds_of, tell_left_out
 from eval.effort.scaling import scaling_figure
 from eval.effort.score_names import FLOORS
 from eval.effort.settings import MAIN, causes

@@ -76,3 +76,8 @@ def long_csv(filled: list[tuple[TableSpec, dict]]) -> str:
             for seed, value in cell.values.items():
                 out.writerow([panel.key, panel.env, row, metric, h, seed if row in panel.rows else "", value])
     return text.getvalue()
+
+
+def bullets(facts: list[str]) -> str:
+    """Facts as a Markdown list."""
+    return "\n".join(f"- {fact}" for fact in facts)

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
-from eval.effort.captions import bullets, caption, mean_least_most, of_reading, of_structure, one_line
+from eval.effort.captions import caption, of_reading, of_structure, one_line
+from eval.effort.cells import mean_least_most
 from eval.effort.filled import Filled
 from eval.effort.settings import causes, rows_of
 from eval.effort.studies import studies
 from eval.effort.table import lines, tables
+from eval.paper.table_text import bullets
 from eval.terminal import print_table
 
 ENV, MAIN = "physics3", studies()["causes"]
