@@ -112,6 +112,11 @@ def frames(episode: Episode) -> list[np.ndarray]:
     return found
 
 
+def as_gif(episode: Episode) -> bytes:
+    """An episode as a GIF that loops, its last frame held."""
+    return gif(frames(episode), STEP_MS, END_MS)
+
+
 def best_planners(scored: dict[Path, dict]) -> dict[str, list[Path]]:
     """World -> its runs with weights, the best planner first, then the best at counterfactual ranking."""
     worlds: dict[str, list[Path]] = {}
@@ -165,8 +170,13 @@ def _gifs_of(folder: Path, results: dict, count: int) -> list[str]:
 def _figure(episode: Episode, reached: bool) -> str:
     word = "reached" if reached else "missed"
     alt = f"Goal {episode.number}: the board now, the goal, the outcome that the model expects; {word}"
+    return gif_figure(as_gif(episode), word, alt, f"goal {episode.number}")
+
+
+def gif_figure(content: bytes, word: str, alt: str, caption: str = "") -> str:
+    """An episode's GIF in a page.  word: reached or missed."""
     return (
-        f'<figure class=gif><figcaption><span class="tag{"" if reached else " wrong"}">{word}</span>goal {episode.number}'
+        f'<figure class=gif><figcaption><span class="tag{"" if word == "reached" else " wrong"}">{word}</span>{caption}'
         f'</figcaption><div class="heads soft"><span>now</span><span>goal</span><span>expected next</span></div>'
-        f"{gif_image(gif(frames(episode), STEP_MS, END_MS), alt)}</figure>"
+        f"{gif_image(content, alt)}</figure>"
     )

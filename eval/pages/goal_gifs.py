@@ -11,8 +11,7 @@ import numpy as np
 from envs.whole_files import write_whole
 from eval.effort import claims
 from eval.effort.filled import Filled
-from eval.pages.episode_gifs import END_MS, STEP_MS, episode, frames, plan_episodes
-from eval.pages.html import gif, gif_image
+from eval.pages.episode_gifs import as_gif, episode, gif_figure, plan_episodes
 from eval.runs import Run
 from eval.runs.ledger import weights_at_hand
 
@@ -35,9 +34,7 @@ def goal_gifs(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
         one, figures = known[label][2], ""
         folder = ledger / "gifs" / one.env
         for kind, made in (_kept(one, folder) or _drawn(one, folder, runs_dir)).items():
-            figures += (f'<figure class=gif><figcaption><span class="tag{"" if kind == "reached" else " wrong"}">{kind}</span></figcaption>'
-                        f'<div class="heads soft"><span>now</span><span>goal</span><span>expected next</span></div>'
-                        f"{gif_image(made, f'{label}: a goal that was {kind}')}</figure>")  # fmt: skip
+            figures += gif_figure(made, kind, f"{label}: a goal that was {kind}")
         if figures:
             parts.append(f"<h3>{escape(label)}: {why}</h3><p class=soft>One goal each, however often they are reached; planned by distances of "
                          f"latents, where the numbers above are by a learned distance.</p><div class=gifs>{figures}</div>")  # fmt: skip
@@ -66,6 +63,6 @@ def _drawn(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
     folder.mkdir(parents=True, exist_ok=True)
     for kind, numbers in firsts.items():
         if len(numbers):
-            found[kind] = gif(frames(episode(run.model, run.world, planned, int(numbers[0]))), STEP_MS, END_MS)
+            found[kind] = as_gif(episode(run.model, run.world, planned, int(numbers[0])))
             write_whole(folder / _name(entry, kind), found[kind])
     return found
