@@ -4,12 +4,12 @@ import hashlib
 import random
 from itertools import product
 
-from hydra.utils import get_method
 from omegaconf import OmegaConf
 
 from configs import sizes as sizes  # registers its resolvers
 from envs.graphs import adjacency, parse, preset
 from envs.problem import Problem
+from models.native_precision import fast_precision  # imports no torch before it is asked
 
 
 def _nodes(graph) -> int:
@@ -54,13 +54,8 @@ def _learning_parts(frozen: bool) -> list[str]:
     return ["heads"] if frozen else ["encoder", "heads"]
 
 
-def _fast_precision(accelerator: str) -> str:
-    """`${fast_precision:accelerator}`: of a trainer, bf16-mixed where that is computed natively, else 32-true."""
-    return get_method("models.native_precision.fast_precision")(accelerator)  # by its name: help pages need not wait for torch
-
-
 for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts), ("drawn", _drawn),
-                       ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry), ("fast_precision", _fast_precision)):
+                       ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry), ("fast_precision", fast_precision)):
     OmegaConf.register_new_resolver(name, resolver, replace=True)
 OmegaConf.register_new_resolver("parents", adjacency, replace=True)  # ${parents:graph,n,numbering,scm_seed}: of an env
 OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)

@@ -63,6 +63,7 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
     `patch` start with positive weights: features of a block are larger than those of the empty board, so every map begins on
     the blocks. Maps that began on empty cells stayed there in 4 of 10 trainings, and their blocks were lost.
     """
+    map_shape(size, 1)  # refuses a size that reads no board
     if size == "patch":
         layers = [
             CellPatches(4 * channels),
@@ -91,13 +92,11 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
             PatchConv2d(channels, num_objects, 5),
             nn.Sigmoid(),
         ]
-    elif size == "large":
+    else:  # large
         layers = []
         for conv, inputs in ((PixelConv2d, 3), (nn.Conv2d, channels), (nn.Conv2d, channels)):
             layers += [conv(inputs, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU()]
         layers += [nn.Conv2d(channels, num_objects, 3, padding=1), nn.Sigmoid()]
-    else:
-        raise ValueError(f"no extractor of size '{size}'; known: {', '.join(PER_CELL)}")
     maps = nn.Sequential(*layers).apply(_xavier)
     if size == "patch":
         with torch.no_grad():

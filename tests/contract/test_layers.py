@@ -15,7 +15,7 @@ MAY = {
     "losses": {"losses", "models.abilities", "models.actions", "models.interfaces", "models.processes"},
     "eval": {"eval", "envs", "models"},
     "train": OURS,
-    "configs": {"configs", "envs.problem", "envs.graphs", "envs.grid", "envs.protocols"},
+    "configs": {"configs", "envs.problem", "envs.graphs", "envs.grid", "envs.protocols", "models.native_precision"},
 }
 
 # Rooms of a package from the top down: a file imports files of its own room and of rooms named after it. "commands": files at

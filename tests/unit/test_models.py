@@ -207,7 +207,7 @@ def test_every_size_goes_from_frames_to_frames(size):
 
 def test_unknown_size_is_refused():
     """The sentence lists the known sizes."""
-    with pytest.raises(ValueError, match="known: patch, small, medium, large"):
+    with pytest.raises(ValueError, match="set model.size= to one of patch, small, medium, large"):
         extractor("huge", 3)
 
 
