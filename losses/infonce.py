@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from losses.objective import LossTerms, encode_windows, gives, step_windows
-from models.abilities import Tracks
+from models.abilities import KeepsStatistics
 from models.interfaces import Batch
 from models.processes import gather
 
@@ -48,7 +48,7 @@ class InfoNCE:
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         yield from gives(self, model, "vectors")
-        met = self.later is None or not isinstance(model.transition, Tracks)
+        met = self.later is None or not isinstance(model.transition, KeepsStatistics)
         yield met, (f"{type(model.transition).__name__} learns its graph from every step of a window, and "
                     f"loss.later={self.later} leaves frames out; set loss.later=null")  # fmt: skip
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from models.abilities import Tracks
+from models.abilities import KeepsStatistics
 from models.interfaces import Batch, Latent
 from models.processes import gather
 
@@ -83,7 +83,7 @@ def step_windows(model, latent: Tensor, action: Tensor, open_loop: bool = False)
 
     open_loop: after the first frame the model is fed its own predictions; else every step starts from the true frame.
     """
-    if model.training and isinstance(model.transition, Tracks):
+    if model.training and isinstance(model.transition, KeepsStatistics):
         model.transition.track(gather(latent.detach()), gather(action))
     if open_loop:
         return model.rollout(latent[:, 0], action)

@@ -66,7 +66,7 @@ class TriesAll(Protocol):
 
 
 @runtime_checkable
-class Tracks(Protocol):
+class KeepsStatistics(Protocol):
     """A transition that keeps statistics of what it is trained on."""
 
     def track(self, latent: Tensor, action: Tensor) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from models.abilities import Tracks
+from models.abilities import KeepsStatistics
 from models.native_precision import MIXED, fast_precision
 from models.transitions.causal import CausalTransition
 from models.transitions.edge import EdgeTransition
@@ -66,7 +66,7 @@ def test_every_transition_reads_every_kind_of_action(name, rough, kind, seed, k,
         latent[..., :3] = latent[..., :3].softmax(-1)
     action, model = torch.randn(batch, T, size), WorldModel(nn.Identity(), transition)
     with torch.autocast("cpu", torch.bfloat16, enabled=rough and (name != "pairwise_lstm" or NATIVE)):
-        if isinstance(transition, Tracks):
+        if isinstance(transition, KeepsStatistics):
             transition.track(latent, action)
             assert transition.edges().isfinite().all()
         windows, far = model.predict_windows(latent, action), model.rollout(latent[:, 0], action)
