@@ -23,13 +23,15 @@ def checksum(header: str, blocks: list[dict]) -> str:
 def blocks_of(file: h5py.File) -> list[dict]:
     """The list of blocks in a file's attributes."""
     blocks = json.loads(file.attrs["blocks"])
-    for block in blocks if isinstance(blocks, list) else [blocks]:
-        sizes = [block[key] for key in ("rows", "episodes")] if isinstance(block, dict) else [None]
-        if not all(isinstance(size, int) and size >= 0 for size in sizes) or not isinstance(block.get("digests"), dict):
-            raise ValueError("blocks that are none")
-    if not isinstance(blocks, list):
+    if not isinstance(blocks, list) or not all(map(_is_block, blocks)):
         raise ValueError("no list of blocks")
     return blocks
+
+
+def _is_block(block) -> bool:
+    if not isinstance(block, dict) or not isinstance(block.get("digests"), dict):
+        return False
+    return all(isinstance(block.get(key), int) and block[key] >= 0 for key in ("rows", "episodes"))
 
 
 def check_column(file: h5py.File, name: str) -> None:

@@ -17,7 +17,7 @@ from eval.effort.intervals import FEW, holm, reliability
 from eval.effort.ledger_rows import in_common
 from eval.effort.settings import causes
 from eval.figures.charts import Point, rank_correlation
-from eval.runs.answers import LEVEL, REPLICATES
+from eval.runs.answers import REPLICATES, ends
 
 HOLDS, FAILS, OPEN, UNTESTED, MISSING = "holds", "does not hold", "undecided", "not testable at this budget", "runs are missing"
 SEEDS = FEW  # of a row, at least
@@ -124,7 +124,7 @@ def _correlated(rows: list[Filled], name: str, other: str, section: str, horizon
         return Verdict(text, UNTESTED, f"{len(fit)} rows lie too near each other: seeds alone would lower a correlation of 1 to {kept:.2f}")
     draw = np.random.default_rng(0).integers(len(points), size=(REPLICATES, len(points)))
     drawn = [value for of in draw if (value := rank_correlation([points[i] for i in of])) is not None]
-    low, high = np.percentile(drawn, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
+    low, high = ends(drawn)
     word = HOLDS if high < PARTLY else FAILS if low > PARTLY else OPEN
     return Verdict(text, word, f"{rho:.2f} [{low:.2f}, {high:.2f}] over {len(points)} rows")
 
@@ -140,7 +140,7 @@ def _ranks_and_knows(rows: list[Filled], horizon: int) -> Verdict:
     among = np.random.default_rng(1).multinomial(len(fit), np.full(len(fit), 1 / len(fit)), REPLICATES).T  # (rows, R): how often each is drawn
     ranking, ignorant = ((among * of).sum(0) for of in (well, well & (known < KNOWS)))
     share = 100 * ignorant[ranking > 0] / ranking[ranking > 0]
-    low, high = np.percentile(share, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
+    low, high = ends(share)
     word = HOLDS if low > 50 else FAILS if high < 50 else OPEN
     above = [one for one in fit if one.estimate("H@1", horizon).mean > RANKS]
     lacking = [one for one in above if one.estimate("what if", horizon).mean < KNOWS]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from envs.graphs import ancestors as closure
 from eval.figures.svg import inline_svg
 from eval.pages.html import table
 from eval.probes.cuts import VACUOUS
@@ -39,16 +40,13 @@ def _figure(results: dict, name: str) -> str:
     """One kind of graph, its numbers above it."""
     found, m, (title, what) = results["structure"], results["metrics"], TITLES[name]
     true = np.array(found["true"], bool)
-    closure = true.copy()
-    for _ in range(len(true)):
-        closure |= (closure.astype(int) @ closure.astype(int)) > 0
     score, threshold = np.array(found[name]["score"]), found[name]["threshold"]
     shown = {"auroc": "AUROC", "shd": "SHD", "precision": "precision", "recall": "recall"}
     keys = {f"structure/{name}/{key}": label for key, label in shown.items()}
     numbers = ", ".join(f"{label} {m[key]:.0f}" for key, label in keys.items() if key in m)
     vacuous = true & (np.array(found.get("strength", np.ones(true.shape))) < VACUOUS)
     spare = np.array(found["faint"], bool) if name == "reach" else vacuous
-    note, whole = "", closure if name == "reach" else true
+    note, whole = "", closure(true) if name == "reach" else true
     if spare.any():
         left = m.get(f"structure/{name}/shown/shd")  # runs of before left them out of all numbers
         note = f"; {int(spare.sum())} of {int(whole.sum())} hardly show in the true model itself (dotted)"

@@ -39,11 +39,11 @@ def clone(cfg: DictConfig, folder: Path) -> tuple[ClonedPolicy, dict]:
     own = layout(env) | {"hidden": cfg.cloning.hidden}
     env.close()
     rounds, files = header.get("rounds", []), []
-    for round in range(cfg.cloning.rounds + 1):
+    for number in range(cfg.cloning.rounds + 1):
         start = time.monotonic()
-        episodes = cfg.cloning.corrected if round else cfg.cloning.episodes
-        files += collect(plain, folder / "demonstrations", round, episodes, path if round else None)
-        if round < len(rounds):
+        episodes = cfg.cloning.corrected if number else cfg.cloning.episodes
+        files += collect(plain, folder / "demonstrations", number, episodes, path if number else None)
+        if number < len(rounds):
             continue
         observations, actions, used = read(files, _LEAST)
         if len(observations) < 2:
@@ -54,15 +54,11 @@ def clone(cfg: DictConfig, folder: Path) -> tuple[ClonedPolicy, dict]:
             policy.normalise_by(*(torch.as_tensor(c).flatten(0, 1) for c in (observations, actions)))
         played = time.monotonic() - start
         first = rounds[0]["episodes"] if rounds else len(observations)  # those of later rounds come behind these
-        _learn(policy, observations, actions, max(1, int(_HELD_OUT * first)), cfg, round, folder)
-        seconds = {"played_s": round_(played), "learned_s": round_(time.monotonic() - start - played)}
+        _learn(policy, observations, actions, max(1, int(_HELD_OUT * first)), cfg, number, folder)
+        seconds = {"played_s": round(played, 2), "learned_s": round(time.monotonic() - start - played, 2)}
         rounds.append({**seconds, "episodes": len(observations), "used": used})
         write_policy(path, policy, {**own, "rounds": rounds})
     return policy.eval(), {"rounds": rounds}
-
-
-def round_(seconds: float) -> float:
-    return round(seconds, 2)
 
 
 def _before(path: Path) -> tuple[ClonedPolicy | None, dict]:
