@@ -1,4 +1,4 @@
-"""The precision in which a machine trains fastest: bfloat16 where it has instructions for it, for elsewhere it is emulated."""
+"""The precision in which a machine trains fastest: bfloat16 where the processor has instructions for it, else single."""
 
 from functools import lru_cache
 from types import ModuleType

@@ -12,7 +12,7 @@ from models.interfaces import Latent
 from models.layers.normalised import Normalised
 from models.layers.pixels import to_float
 
-NORMALISED_BY = 100_000  # observations where there are so many, fewer than twice as many, spread over all episodes
+NORMALISED_BY = 100_000  # observations at least, where the split has them, and fewer than twice as many; spread over all episodes
 AT_ONCE = 256  # frames of clips that are encoded or decoded together
 
 

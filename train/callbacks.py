@@ -132,7 +132,7 @@ class Pairs(Callback):
         return torch.cat(found).cpu().double().numpy(), windows.labels["label_trial"][windows.starts].flatten().numpy()
 
 
-class Gaps(Callback):
+class Sensitivity(Callback):
     """Logs val/smallest_gap every epoch and warns once if it is too small; see eval/probes/sensitivity.py."""
 
     def __init__(self, world) -> None:

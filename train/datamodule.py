@@ -56,9 +56,12 @@ def machine_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _order(seed: int, epoch: int) -> int:
-    """Of the generator that draws an epoch: an order of its own for every seed and epoch. Rounds have train.rounds.PASSES epochs each,
-    and the eleventh would begin where the first of the next seed does: every ten lie far from the ten before."""
+def _epoch_seed(seed: int, epoch: int) -> int:
+    """The seed of the generator that draws an epoch: different for every (seed, epoch).
+
+    A round counts as train.rounds.PASSES (100,000) epochs, so ten rounds fill the 1,000,003 numbers between one seed and the next.
+    Every further million epochs therefore starts 10^16 higher, where no other seed reaches.
+    """
     far, near = divmod(epoch, 1_000_000)
     return seed * 1_000_003 + near + far * 10**16
 
@@ -126,7 +129,7 @@ class Windows:
         return max(1, whole + (rest >= count()))
 
     def __iter__(self) -> Iterator[Batch]:
-        generator = torch.Generator().manual_seed(_order(self.seed, self.epoch if self.shuffle else 0))
+        generator = torch.Generator().manual_seed(_epoch_seed(self.seed, self.epoch if self.shuffle else 0))
         if self.chances is None:
             drawn = torch.randperm(len(self.starts), generator=generator)[: self.windows]
         else:

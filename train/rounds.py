@@ -41,7 +41,7 @@ class Rounds(Callback, ABC):
     @property
     @abstractmethod
     def progress(self) -> float:
-        """From 0 to 1."""
+        """The share of the stage that is over, from 0 to 1."""
 
     @abstractmethod
     def over(self, number: int, given: int) -> bool:
@@ -49,7 +49,7 @@ class Rounds(Callback, ABC):
 
     @property
     def used(self) -> float:
-        """Seconds."""
+        """Seconds of processor time that the stage has used, in all sessions."""
         return self.earlier + time.process_time() - self.start
 
     def round(self, windows: Windows, number: int) -> "Round":
@@ -119,12 +119,13 @@ class UpdateCount(Rounds):
 class Round:
     """Pass after pass over the windows until a round is over, one batch at least: a loader without a length.
 
-    Lightning takes a batch ahead of the one that is trained on. So a round by the clock is one longer; and where training goes on, the
-    first batch is drawn before anybody says which windows are hard: the rest of the pass is drawn as if that had been known.
+    Lightning fetches one batch ahead of the one that it trains on. A round by the clock is therefore one batch longer. After a resume,
+    the first batch is fetched before HardWindows has set the chances of the windows; the loop below then draws the pass anew under
+    these chances, and goes on behind the batches that were given already.
     """
 
-    def __init__(self, stage: Rounds, windows: Windows, number: int) -> None:
-        self.stage, self.windows, self.number = stage, windows, number
+    def __init__(self, rounds: Rounds, windows: Windows, number: int) -> None:
+        self.rounds, self.windows, self.number = rounds, windows, number
 
     def __iter__(self) -> Iterator[Batch]:
         given = 0
@@ -135,7 +136,7 @@ class Round:
                 for batch in islice(self.windows, place, None):
                     yield batch
                     given, place = given + 1, place + 1
-                    if self.stage.over(self.number, given):
+                    if self.rounds.over(self.number, given):
                         return
                     if self.windows.chances is not chances:
                         break

@@ -1,9 +1,9 @@
 """What Ke et al. say (arXiv 2107.00848), and what is said of world models today, tested on rows of equal effort with intervals.
 
-Only rows that are above their own floor of copying the start, in the very score that is compared, are compared: below it, a model has
-learned nothing that another could have learned better. Every row needs SEEDS seeds whose trainings ended. Sentences are tested as they
-are meant, one pair of rows after the other; which of them still stand when all are tested at once is told by Holm's correction, times
-how often `final` was looked at before seeds were added.
+A row is compared in a score only where it is above its own floor of copying the start in that score: below the floor a model has learned
+nothing, and to be worse than another says nothing. Every row needs SEEDS seeds whose trainings ended. Each sentence is first tested alone,
+pair of rows by pair of rows. Holm's correction then says which sentences still hold when all are tested together; its chances are
+multiplied by the number of looks at `final` after which seeds were added.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,8 @@ CORRELATED = (("H@1", "goals", "4.3"), ("what if", "goals", "4.3"), ("H@1", "wha
 
 @dataclass(frozen=True)
 class Verdict:
-    """word: one of the five above, of the first two perhaps ALONE.  figures: what it is judged by.  p: the chance of as much, of a sentence on pairs of rows."""
+    """word: one of the five above; the first two are followed by ALONE where Holm's correction does not confirm them.  figures: the numbers
+    behind it.  p: of a sentence on pairs of rows, the chance of so large a difference where there is none."""
 
     claim: str
     word: str
@@ -60,7 +61,7 @@ def check(filled: Sequence[Filled]) -> list[Verdict]:
 
 
 def _all_at_once(verdicts: list[Verdict], looks: int) -> list[Verdict]:
-    """The same, corrected for how many were tested, and how often."""
+    """The verdicts with their chances corrected: Holm's correction over all tested sentences, times the looks at `final`."""
     tested = [one for one in verdicts if one.p is not None]
     corrected = {one.claim: min(1.0, looks * p) for one, p in zip(tested, holm([one.p for one in tested]))}
 

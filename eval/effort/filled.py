@@ -68,7 +68,7 @@ class Filled:
 
     @property
     def label(self) -> str:
-        """Of its line."""
+        """What its line in a table is called: the row, and the case where a study has several."""
         return f"{self.row.name}, {self.case}" if self.case else self.row.name
 
     @property
@@ -83,7 +83,7 @@ class Filled:
 
     @cached_property
     def _present(self) -> set[str]:
-        """All metrics of all runs."""
+        """The metrics that any run of the row has, on any split."""
         return {key for entry in self.entries.values() for scores in entry["scores"].values() for key in scores["metrics"]}
 
     def scores(self, name: str, horizon: int, split: str = FINAL) -> dict[int, float]:
@@ -109,7 +109,7 @@ class Filled:
 
     @cached_property
     def _drawn(self) -> dict[tuple[str, int, tuple[int, ...]], np.ndarray | None]:
-        """What `draws` has drawn."""
+        """The cache of `draws`."""
         return {}
 
     def draws(self, name: str, horizon: int, seeds: tuple[int, ...] = ()) -> np.ndarray | None:

@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 from eval.runs.answers import LEVEL
 
-FEW = 3  # seeds below which an interval tells of t more than of a row
+FEW = 3  # seeds: of fewer the width of an interval is the factor of t (12.7 for two), and says little about the row
 ROUNDING = 1e-9  # percent, below which scores are equal
 
 
 class Estimate(NamedTuple):
-    """A mean over seeds with its 95 % interval: of a score with answers the wider of bootstrap and t; no interval of one seed without answers.  values: seed -> score."""
+    """A mean over seeds with its 95 % interval.
+
+    values: seed -> score.  low, high: where answers were kept, the interval that holds both the bootstrap's and Student's t; else
+    Student's t alone, and None for a single seed.
+    """
 
     values: dict[int, float]
     low: float | None
@@ -24,7 +28,7 @@ class Estimate(NamedTuple):
 
     @classmethod
     def over_seeds(cls, values: dict[int, float]) -> "Estimate":
-        """Student's t."""
+        """The interval by Student's t over the seeds."""
         if len(values) < 2:
             return cls(values, None, None)
         from scipy.special import stdtrit  # takes a moment
@@ -83,7 +87,7 @@ def holm(chances: Sequence[float]) -> list[float]:
 
 
 def wider(one: tuple[float, float], other: tuple[float | None, float | None]) -> tuple[float, float]:
-    """What holds both intervals."""
+    """The smallest interval that contains both; other: may have no ends."""
     return one if other[0] is None else (min(one[0], other[0]), max(one[1], other[1]))
 
 

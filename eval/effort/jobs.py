@@ -73,23 +73,24 @@ def _whole(row: Row) -> list[str]:
 
 
 def tune_name(row: Row, env: str, draw: int) -> str:
-    """Of the run of a drawn setting."""
+    """The name of the run that tries a drawn setting."""
     return f"{row.slug}-{env}-draw{draw}-{_digest(_tune_overrides(row, env, draw, _short(row)))}"
 
 
 def finalist_name(row: Row, env: str, draw: int) -> str:
-    """Of the run of a drawn setting that is trained as long as the table."""
+    """The name of the run that trains a drawn setting as long as the table."""
     return f"{row.slug}-{env}-finalist{draw}-{_digest(_tune_overrides(row, env, draw, _whole(row)))}"
 
 
 def tuned_precision(row: Row, env: str, ledger: Path) -> str:
-    """That of the row's first draw that is entered, none yet: the fastest one here. Settings that are compared are multiplied alike."""
+    """The precision in which all draws of a row are trained, since settings are compared: that of its first entered draw, or the fastest one of
+    this machine where none is entered."""
     draws = (entry_of(tune_ledger(ledger), env, tune_name(row, env, draw)) for draw in range(causes()["tune"]["draws"]))
     return _first_precision(draws) or fast_precision(ON)
 
 
 def _first_precision(entered: Iterable[dict | None]) -> str | None:
-    """Of the first run that is entered and says it."""
+    """The precision of the first entered run that says one."""
     return next((one["setting"]["trainer"]["precision"] for one in entered if one and "setting" in one), None)
 
 
@@ -149,7 +150,7 @@ def check_precision(precision: str | None, accelerator: str, jobs: list[Job]) ->
 
 
 def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], seed: int) -> str:
-    """Of a run of a table.  setting: overrides of train/fit.py."""
+    """The name of a run of a table.  setting: overrides of train/fit.py."""
     return f"{row.slug}-{env}-{study.runs}-{_digest(_usual(study, case, row, env, setting))}-s{seed}"
 
 

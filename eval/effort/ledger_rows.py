@@ -61,8 +61,8 @@ def seeds_of(study: Study, env: str, ledger: Path) -> int:
 
 
 def in_common(filled: list[Filled], name: str, horizon: int) -> list[Filled]:
-    """The rows that have a score; where every seed is a drawn world, each of those worlds alone that all of them have it in: one may be
-    the harder. None where they have no such world."""
+    """The rows that have a score. Where every seed is a drawn world, each row keeps only the worlds in which all of these rows have it, since
+    worlds differ in difficulty; no rows where they share no world."""
     ran = [one for one in filled if one.scores(name, horizon)]
     if not ran or not ran[0].own_worlds:
         return ran

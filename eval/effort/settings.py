@@ -50,11 +50,12 @@ class Row:
 
     @property
     def slug(self) -> str:
-        """Its name as a part of names of runs."""
+        """The row's name as it stands in the names of its runs."""
         return re.sub(r"[^a-z0-9]+", "_", self.name.lower()).strip("_")
 
     def overrides(self, setting: dict) -> list[str]:
-        """A drawn setting as overrides of train/fit.py: keys of stages in all that they concern, those it has not left out."""
+        """A drawn setting as overrides of train/fit.py. Keys that the row lacks (`without`) are left out; a key of stages is set in every stage
+        that reads it."""
         stages = self.stages
         every, moving = range(len(stages)), [n for n, stage in enumerate(stages) if "transition" in stage["trains"]]
         found = [f"loss.learning_rate={setting['learning_rate']}", f"loss.window={setting['window']}"]
@@ -133,7 +134,7 @@ def envs_of(cfg: dict) -> list[str]:
 
 
 def _config(env: str) -> dict:
-    """What its own file says."""
+    """The content of configs/env/<env>.yaml, without what it inherits."""
     return yaml.safe_load((CONFIGS / "env" / f"{env}.yaml").read_text())
 
 

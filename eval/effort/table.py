@@ -77,12 +77,12 @@ def _within(text: str, one: Filled, found: Sequence[Beside]) -> str:
 
 
 def _own(one: Filled, found: Sequence[Beside]) -> list[str]:
-    """What stands beside the scores of this row and is not that of all."""
+    """The references of this row, where rows do not share one."""
     return [f"{each.own[one.label]:.1f}" for each in found if one.label in each.own]
 
 
 def _updates(one: Filled) -> str:
-    """Over seeds."""
+    """Training steps, mean over seeds, least and most."""
     done = [sum(found.values()) for found in one.updates.values()]
     return mean_least_most(done) if done else MISSING
 
@@ -98,7 +98,7 @@ def structure_lines(filled: Sequence[Filled]) -> Table:
 
 
 def _at_once(filled: Sequence[Filled], names: Sequence[str]) -> Table:
-    """Those names that any row has a score of, with what bounds them."""
+    """A column for each name that any row has a score of; floors and bounds stand in the header."""
     bounds: dict[str, list[str]] = {}
     for word, keys in (("floor", READ_FLOORS), (UNKNOWN, BLIND)):
         for name, key in keys.items():

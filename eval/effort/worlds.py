@@ -80,14 +80,15 @@ def worlds_lines(worlds: dict[str, list[Filled]]) -> Table:
 
 
 def _floor(filled: list[Filled], horizon: int) -> str:
-    """Of what if, mean over rows."""
+    """The floor of `what if`, mean over rows."""
     found = [floor.mean for one in filled if (floor := one.estimate(FLOORS[KNOWN], horizon))]
     return f"{mean(found):.1f}" if found else MISSING
 
 
 def worlds_figure(worlds: dict[str, list[Filled]]):
-    """What if after as many steps as tell most there: boards after one ask of no weight, and of colours copying knows much after ten.
-    -> matplotlib Figure.
+    """`what if` in every world, after the number of steps that causes.yaml (`asked_after`) says for it.  -> matplotlib Figure.
+
+    After one step blocks can be predicted without their weights; after ten, copying the start is right about many colours.
     """
     marks: dict[str, dict[str, Mark]] = {}
     for label, row in _beside(worlds).items():

@@ -76,7 +76,7 @@ def _worlds(found: dict[str, list[Filled]]) -> dict[str, str]:
 
 
 def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
-    """Of one world."""
+    """The section of one world."""
     env, last = filled[0].env, filled[0].study.horizons[-1]
     about = causes()["compared"].get(env)
     parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)),
@@ -144,7 +144,7 @@ def _ranking(both: list[tuple[float, Estimate, Filled]], horizon: int) -> str:
 
 
 def _scores_of(rows: list[tuple[float, Estimate, Filled]]) -> str:
-    """Their names with what they know."""
+    """Rows by name, each with its `what if`."""
     return escape("; ".join(f"{one.label} ({y.mean:.1f})" for _, y, one in rows))
 
 
@@ -169,7 +169,7 @@ def _facts(facts: list[str]) -> str:
 
 
 def _folded(title: str, header: list[str], rows: list[list[str]]) -> str:
-    """Behind a line to open."""
+    """A table that opens at a click on its title."""
     return f"<details><summary>{escape(title)}</summary>{_table(header, rows)}</details>"
 
 

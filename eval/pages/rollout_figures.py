@@ -69,8 +69,8 @@ def rollout_figures(model, world, obs, pixels, action, horizon: int, cases: int 
         rows = some if t < horizon else np.arange(len(pixels))
         candidates = obs[rows, t]
         names, own = frame_ids(candidates), frame_ids(obs[shown, t])
-        codes = encode_frames(model, candidates) if t < horizon else last
-        best = nearest(paths[:, t - 1], codes, names, own)
+        latents = encode_frames(model, candidates) if t < horizon else last
+        best = nearest(paths[:, t - 1], latents, names, own)
         predicted[:, t - 1], right[:, t - 1] = pixels[rows[best], t], names[best] == own
     decoded_pictures = decodes_pictures(model, world)
     if decoded_pictures:

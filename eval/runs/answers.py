@@ -40,13 +40,13 @@ class Answers(NamedTuple):
         return found
 
     def packed(self) -> str:
-        """As text."""
+        """The answers as text, for a JSON file."""
         return " ".join([f"{len(self.right)}x{self.right.shape[1]}", *(
             base64.b85encode(zlib.compress(part.astype("<u2").tobytes(), 9)).decode() for part in self)])  # fmt: skip
 
     @classmethod
     def unpacked(cls, text: str) -> "Answers":
-        """Of `packed`. Raises ValueError on a text that is none."""
+        """The inverse of `packed`. Raises ValueError on any other text."""
         try:
             shape, *parts = text.split(" ")
             right, asked = (np.frombuffer(zlib.decompress(base64.b85decode(part)), "<u2") for part in parts)

@@ -20,7 +20,7 @@ _PERCENT = re.compile(r"(^|/)(hits@1|cf_hits@1|mrr|cf_mrr|success)(/|$)")
 
 
 def named(text: str) -> str:
-    """As the name of a file."""
+    """A text with every character that a file name may not hold replaced by _."""
     return re.sub(r"[^\w.-]+", "_", text)
 
 
@@ -61,7 +61,7 @@ def _is_round(one) -> bool:
 
 
 def _fault_of_scores(one) -> str:
-    """Of one split, one round, or goals on other boards."""
+    """What is wrong with the scores of one split, of one round, or with goals on other boards, to follow "it"."""
     if not isinstance(one, dict) or not numbers(one.get("metrics")):
         return "has metrics that are no numbers"
     for key, value in one["metrics"].items():

@@ -24,7 +24,7 @@ from eval.rollouts import branch, counterfactual_outcomes, counterfactual_ranks
 from eval.runs import Run
 from eval.score import measure, probes_of
 from eval.terminal import Steps
-from train.callbacks import Gaps
+from train.callbacks import Sensitivity
 
 RNG = np.random.default_rng
 TOY = '''
@@ -159,7 +159,7 @@ def test_rows_are_told_apart():
 def test_gaps_are_not_asked_of_a_world_that_only_records():
     """Nothing is logged, where a world that can be set would be asked."""
     logged = []
-    Gaps(Line()).on_validation_epoch_end(None, SimpleNamespace(log=lambda *told, **how: logged.append(told)))
+    Sensitivity(Line()).on_validation_epoch_end(None, SimpleNamespace(log=lambda *told, **how: logged.append(told)))
     assert logged == []
 
 

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from envs.problem import Problem
 from losses.inverse_action import InverseAction
 from models.interfaces import Batch
-from train.datamodule import _order
+from train.datamodule import _epoch_seed
 from train.checks import check_plan, check_parts
 
 
@@ -90,6 +90,6 @@ def test_more_slots_than_objects_name_the_same_commands():
 def test_every_seed_and_epoch_has_an_order_of_its_own():
     """Seen: the eleventh round of a seed drew what the first of the next one did."""
     epochs = [100_000 * round + number for round in (0, 1, 9, 10, 11, 99) for number in range(50)]
-    assert len({_order(seed, epoch) for seed in range(100) for epoch in epochs}) == 100 * len(epochs)
-    assert _order(3, 900_007) == 3 * 1_000_003 + 900_007, "ten rounds are drawn as before"
-    assert 0 <= _order(2**32 - 1, 99_999_999) < 2**63
+    assert len({_epoch_seed(seed, epoch) for seed in range(100) for epoch in epochs}) == 100 * len(epochs)
+    assert _epoch_seed(3, 900_007) == 3 * 1_000_003 + 900_007, "ten rounds are drawn as before"
+    assert 0 <= _epoch_seed(2**32 - 1, 99_999_999) < 2**63
