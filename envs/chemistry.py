@@ -80,13 +80,11 @@ class ChemistryWorld(GridWorld):
         for name in ("num_objects", "num_colors", "scm_seed"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise Problem(f"chemistry takes a whole number >= 0 as {name}, got {value!r}")
+                raise Problem(f"chemistry takes a whole number >= 0 as {name}, got {value!r}; set {name}=")
         if not isinstance(self.skewness, int | float) or isinstance(self.skewness, bool):
-            raise Problem(f"chemistry takes a number >= 0 as skewness, got {self.skewness!r}")
-        if n > GRID**2:
-            raise Problem(f"chemistry puts every object in a cell of its own: {n} objects, {GRID**2} cells; set num_objects=")
+            raise Problem(f"chemistry takes a number >= 0 as skewness, got {self.skewness!r}; set skewness=")
         if not 1 <= n <= len(SHAPES):
-            raise Problem(f"chemistry tells objects apart by shape and has {len(SHAPES)} shapes, got {n} objects")
+            raise Problem(f"chemistry tells objects apart by shape and has {len(SHAPES)} shapes, got {n} objects; choose a graph of fewer nodes, or set num_objects=")
         if not 2 <= c <= len(PALETTE):
             raise Problem(f"the palette tells 2 to {len(PALETTE)} colours apart, got {c}; set num_colors=")
         if self.movement not in MOVEMENT:

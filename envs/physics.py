@@ -132,7 +132,7 @@ class PhysicsWorld(GridWorld):
                 raise Problem(f"physics has no {key} '{value}': {nearest(value, known)}")
         most = 6 if self._shape_is_index else 9
         if not 2 <= self.num_objects <= most:
-            raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}")
+            raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}; set num_objects=")
         if not GRID <= self.board <= 9:
             raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.world.board=")
         ranks = {} if self.hidden_weights else {"weight": self.num_objects}

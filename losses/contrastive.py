@@ -54,7 +54,7 @@ class Contrastive:
         same_episode: bool = False,
     ) -> None:
         if anchor not in ("current", "next"):
-            raise ValueError(f"anchor is current or next, got '{anchor}'")
+            raise ValueError(f"anchor is current or next, got '{anchor}'; set loss.stages.0.objective.anchor=")
         self.hinge, self.sigma, self.anchor = hinge, sigma, anchor
         self.reference, self.open_loop, self.same_episode = reference, open_loop, same_episode
 

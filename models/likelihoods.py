@@ -40,7 +40,7 @@ class Gaussian(nn.Module):
     def __init__(self, shape: tuple[int, int], variance: str = "unit") -> None:
         super().__init__()
         if variance not in VARIANCES:
-            raise ValueError(f"variance is {' or '.join(VARIANCES)}, got '{variance}'")
+            raise ValueError(f"variance is {' or '.join(VARIANCES)}, got '{variance}'; set model.module.decoder.variance=")
         self.normal = Normalised(tuple(shape))
         self.log_variance = nn.Parameter(torch.zeros(shape[-1])) if variance == "learned" else None
 

@@ -75,7 +75,7 @@ class StructuralCausalModel:
         if num_colors < 2:
             raise Problem(f"chemistry needs at least 2 colours, got {num_colors}; set num_colors=")
         if not 0 <= skewness < float("inf"):
-            raise Problem(f"skewness is the gain of the tables' networks, a finite number >= 0, got {skewness}")
+            raise Problem(f"skewness is the gain of the tables' networks, a finite number >= 0, got {skewness}; set skewness=")
         self.parents, self.num_colors = np.asarray(parents, bool), int(num_colors)
         self.skewness, self.redraw, self.layers = float(skewness), redraw, list(layers)
         self.order = order(self.parents)

@@ -51,7 +51,7 @@ class CausalTransition(nn.Module):
         super().__init__()
         k = num_objects
         if graph not in GRAPHS:
-            raise ValueError(f"graph is one of {', '.join(GRAPHS)}; got '{graph}'")
+            raise ValueError(f"graph is one of {', '.join(GRAPHS)}; got '{graph}'; set model.graph=")
         if graph == "learned" and k < 2:
             raise ValueError("learned edges need two objects or more, got 1; use graph=none")
         if graph == "given" and parents is None:
