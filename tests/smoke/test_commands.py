@@ -127,7 +127,7 @@ REFUSED = {
     "cyclic graph": ("train/fit.py", ["env=chemistry_chain5", "env.world.num_objects=2",
                                       "env.world.graph=[[0,1],[1,0]]"], "the graph has a cycle 0 -> 1 -> 0"),
     "graph of another size": ("train/fit.py", ["env=chemistry_chain5", "env.world.graph=chain4"], "chain4"),
-    "crowd": ("envs/collect.py", ["env=chemistry_chain5", "env.world.num_objects=26"], "26 objects, 25 cells"),
+    "crowd": ("envs/collect.py", ["env=chemistry_chain5", "env.world.num_objects=26"], "has 10 shapes, got 26 objects; choose a graph of fewer nodes, or set num_objects="),
     "too colourful": ("envs/collect.py", ["env=chemistry_chain5", "env.world.num_colors=11"], "the palette tells 2 to 10 colours apart, got 11"),
     "no delay": ("envs/collect.py", ["env=chemistry_chain5", "env.world.delay=0"], "a whole number of steps >= 1, or poisson; got 0"),
     "delayed edges": ("train/fit.py", ["model=categorical", "loss=inverse_action", "model.graph=learned", "env=chemistry_chain5_delayed"],
