@@ -8,8 +8,8 @@ from envs.whole_files import write_whole
 from eval.effort.settings import family
 from eval.figures.charts import Point, scatter_chart
 from eval.pages.episode_gifs import gifs_section
-from eval.pages.graphs import graph_gallery
 from eval.pages.frame import SCRIPT, STYLE, framed
+from eval.pages.graphs import graph_gallery
 from eval.pages.html import page
 from eval.pages.overview import agents_section, in_order, overview_section, runs_section, seeds_section
 from eval.pages.paper_section import table_sections

@@ -18,8 +18,8 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from envs.whole_files import check_writable, write_whole
 from eval.runs import AGENT, config_hash
-from eval.runs.metrics_csv import whole_rows
 from eval.runs.made_with import versions
+from eval.runs.metrics_csv import whole_rows
 from train.agents.archive import build, check_goals, save
 from train.agents.evaluation import Scores, evaluate_if_due, evaluations
 from train.agents.learner import is_off_policy
