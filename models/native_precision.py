@@ -1,7 +1,6 @@
 """The precision in which a machine trains fastest: bfloat16 where the processor has instructions for it, else single."""
 
 from functools import lru_cache
-from types import ModuleType
 
 SINGLE, MIXED = "32-true", "bf16-mixed"
 INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # of Intel and AMD, of Intel, of ARM
@@ -21,14 +20,7 @@ def fast_precision(accelerator: str) -> str:
     if accelerator == "gpu" or accelerator == "auto" and seen:
         native = not seen or torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        native = torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported() and _has_instructions(torch.cpu)
+        told = getattr(torch.cpu, "get_capabilities", dict)()  # torch of before cannot tell
+        here = any(told.get(name) for name in INSTRUCTIONS)  # oneDNN calls supported what AVX-512 emulates
+        native = here and torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
     return MIXED if native else SINGLE
-
-
-def _has_instructions(cpu: ModuleType) -> bool:
-    """Whether the processor multiplies bfloat16; oneDNN calls it supported wherever AVX-512 emulates it. False where torch cannot tell.
-
-    cpu: `torch.cpu`.
-    """
-    told = getattr(cpu, "get_capabilities", dict)()  # torch of before cannot tell
-    return any(told.get(name, False) for name in INSTRUCTIONS)
