@@ -202,7 +202,7 @@ def _of_stages(filled: Sequence[Filled]) -> list[str]:
 
 def _privileges(filled: Sequence[Filled]) -> str:
     """What the words of column `told` mean, of those that stand there."""
-    present = {word for one in filled for word in one.row.told}
+    present = {word for one in filled for word in one.told}
     return f"told: what a row knows beforehand, {', '.join(f'{word}: {what}' for word, what in causes()['privileges'].items() if word in present)}"
 
 

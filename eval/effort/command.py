@@ -125,9 +125,10 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
             if setting is None:
                 raise Problem(f"no setting was chosen for row '{row.name}' on {source}; run first: python eval/tables.py table={MAIN} "
                               f"tune=true envs=[{source}]")  # fmt: skip
-            for case, varied in study.cases.items():
-                check_overrides(ledger, env, entered_row(study, case, row), [*setting, *study.effort(row), *study.overrides, *varied])
-            jobs = {case: [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"])] for case in study.cases}
+            of_row = study.cases_of(row)
+            for case in of_row:
+                check_overrides(ledger, env, entered_row(study, case, row), [*setting, *study.effort(row), *study.overrides, *study.cases[case]])
+            jobs = {case: [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"])] for case in of_row}
             for case, of_case in jobs.items():
                 check_precision(precision_of(study, case, row, env, ledger), study.accelerator, of_case)
             ready.append(jobs)

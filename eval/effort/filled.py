@@ -72,6 +72,11 @@ class Filled:
         return f"{self.row.name}, {self.case}" if self.case else self.row.name
 
     @property
+    def told(self) -> list[str]:
+        """What it knows beside frames and numbered actions."""
+        return self.study.told(self.case, self.row)
+
+    @property
     def diverged(self) -> list[int]:
         """Seeds whose training could not end."""
         return [seed for seed, entry in self.entries.items() if entry.get("diverged")]

@@ -18,7 +18,7 @@ def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[F
     found, wrong = [], {}
     for row in (row for row in rows if row.fits(env)):
         try:
-            of_row = [Filled.of(study, case, row, env, cfg) for case in study.cases]
+            of_row = [Filled.of(study, case, row, env, cfg) for case in study.cases_of(row)]
             for one in of_row:
                 one.check_answers()
             found += of_row

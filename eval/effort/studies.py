@@ -15,7 +15,8 @@ UPDATE_S = 0.09  # of processor time, about, that an update takes: AE .11, edge 
 @dataclass(frozen=True)
 class Study:
     """minutes: of processor time of every row, or updates, which go before minutes; neither: by epochs.  curve: rounds that are scored
-    beside the end.  cases: label -> overrides of train/fit.py; the label of the only one is empty.  tuned: rows take the settings that
+    beside the end.  cases: label -> overrides of train/fit.py; the label of the only one is empty.  only: label -> names of
+    the rows that a case is of, not named: all.  untold: label -> what its rows do not know then.  tuned: rows take the settings that
     were chosen for them.  modes: other boards on which goals are reached.  orders: splits on which the order of weights is asked.  runs:
     the study whose runs these are.
     """
@@ -37,6 +38,8 @@ class Study:
     envs: list[str]
     overrides: list[str]
     cases: dict[str, list[str]]
+    only: dict[str, list[str]]
+    untold: dict[str, list[str]]
     runs: str
 
     def rows_of(self, only: list[str] | str | None) -> list[Row]:
@@ -46,6 +49,14 @@ class Study:
         if other := asked - {row.name for row in own} if only is not None else None:
             raise Problem(f"table {self.name} has no row '{min(other)}': {nearest(min(other), [row.name for row in own])}")
         return [row for row in own if row.name in asked]
+
+    def cases_of(self, row: Row) -> list[str]:
+        """Labels of the cases that a row is trained in."""
+        return [case for case in self.cases if row.name in self.only.get(case, [row.name])]
+
+    def told(self, case: str, row: Row) -> list[str]:
+        """What a row knows in a case beside frames and numbered actions, words of `privileges`."""
+        return [word for word in row.told if word not in self.untold.get(case, [])]
 
     def settings(self, ledger: Path, env: str, row: Row) -> list[str] | None:
         """Overrides of train/fit.py that were chosen for a row on an env, none yet: None."""

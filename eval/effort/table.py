@@ -51,7 +51,7 @@ def lines(filled: Sequence[Filled]) -> Table:
             "updates": _updates(one),
             "kept at": kept_at(one),
             "parameters": MISSING if one.parameters is None else f"{one.parameters:,}",
-            "told": ", ".join(one.row.told),
+            "told": ", ".join(one.told),
             "seeds": str(len(one.scores("H@1", last))) + (f", {len(one.diverged)} diverged" if one.diverged else ""),
         }
 
