@@ -70,7 +70,7 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         "select - final: of what if at the last horizon, over seeds that have both; - where worlds are drawn, which have no select of their own",
         f"updates: training steps{_of_updates(study)}",
         *_of_stages(filled),
-        f"parameters: of all parts; {_of_width(filled)}sizes of hidden layers are those of the row's own configuration",
+        f"parameters: of all parts; {_of_width(filled)}sizes of hidden layers are those of the row's own configuration{_of_units(study)}",
         _privileges(filled),
         *_of_precision(filled),
         *_of_machines(filled),
@@ -90,6 +90,12 @@ def _of_width(filled: Sequence[Filled]) -> str:
         return ""
     fixed = "; ".join(one.label for one in filled if "width" in one.row.without)
     return f"the width of latents was drawn{fixed and f' (not of {fixed})'}, "
+
+
+def _of_units(study: Study) -> str:
+    """Where cases vary hidden layers, what settings were chosen with."""
+    varied = any(".hidden=" in override for case in study.cases.values() for override in case)
+    return ", with which its setting was chosen, where its name says no other" if varied else ""
 
 
 def _of_kept_tasks(filled: Sequence[Filled]) -> list[str]:

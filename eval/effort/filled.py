@@ -72,7 +72,7 @@ class Filled:
         return f"{self.row.name}, {self.case}" if self.case else self.row.name
 
     @property
-    def told(self) -> list[str]:
+    def told(self) -> tuple[str, ...]:
         """What it knows beside frames and numbered actions."""
         return self.study.told(self.case, self.row)
 

@@ -54,9 +54,9 @@ class Study:
         """Labels of the cases that a row is trained in."""
         return [case for case in self.cases if row.name in self.only.get(case, [row.name])]
 
-    def told(self, case: str, row: Row) -> list[str]:
+    def told(self, case: str, row: Row) -> tuple[str, ...]:
         """What a row knows in a case beside frames and numbered actions, words of `privileges`."""
-        return [word for word in row.told if word not in self.untold.get(case, [])]
+        return tuple(word for word in row.told if word not in self.untold.get(case, []))
 
     def settings(self, ledger: Path, env: str, row: Row) -> list[str] | None:
         """Overrides of train/fit.py that were chosen for a row on an env, none yet: None."""

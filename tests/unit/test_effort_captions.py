@@ -80,6 +80,9 @@ def test_privileges_are_told():
     rows = [Filled(MAIN, "", row, ENV, None, {}) for row in rows_of(["slot attention + InfoNCE", "edge + InfoNCE, small encoder"])]
     assert "told: what a row knows beforehand, objects: how many there are, cells: where the cells of the board lie" in caption(rows)
     assert all(set(row.told) <= set(causes()["privileges"]) for row in rows_of(None))
+    (gnn,) = rows_of("GNN + InfoNCE")
+    cases = {case: Filled(studies()["causes-units"], case, gnn, ENV, None, {}) for case in ("128 units", "128 units, whole action")}
+    assert {case: "blocks: which part" in one_line(caption([one])) for case, one in cases.items()} == {"128 units": True, "128 units, whole action": False}
 
 
 def test_effort_is_said_as_it_was_counted():
@@ -92,6 +95,7 @@ def test_effort_is_said_as_it_was_counted():
         assert "; 4000 updates for every row" in told[name] and "updates: training steps; parameters:" in told[name]
         assert "kept at: after which part of the rounds" in told[name]
     assert "kept at: after which part of the epochs" in told["causes-published"]
+    assert [name for name, text in told.items() if "with which its setting was chosen, where its name says no other" in text] == ["causes-units"]
     assert all("scored are the weights of the least validation loss" in text for name, text in told.items() if name != "causes-factors")
 
 

@@ -80,7 +80,7 @@ def test_every_study_composes(compose, study):
     """Every row in every case, and what a study varies arrives in the run; no two cases have one name or one row."""
     names, rows = set(), set()
     for row in study.rows_of(None):
-        for case in study.cases:
+        for case in study.cases_of(row):
             setting = row.overrides(drawn(0)) if study.tuned else []
             overrides = _usual(study, case, row, study.envs[0], setting)
             config = compose("fit", *overrides)
@@ -89,7 +89,19 @@ def test_every_study_composes(compose, study):
             assert (config.trainer.get("cpu_minutes"), config.trainer.get("updates")) == asked and max(study.horizons) <= config.env.splits.final.length
             names.add(table_name(study, case, row, study.envs[0], setting, 0))
             rows.add(config.row)
-    assert len(names) == len(rows) == len(study.rows_of(None)) * len(study.cases)
+    assert len(names) == len(rows) == sum(len(study.cases_of(row)) for row in study.rows_of(None))
+
+
+def test_a_case_may_be_of_some_rows_and_tell_less():
+    """Every name of `only` and `untold` is one that the study has, and every case is of some row."""
+    for study in studies().values():
+        names = {row.name for row in study.rows_of(None)}
+        assert {*study.only, *study.untold} <= {*study.cases} and {name for of in study.only.values() for name in of} <= names
+        assert {case for row in study.rows_of(None) for case in study.cases_of(row)} == {*study.cases}
+    units, (ae, gnn) = studies()["causes-units"], rows_of(["GNN + InfoNCE", "AE + InfoNCE"])
+    assert units.cases_of(gnn) == ["128 units", "128 units, whole action"] and units.cases_of(ae) == ["128 units"]
+    assert units.told("128 units", gnn) == gnn.told and "blocks" in gnn.told
+    assert units.told("128 units, whole action", gnn) == tuple(word for word in gnn.told if word != "blocks")
 
 
 def test_a_row_of_a_study_has_a_setting_of_its_own(compose):
