@@ -2,8 +2,8 @@
 
 python benchmarks/voe_ceilings.py [--categories ABCDE] [--controls 50] [--out results/voe_ceilings.json]
 python benchmarks/voe_ceilings.py --own          trees alone, on settings that are drawn: those of the 10 % set, and all 5000
-Replays the published settings: all 5000 of a category for the counts, the 10 % set for all else, the first trials of its test set for
-controls. Needs scikit-learn.
+Replays the published settings: all 5000 of a category for the counts, the 10 % set for all else, the first trials of its test
+set for controls. Needs scikit-learn.
 """
 
 import argparse

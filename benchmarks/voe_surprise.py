@@ -5,8 +5,8 @@
     python benchmarks/voe_surprise.py --table
 
 Trains one run after the other, one thread, and asks every run of the 10 % set's pairs. Runs and splits that are there are not
-made again, and a run that was broken off is finished. Ends with a table: hit rate of surprising over expected and over control, of
-control over expected, 95 % intervals (Wilson), ties one half, and the frames from the violation to the peak of surprise.
+made again, and a run that was broken off is finished. Ends with a table: hit rate of surprising over expected and over control,
+of control over expected, 95 % intervals (Wilson), ties one half, and the frames from the violation to the peak of surprise.
 """
 
 import sys

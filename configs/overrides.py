@@ -143,8 +143,8 @@ def _check_launcher(name: str, installed: list[str]) -> None:
 def _check_added(node, key: str, config: str, known: dict) -> None:
     """Raise Problem on a key that no code reads: it would change nothing, and call the run another one.
 
-    A class reads keys of its own and refuses others, and stages are checked with their values. Splits may have any name, and the keys of
-    any split. Elsewhere a key is one that stands there, or, in groups that are OPTIONAL, in another entry.
+    A class reads keys of its own and refuses others, and stages are checked with their values. Splits may have any name, and
+    the keys of any split. Elsewhere a key is one that stands there, or, in groups that are OPTIONAL, in another entry.
     """
     group, *path = key.split(".")
     inner, depth = _find(node, group, config, known), 0

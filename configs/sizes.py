@@ -59,7 +59,8 @@ def trunk_of(shown: DictConfig, slots: int, size: str, channels: int, side: int 
     """`${trunk_of:${spec.shown},slots,size,channels,side}`: the trunk of an observation.
 
     A table: Entities.  Frames of a board: BoardMaps of a size.  Any other picture: ConvMaps, shrunk to a side, or of size
-    `whole` SceneMaps, of `tiles` SceneTiles. Raises Problem on other slots than rows of a table, and on a side that nothing reads.
+    `whole` SceneMaps, of `tiles` SceneTiles. Raises Problem on other slots than rows of a table, and on a side that nothing
+    reads.
     """
     shape = list(shown["shape"])
     if len(shape) == 2 and slots != shape[0]:

@@ -17,10 +17,10 @@ class BoardVectorEnv(gym.vector.VectorEnv):
     """`num_envs` boards stepped as one batch; autoreset on the step after an episode's end.
 
     world: physics | chemistry; further arguments are those of PhysicsWorld or ChemistryWorld.
-    Observation: frames (num_envs, H, W, 3) uint8, ten pixels a cell.  Reward: physics, minus the mean L1 distance to the goal in cells, in
-    [-2 (board - 1), 0]; chemistry, the share of objects in the goal's colour, in [0, 1].
-    terminated: the goal is met.  truncated: `max_steps` are over.  info: goal (num_envs, H, W, 3) uint8, distance, and in physics
-    invalid_push.
+    Observation: frames (num_envs, H, W, 3) uint8, ten pixels a cell.  Reward: physics, minus the mean L1 distance to the goal
+    in cells, in [-2 (board - 1), 0]; chemistry, the share of objects in the goal's colour, in [0, 1].
+    terminated: the goal is met.  truncated: `max_steps` are over.  info: goal (num_envs, H, W, 3) uint8, distance, and in
+    physics invalid_push.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5, "autoreset_mode": AutoresetMode.NEXT_STEP}

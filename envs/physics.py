@@ -81,8 +81,8 @@ def push(
 
 @dataclass
 class PhysicsBoards(Boards):
-    """positions (B, N, 2) int8 (row, column), weights (B, N) float32, shapes (B, N) int8, colors (B, N, 3) uint8, grey (B,) uint8:
-    of what lies behind the objects, none given: black.
+    """positions (B, N, 2) int8 (row, column), weights (B, N) float32, shapes (B, N) int8, colors (B, N, 3) uint8, grey (B,)
+    uint8: of what lies behind the objects, none given: black.
     """
 
     weights: np.ndarray

@@ -5,8 +5,9 @@
     python eval/dashboard.py log_runs=false       the workspace alone
     python eval/dashboard.py ledger=results/ledger  what is entered in a ledger, by its scores on final where it has some
 
-Everything is read from results.json and metrics.csv or from the ledger, so runs that were trained without W&B are there too. They go to a
-project of their own: what training mirrors live stays as it is. A run keeps its id: logged again, it stays one run.
+Everything is read from results.json and metrics.csv or from the ledger, so runs that were trained without W&B are there too.
+They go to a project of their own: what training mirrors live stays as it is. A run keeps its id: logged again, it stays one
+run.
 """
 
 import sys

@@ -4,8 +4,8 @@
     python eval/ledger.py ledger=results/ledger run=[runs/<a>,runs/<b>]     enters finished runs first
     python eval/ledger.py envs=chemistry_chain10 metrics=[structure/reach/shd,structure/direct/shd]      a line for every run
 
-A mean stands beside its sample standard deviation over seeds. A row falls from `select` to `final` by what choosing flattered it, and by
-what the two data sets differ by.
+A mean stands beside its sample standard deviation over seeds. A row falls from `select` to `final` by what choosing flattered
+it, and by what the two data sets differ by.
 """
 
 import sys

@@ -29,8 +29,8 @@ def finite(latent: torch.Tensor, what: str = "predictions") -> torch.Tensor:
 def encode_frames(model, obs: np.ndarray, batch: int = 1024) -> torch.Tensor:
     """Observations as a file or a world gives them, (M, H, W, 3) or (M, N, F)  ->  latents (M, K, D), in float32.
 
-    Written into one tensor: latents kept part by part lie in what the part before has freed, so that the next one takes new memory, which
-    where freed memory is kept (train/malloc.py) came to 22 GB of 100,000 frames.
+    Written into one tensor: latents kept part by part lie in what the part before has freed, so that the next one takes new
+    memory, which where freed memory is kept (train/malloc.py) came to 22 GB of 100,000 frames.
     """
     stored, latent = torch.from_numpy(np.ascontiguousarray(obs)), None
     for rows in torch.arange(len(stored)).split(batch):

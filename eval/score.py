@@ -116,9 +116,9 @@ def score_model(
 ) -> dict[str, float]:  # fmt: skip
     """Metrics of a model that is no run, as of another code base; most are percent.
 
-    model: has `device`, `encode`, obs (B, C, H, W) uint8 or a table (B, N, F) -> latent (B, K, D), and `rollout`, latent (B, K, D) and
-    actions (B, T, A) -> (B, T, K, D); a module is asked in eval mode, and left there.  file: of any split; nothing keeps `final` here.
-    Raises Problem on a probe that asks a model for more than that.
+    model: has `device`, `encode`, obs (B, C, H, W) uint8 or a table (B, N, F) -> latent (B, K, D), and `rollout`, latent (B, K,
+    D) and actions (B, T, A) -> (B, T, K, D); a module is asked in eval mode, and left there.  file: of any split; nothing keeps
+    `final` here. Raises Problem on a probe that asks a model for more than that.
     """
     if others := [name for name in probes if name not in OF_ANY_MODEL]:
         raise Problem(f"score_model asks {', '.join(OF_ANY_MODEL)}, got '{others[0]}'; further probes are asked of runs alone")
@@ -136,9 +136,8 @@ def score_run(
 ) -> dict:
     """Score a run, open or by its folder, and write its results; None takes what the run's config says.
 
-    timing, machine: of the training, where it has just ended; else those that stand in the file. ledger: where settings are frozen
-    (eval/runs/final.py), asked of split `final` alone. Raises Problem there on a setting that
-    is not the frozen one.
+    timing, machine: of the training, where it has just ended; else those that stand in the file. ledger: where settings are
+    frozen (eval/runs/final.py), asked of split `final` alone. Raises Problem there on a setting that is not the frozen one.
     """
     run = Run.open(folder)
     cfg, own = run.config, run.config.score

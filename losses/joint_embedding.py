@@ -14,8 +14,8 @@ from models.processes import gather
 class JointEmbedding:
     """prediction: weight of the squared error, a mean over all numbers of a latent and over transitions.
 
-    open_loop: inside a window the model is fed its own predictions. A subclass has `spread`, in single precision: latents of all
-    frames of all processes (N, K, D)  ->  its terms.
+    open_loop: inside a window the model is fed its own predictions. A subclass has `spread`, in single precision: latents of
+    all frames of all processes (N, K, D)  ->  its terms.
     """
 
     def __init__(self, prediction: float = 1.0, open_loop: bool = False) -> None:

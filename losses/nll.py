@@ -43,8 +43,8 @@ class Reconstruction:
 class LatentPrediction:
     """Stage 2: squared error of the transition on a frozen encoder, whose latents may have been computed once.
 
-    reference: the authors leave the frozen encoder in train mode, so batch statistics drift, with a pass for x and one for x', and
-    VAE latents are samples.
+    reference: the authors leave the frozen encoder in train mode, so batch statistics drift, with a pass for x and one for x',
+    and VAE latents are samples.
     open_loop: inside a window the model is fed its own predictions.
     """
 

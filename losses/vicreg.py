@@ -1,8 +1,8 @@
 """Prediction error, and latents whose numbers keep their spread and are uncorrelated, so that they cannot collapse.
 
 VICReg (Bardes et al. 2022, Eq. 1 to 6), as joint-embedding world models that plan use it (PLDM: Sobal et al. 2025). Two things
-differ from the equations: the prediction error is a mean over the numbers of a latent, as in the authors' code, where Eq. 5 sums
-them; and variance and covariance are of encodings alone, where Eq. 6 takes both branches.
+differ from the equations: the prediction error is a mean over the numbers of a latent, as in the authors' code, where Eq. 5
+sums them; and variance and covariance are of encodings alone, where Eq. 6 takes both branches.
 """
 
 import torch
@@ -13,8 +13,8 @@ from losses.objective import LossTerms
 
 
 class VICReg(JointEmbedding):
-    """variance: how far each number's standard deviation is below 1; covariance: squares of the other entries of the covariance, for
-    each number of a latent. Over all frames of the batch and the whole latent.
+    """variance: how far each number's standard deviation is below 1; covariance: squares of the other entries of the
+    covariance, for each number of a latent. Over all frames of the batch and the whole latent.
 
     prediction, variance, covariance: weights.
     """

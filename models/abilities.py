@@ -1,6 +1,7 @@
 """What a model, a part of it or an objective can do beyond its promise: small protocols, asked for by `isinstance`.
 
-What one merely is (the kind of its latents, columns that it reads) is an attribute with a usual value. Letters as in `models.interfaces`.
+What one merely is (the kind of its latents, columns that it reads) is an attribute with a usual value. Letters as in
+`models.interfaces`.
 """
 
 from collections.abc import Iterator

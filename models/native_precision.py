@@ -10,9 +10,9 @@ INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # of Intel and AMD, of Intel
 def fast_precision(accelerator: str) -> str:
     """Of trainers on `cpu`, `gpu`, or `auto`, which takes a GPU where one is seen.
 
-    A processor without instructions for bfloat16 trains in it two times slower than in single precision if it has AVX-512. If it has not
-    either, it multiplies thirty times slower, and torch's LSTM does not run. Where no GPU is seen, the answer for `gpu` is that of a
-    present one.
+    A processor without instructions for bfloat16 trains in it two times slower than in single precision if it has AVX-512. If
+    it has not either, it multiplies thirty times slower, and torch's LSTM does not run. Where no GPU is seen, the answer for
+    `gpu` is that of a present one.
     """
     import torch  # tables that train nothing need not wait for it
 

@@ -84,7 +84,8 @@ def small() -> list[str]:
 def compose():
     """compose(command, *overrides) -> config, as the command line would compose it.
 
-    What an entry of a group gives is composed once and set on a copy, as are values; an experiment chooses groups, so it is composed whole.
+    What an entry of a group gives is composed once and set on a copy, as are values; an experiment chooses groups, so it is
+    composed whole.
     """
     import hydra
     from hydra._internal.config_loader_impl import ConfigLoaderImpl

@@ -59,8 +59,8 @@ def machine_memory() -> int:
 def _epoch_seed(seed: int, epoch: int) -> int:
     """The seed of the generator that draws an epoch: different for every (seed, epoch).
 
-    A round counts as train.rounds.PASSES (100,000) epochs, so ten rounds fill the 1,000,003 numbers between one seed and the next.
-    Every further million epochs therefore starts 10^16 higher, where no other seed reaches.
+    A round counts as train.rounds.PASSES (100,000) epochs, so ten rounds fill the 1,000,003 numbers between one seed and the
+    next. Every further million epochs therefore starts 10^16 higher, where no other seed reaches.
     """
     far, near = divmod(epoch, 1_000_000)
     return seed * 1_000_003 + near + far * 10**16

@@ -17,8 +17,8 @@ SEES_DATA = ("prepare", "columns", "encoder_is_fixed")  # what a loss has that r
 
 
 def check_shapes(model, objectives: Sequence, shown: Observation, spec: EnvSpec) -> None:
-    """Raise Problem on a part that cannot read what it is given, on latents that are no (B, K, D) or change their shape, and on a loss
-    that gives no named scalars.
+    """Raise Problem on a part that cannot read what it is given, on latents that are no (B, K, D) or change their shape, and on
+    a loss that gives no named scalars.
 
     Models that predict nothing are not asked, nor are losses with any of SEES_DATA. No weight and no random number changes.
     """

@@ -25,11 +25,11 @@ def in_rounds(trainer: Mapping) -> bool:
 
 
 class Rounds(Callback, ABC):
-    """The rounds of a stage: when one ends, how far the schedule is, what is kept at the end of each, and the processor time of all
-    sessions.
+    """The rounds of a stage: when one ends, how far the schedule is, what is kept at the end of each, and the processor time of
+    all sessions.
 
-    count: how many the stage has.  before: rounds of the stages before it.  folder: of checkpoints.  spent: seconds that the stages before
-    it took.
+    count: how many the stage has.  before: rounds of the stages before it.  folder: of checkpoints.  spent: seconds that the
+    stages before it took.
     Time begins when this is made, so that what a stage prepares counts; validation counts, too. Logs `cpu_seconds` of all
     stages and `updates` of the stage at the end of a round.
     """
@@ -119,9 +119,9 @@ class UpdateCount(Rounds):
 class Round:
     """Pass after pass over the windows until a round is over, one batch at least: a loader without a length.
 
-    Lightning fetches one batch ahead of the one that it trains on. A round by the clock is therefore one batch longer. After a resume,
-    the first batch is fetched before HardWindows has set the chances of the windows; the loop below then draws the pass anew under
-    these chances, and goes on behind the batches that were given already.
+    Lightning fetches one batch ahead of the one that it trains on. A round by the clock is therefore one batch longer. After a
+    resume, the first batch is fetched before HardWindows has set the chances of the windows; the loop below then draws the pass
+    anew under these chances, and goes on behind the batches that were given already.
     """
 
     def __init__(self, rounds: Rounds, windows: Windows, number: int) -> None:

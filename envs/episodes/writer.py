@@ -102,8 +102,8 @@ class EpisodeWriter:
         return sum(block["episodes"] for block in self._blocks)
 
     def append(self, columns: Mapping[str, np.ndarray], lengths: np.ndarray) -> None:
-        """columns: name -> (rows, ...), episodes one after the other; lengths (episodes,) in rows, summing to rows; none of a block
-        whose episodes could not be had."""
+        """columns: name -> (rows, ...), episodes one after the other; lengths (episodes,) in rows, summing to rows; none of a
+        block whose episodes could not be had."""
         lengths = np.asarray(lengths, np.int32)
         offset = sum(block["rows"] for block in self._blocks)
         index = {"ep_len": lengths, "ep_offset": (offset + np.cumsum(lengths) - lengths).astype(np.int64)}

@@ -1,12 +1,12 @@
 """E, barrier: an object slides towards a wall; an occluder hides the contact, and is lifted again.
 
-Expected: it goes through a cloth (E1), a wall stops it (E2), it goes through an opening that is wider and higher than itself and is
-stopped by any other (E3). Surprising: the opposite; a cloth stops it, a wall lets it through, an opening is as if filled.
-Control: what passes is slowed down on its way through, what is stopped bounces off; both still end on the side on which they are
-expected. Friction and bounce are lawful, and take energy away.
+Expected: it goes through a cloth (E1), a wall stops it (E2), it goes through an opening that is wider and higher than itself
+and is stopped by any other (E3). Surprising: the opposite; a cloth stops it, a wall lets it through, an opening is as if
+filled. Control: what passes is slowed down on its way through, what is stopped bounces off; both still end on the side on which
+they are expected. Friction and bounce are lawful, and take energy away.
 
-The cloth is no cloth of Bullet's: it is a curtain that hangs from two corners; an object lifts it, it slides over the object, and
-swings to rest. It does not act on the object.
+The cloth is no cloth of Bullet's: it is a curtain that hangs from two corners; an object lifts it, it slides over the object,
+and swings to rest. It does not act on the object.
 """
 
 from functools import lru_cache

@@ -47,9 +47,9 @@ class Clip:
     """One video before it is drawn; N bodies, the ground is not one of them. Units: scene units (two meters), seconds.
 
     poses (FRAMES, N, 7): position x y z, then rotation as a quaternion x y z w.  velocities (FRAMES, N, 3).
-    shown (FRAMES, N) bool: whether a body is drawn at all.  meshes: name -> triangles (n, 3, 3), counter-clockwise from outside,
-    beside the shapes that all clips share (`envs/voe/shapes.py`).  cloth: name of a body -> its triangles in each frame
-    (FRAMES, n, 3, 3) in place of mesh and pose, for what bends.
+    shown (FRAMES, N) bool: whether a body is drawn at all.  meshes: name -> triangles (n, 3, 3), counter-clockwise from
+    outside, beside the shapes that all clips share (`envs/voe/shapes.py`).  cloth: name of a body -> its triangles in each
+    frame (FRAMES, n, 3, 3) in place of mesh and pose, for what bends.
     """
 
     bodies: tuple[Body, ...]

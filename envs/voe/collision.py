@@ -1,11 +1,12 @@
 """D, collision: two objects slide towards each other and meet head-on. Their masses are their sizes cubed.
 
 Expected: they meet without a bounce and go on together; the smaller (D1) or the slower one (D3) is driven back, equal ones stop
-(D2). Surprising: D1, the masses are exchanged; D3, the slower one acts as if a hundred times heavier; D2, one side stops dead and
-drives the other back.
-Control: they meet in the same frame and graze, so that they part sideways. Along their way they move as expected, together they have
-the momentum they had, and no energy is added: a smooth contact at an angle a with a bounce of tan(a) squared does that. Where this is
-too little to be as large as the surprise, both are also pushed aside alike, from outside; along their way that changes nothing.
+(D2). Surprising: D1, the masses are exchanged; D3, the slower one acts as if a hundred times heavier; D2, one side stops dead
+and drives the other back.
+Control: they meet in the same frame and graze, so that they part sideways. Along their way they move as expected, together they
+have the momentum they had, and no energy is added: a smooth contact at an angle a with a bounce of tan(a) squared does that.
+Where this is too little to be as large as the surprise, both are also pushed aside alike, from outside; along their way that
+changes nothing.
 """
 
 from functools import lru_cache

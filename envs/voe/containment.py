@@ -1,10 +1,10 @@
 """C, containment: an object is dropped into a box or a mug; an occluder before its rim is lowered afterwards.
 
-Expected: it lies wholly inside (C1), or sticks out of the top (C2), because it is tall or too wide to enter. Surprising: C1 is not
-contained, as if the container were solid; a C2 that entered is not contained either or sinks in until nothing sticks out, one that
-did not enter sinks in.
-Control: from the moment the violation would show, the occluder stands higher than expected, as if it were lifted and, in the end,
-stopped early. The occluder is moved from outside in every trial; the object and the container do what was expected.
+Expected: it lies wholly inside (C1), or sticks out of the top (C2), because it is tall or too wide to enter. Surprising: C1 is
+not contained, as if the container were solid; a C2 that entered is not contained either or sinks in until nothing sticks out,
+one that did not enter sinks in.
+Control: from the moment the violation would show, the occluder stands higher than expected, as if it were lifted and, in the
+end, stopped early. The occluder is moved from outside in every trial; the object and the container do what was expected.
 """
 
 from functools import lru_cache

@@ -1,7 +1,7 @@
 """Bullet for one clip: bodies made of convex pieces, free or on a rail along x.
 
-Bullet never gives back what a convex piece takes, about 0.2 KB for each of its corners, not even with a new client: a process that
-simulates for hours should be followed by another (2000 simulations take 0.1 GB).
+Bullet never gives back what a convex piece takes, about 0.2 KB for each of its corners, not even with a new client: a process
+that simulates for hours should be followed by another (2000 simulations take 0.1 GB).
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Thirteen prior rules, of the configuration, and nine posterior rules, of what is seen to happen.
 
-What both read is a dict `features`: the 24 features of the model by name, and for posterior rules a few measured quantities. Keys of
-other categories may be left out, or be -1 and "irrelevant".
+What both read is a dict `features`: the 24 features of the model by name, and for posterior rules a few measured quantities.
+Keys of other categories may be left out, or be -1 and "irrelevant".
 
 Features, with sizes, widths, heights and speeds in the paper's unit (two scene units):
   object_height, object_width, left_size, right_size, left_prior_speed, right_prior_speed, left_posterior_speed,

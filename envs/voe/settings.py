@@ -159,8 +159,8 @@ def trials(split: str, full: bool = False) -> range:
 def stream(category: str, preset: str, seed: int) -> Iterator[dict]:
     """Settings as dicts, each uniform over the grid and none twice; it ends with the grid.
 
-    As in the published set D never differs in size and in speed, and the kind of a barrier is drawn first, so that solid and soft
-    ones, of which there are few, run short.
+    As in the published set D never differs in size and in speed, and the kind of a barrier is drawn first, so that solid and
+    soft ones, of which there are few, run short.
     """
     _known(category, CATEGORIES, "category")
     _known(preset, PRESETS, "preset")

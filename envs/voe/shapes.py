@@ -1,8 +1,8 @@
 """Shapes of the scenes: triangles for renderers, convex pieces for Bullet. A shape at scale 1 fills x, y, z in [-1, 1].
 
 One exception: the torus (radius 1 of its ring, .25 of its tube) is 2.5 wide, 2.5 high and .5 deep; it stands upright and its
-hole faces the camera. Triangles are (n, 3, 3), counter-clockwise seen from outside. A piece is (n, 3): corners whose convex hull
-is solid.
+hole faces the camera. Triangles are (n, 3, 3), counter-clockwise seen from outside. A piece is (n, 3): corners whose convex
+hull is solid.
 """
 
 from functools import lru_cache

@@ -1,9 +1,9 @@
 """A, support: an object is dropped onto the edge of a box.
 
-Expected: it falls where its center of mass is beyond the edge (A1), and stays where it is not (A2). Surprising: from the moment it
-lands A1 stays as it landed, hovering; A2 falls, because its center of mass is moved beyond the edge.
-Control: from the moment it lands the support goes down like a lift, less fast than things fall. What stood on it still stands on
-it, what tips still tips; forces and the cause of the outcome are those of the expected version.
+Expected: it falls where its center of mass is beyond the edge (A1), and stays where it is not (A2). Surprising: from the moment
+it lands A1 stays as it landed, hovering; A2 falls, because its center of mass is moved beyond the edge.
+Control: from the moment it lands the support goes down like a lift, less fast than things fall. What stood on it still stands
+on it, what tips still tips; forces and the cause of the outcome are those of the expected version.
 """
 
 from functools import lru_cache

@@ -7,8 +7,8 @@ LOSS = "val/loss"
 
 
 def best_round(entry: dict) -> tuple[int, int] | None:
-    """(the round or epoch, counted from 1 over all stages, how many there were), of an entry of the ledger; the last stage alone is
-    chosen from, and of equal losses the first is kept. None where the entry does not say, as of runs of before."""
+    """(the round or epoch, counted from 1 over all stages, how many there were), of an entry of the ledger; the last stage
+    alone is chosen from, and of equal losses the first is kept. None where the entry does not say, as of runs of before."""
     losses = {name: values for name, values in entry.get("losses", {}).items() if name.endswith(LOSS)}
     if not any(losses.values()):
         return None

@@ -1,9 +1,9 @@
 """What Ke et al. say (arXiv 2107.00848), and what is said of world models today, tested on rows of equal effort with intervals.
 
-A row is compared in a score only where it is above its own floor of copying the start in that score: below the floor a model has learned
-nothing, and to be worse than another says nothing. Every row needs SEEDS seeds whose trainings ended. Each sentence is first tested alone,
-pair of rows by pair of rows. Holm's correction then says which sentences still hold when all are tested together; its chances are
-multiplied by the number of looks at `final` after which seeds were added.
+A row is compared in a score only where it is above its own floor of copying the start in that score: below the floor a model
+has learned nothing, and to be worse than another says nothing. Every row needs SEEDS seeds whose trainings ended. Each sentence
+is first tested alone, pair of rows by pair of rows. Holm's correction then says which sentences still hold when all are tested
+together; its chances are multiplied by the number of looks at `final` after which seeds were added.
 """
 
 from collections.abc import Sequence
@@ -42,8 +42,8 @@ CORRELATED = (("H@1", "goals", "4.3"), ("what if", "goals", "4.3"), ("H@1", "wha
 
 @dataclass(frozen=True)
 class Verdict:
-    """word: one of the five above; the first two are followed by ALONE where Holm's correction does not confirm them.  figures: the numbers
-    behind it.  p: of a sentence on pairs of rows, the chance of so large a difference where there is none."""
+    """word: one of the five above; the first two are followed by ALONE where Holm's correction does not confirm them.  figures:
+    the numbers behind it.  p: of a sentence on pairs of rows, the chance of so large a difference where there is none."""
 
     claim: str
     word: str

@@ -9,8 +9,8 @@ from eval.runs.answers import ends, two_sided
 
 
 class Difference(NamedTuple):
-    """How much larger a score is: mean, the ends of its 95 % interval, and the chance of as much in one test made alone; as the interval,
-    so is the chance the larger of the bootstrap's and Student's."""
+    """How much larger a score is: mean, the ends of its 95 % interval, and the chance of as much in one test made alone; as the
+    interval, so is the chance the larger of the bootstrap's and Student's."""
 
     mean: float
     low: float
@@ -28,9 +28,9 @@ def scores_of_both(one: Filled, other: Filled, name: str, horizon: int) -> tuple
 
 
 def difference(one: Filled, other: Filled, name: str, horizon: int) -> Difference | None:
-    """Of a score of `one`: the interval is the wider of a bootstrap over seeds and episodes, paired over what both were asked, and of
-    Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers, or has a single seed: what
-    another seed would have said is not in its episodes.
+    """Of a score of `one`: the interval is the wider of a bootstrap over seeds and episodes, paired over what both were asked,
+    and of Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers, or has a
+    single seed: what another seed would have said is not in its episodes.
     """
     mine, theirs = scores_of_both(one, other, name, horizon)
     if min(len(mine), len(theirs)) < 2:

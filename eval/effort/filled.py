@@ -105,8 +105,8 @@ class Filled:
         return found
 
     def at_once(self, name: str, *splits: str) -> dict[int, float]:
-        """Seed -> one of AT_ONCE as tables show it, on a split, none named: on `final`; of the linear or the small read-out, by which of
-        them reads more factors on the split that is for choosing."""
+        """Seed -> one of AT_ONCE as tables show it, on a split, none named: on `final`; of the linear or the small read-out, by
+        which of them reads more factors on the split that is for choosing."""
         every = {kind: self.number(AT_ONCE[name].format(kind), *splits) for kind in READ_OUTS}
         read = {kind: self.number(AT_ONCE["factors read"].format(kind), SELECT, "valid") for kind in READ_OUTS}
         better = {seed: max(READ_OUTS, key=lambda kind: read[kind].get(seed, -1.0)) for seed in self.entries}
@@ -118,8 +118,8 @@ class Filled:
         return {}
 
     def draws(self, name: str, horizon: int, seeds: tuple[int, ...] = ()) -> np.ndarray | None:
-        """Bootstrapped means over seeds, none named: all, and over episodes of `final`, (R,), the same episodes for all rows; None where
-        answers were not kept. Raises Problem on damaged ones.
+        """Bootstrapped means over seeds, none named: all, and over episodes of `final`, (R,), the same episodes for all rows;
+        None where answers were not kept. Raises Problem on damaged ones.
         """
         key = name, horizon, seeds or tuple(sorted(self.number(self.key(name, horizon) or "")))
         if key not in self._drawn:
@@ -134,8 +134,8 @@ class Filled:
             return bootstrap({seed: Answers.unpacked(text) for seed, text in kept.items()}, not self.own_worlds, self.label)
 
     def check_answers(self) -> None:
-        """Raise Problem where answers are damaged that intervals will be drawn of, or not of the same episodes; drawing them all here
-        would take longer than a table."""
+        """Raise Problem where answers are damaged that intervals will be drawn of, or not of the same episodes; drawing them
+        all here would take longer than a table."""
         kept = [entry["scores"].get(FINAL, {}).get("answers", {}) for entry in self.entries.values()]
         with self._damage_told():
             for key in (self.key(name, h) for name in SHOWN if name != "goals" for h in self.study.horizons):
@@ -165,8 +165,8 @@ class Filled:
         return over_seeds if draws is None else Estimate(values, *wider(ends(draws), (over_seeds.low, over_seeds.high)))
 
     def above_floor(self, name: str, horizon: int) -> bool | None:
-        """Whether a score is above the row's own floor of copying in that score, with its interval, of fewer than FEW seeds by that of
-        the bootstrap; None without both."""
+        """Whether a score is above the row's own floor of copying in that score, with its interval, of fewer than FEW seeds by
+        that of the bootstrap; None without both."""
         ours, floor = self.draws(name, horizon), self.draws(FLOORS[name], horizon)
         if ours is None or floor is None:
             return None

@@ -14,8 +14,8 @@ ROUNDING = 1e-9  # percent, below which scores are equal
 class Estimate(NamedTuple):
     """A mean over seeds with its 95 % interval.
 
-    values: seed -> score.  low, high: where answers were kept, the interval that holds both the bootstrap's and Student's t; else
-    Student's t alone, and None for a single seed.
+    values: seed -> score.  low, high: where answers were kept, the interval that holds both the bootstrap's and Student's t;
+    else Student's t alone, and None for a single seed.
     """
 
     values: dict[int, float]
@@ -55,8 +55,8 @@ class Estimate(NamedTuple):
 
 
 class Student(NamedTuple):
-    """Student's t of a difference of means over seeds: the ends of its 95 % interval, and how likely so large a difference is by chance;
-    no ends and 0 where no seed differs, so that seeds tell nothing."""
+    """Student's t of a difference of means over seeds: the ends of its 95 % interval, and how likely so large a difference is
+    by chance; no ends and 0 where no seed differs, so that seeds tell nothing."""
 
     low: float | None
     high: float | None

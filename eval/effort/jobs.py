@@ -1,5 +1,5 @@
-"""The runs of a table of equal effort: the drawn settings, the best of them for longer, then the chosen one; what the ledger holds is
-not run again."""
+"""The runs of a table of equal effort: the drawn settings, the best of them for longer, then the chosen one; what the ledger
+holds is not run again."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -83,8 +83,8 @@ def finalist_name(row: Row, env: str, draw: int) -> str:
 
 
 def tuned_precision(row: Row, env: str, ledger: Path) -> str:
-    """The precision in which all draws of a row are trained, since settings are compared: that of its first entered draw, or the fastest one of
-    this machine where none is entered."""
+    """The precision in which all draws of a row are trained, since settings are compared: that of its first entered draw, or
+    the fastest one of this machine where none is entered."""
     draws = (entry_of(tune_ledger(ledger), env, tune_name(row, env, draw)) for draw in range(causes()["tune"]["draws"]))
     return _first_precision(draws) or fast_precision(ON)
 
@@ -132,8 +132,8 @@ def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> l
 
 
 def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> str | None:
-    """Of runs in rounds: that of the row's first run that `final` saw, else of its first that is entered, none yet: the fastest one
-    here. None: as the study says."""
+    """Of runs in rounds: that of the row's first run that `final` saw, else of its first that is entered, none yet: the fastest
+    one here. None: as the study says."""
     if not study.in_rounds:
         return None
     frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.precision")
@@ -155,8 +155,8 @@ def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], 
 
 
 def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict) -> Job:
-    """Trains the chosen setting, scores it and its rounds on `final`, and enters it. What lacks after that is asked of the same weights
-    where they are at hand, and none is trained again for it: chance would decide which of two trainings `final` shows.
+    """Trains the chosen setting, scores it and its rounds on `final`, and enters it. What lacks after that is asked of the same
+    weights where they are at hand, and none is trained again for it: chance would decide which of two trainings `final` shows.
     """
     ledger = Path(cfg["ledger"])
     setting = study.settings(ledger, env, row)

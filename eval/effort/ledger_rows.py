@@ -13,8 +13,8 @@ from eval.effort.studies import Study
 
 
 def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[Filled], dict[str, Problem]]:
-    """Rows of a study that are made for an env, in all of its cases, and by their names what is left out: rows that are damaged, or
-    were chosen by another protocol, and runs under a setting that is no longer the chosen one."""
+    """Rows of a study that are made for an env, in all of its cases, and by their names what is left out: rows that are
+    damaged, or were chosen by another protocol, and runs under a setting that is no longer the chosen one."""
     found, wrong = [], {}
     for row in (row for row in rows if row.fits(env)):
         try:
@@ -61,8 +61,8 @@ def seeds_of(study: Study, env: str, ledger: Path) -> int:
 
 
 def in_common(filled: list[Filled], name: str, horizon: int) -> list[Filled]:
-    """The rows that have a score. Where every seed is a drawn world, each row keeps only the worlds in which all of these rows have it, since
-    worlds differ in difficulty; no rows where they share no world."""
+    """The rows that have a score. Where every seed is a drawn world, each row keeps only the worlds in which all of these rows
+    have it, since worlds differ in difficulty; no rows where they share no world."""
     ran = [one for one in filled if one.scores(name, horizon)]
     if not ran or not ran[0].own_worlds:
         return ran

@@ -41,8 +41,8 @@ class Beside(NamedTuple):
 
 
 def beside(filled: Sequence[Filled], score: str, horizon: int) -> list[Beside]:
-    """Those of a score that any row has. Where seeds are drawn worlds it has to be known for every one of a row, and is common to rows of
-    the same seeds alone."""
+    """Those of a score that any row has. Where seeds are drawn worlds it has to be known for every one of a row, and is common
+    to rows of the same seeds alone."""
     found = []
     for one in REFERENCES:
         if one.score == score and (own := _by_label(filled, one.key.format(horizon), one.splits)):

@@ -33,8 +33,9 @@ def _stages(loss: str) -> list[dict]:
 
 @dataclass(frozen=True)
 class Row:
-    """name: in tables and in the ledger.  fit: overrides of train/fit.py.  told: what it knows beforehand.  without: keys of a drawn
-    setting that it has not.  worlds: physics or chemistry, None: both.  probes: that it is asked beside those of the table.
+    """name: in tables and in the ledger.  fit: overrides of train/fit.py.  told: what it knows beforehand.  without: keys of a
+    drawn setting that it has not.  worlds: physics or chemistry, None: both.  probes: that it is asked beside those of the
+    table.
     """
 
     name: str
@@ -54,8 +55,8 @@ class Row:
         return re.sub(r"[^a-z0-9]+", "_", self.name.lower()).strip("_")
 
     def overrides(self, setting: dict) -> list[str]:
-        """A drawn setting as overrides of train/fit.py. Keys that the row lacks (`without`) are left out; a key of stages is set in every stage
-        that reads it."""
+        """A drawn setting as overrides of train/fit.py. Keys that the row lacks (`without`) are left out; a key of stages is
+        set in every stage that reads it."""
         stages = self.stages
         every, moving = range(len(stages)), [n for n, stage in enumerate(stages) if "transition" in stage["trains"]]
         found = [f"loss.learning_rate={setting['learning_rate']}", f"loss.window={setting['window']}"]
@@ -113,8 +114,9 @@ def rows_of(only: list[str] | str | None) -> list[Row]:
 
 
 def envs_of(cfg: dict) -> list[str]:
-    """Those that a command asks for. Raises Problem on a name that is none, on a world that no probes or no drawn worlds are said for,
-    or whose frames do not show what rows without a memory are asked, and where drawn worlds are too few for the seeds.
+    """Those that a command asks for. Raises Problem on a name that is none, on a world that no probes or no drawn worlds are
+    said for, or whose frames do not show what rows without a memory are asked, and where drawn worlds are too few for the
+    seeds.
     """
     envs = [cfg["envs"]] if isinstance(cfg["envs"], str) else list(cfg["envs"])
     for env in envs:
@@ -181,8 +183,8 @@ def chosen_file(ledger: Path, env: str, row: Row) -> Path:
 
 
 def _tried(row: Row, env: str, scored: dict[int, dict]) -> list[dict]:
-    """Every draw with its worth and that of copying in its latents, null where its training diverged.  scored: draw -> metrics on
-    `select`, none of one that diverged.
+    """Every draw with its worth and that of copying in its latents, null where its training diverged.  scored: draw -> metrics
+    on `select`, none of one that diverged.
 
     Raises Problem where a draw is missing or was not asked what the criterion needs.
     """
@@ -203,8 +205,8 @@ def _worth(row: Row, env: str, metrics: dict, of: str = "test/") -> float | None
 
 
 def finalists(row: Row, env: str, scored: dict[int, dict]) -> list[int]:
-    """The best draws, of equal ones the first, which are trained as long as the table.  Raises Problem as `_tried` does, and where
-    every draw diverged.
+    """The best draws, of equal ones the first, which are trained as long as the table.  Raises Problem as `_tried` does, and
+    where every draw diverged.
     """
     whole = [one for one in _tried(row, env, scored) if one["worth"] is not None]
     if not whole:
@@ -214,8 +216,9 @@ def finalists(row: Row, env: str, scored: dict[int, dict]) -> list[int]:
 
 
 def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict], ended: dict[int, dict]) -> dict:
-    """Write which of the drawn settings is best, with the worth of all.  scored: draw -> metrics on `select` after `tune.minutes`, none
-    of a training that diverged; ended: the same of the finalists, trained as long as the table, which alone decide.
+    """Write which of the drawn settings is best, with the worth of all.  scored: draw -> metrics on `select` after
+    `tune.minutes`, none of a training that diverged; ended: the same of the finalists, trained as long as the table, which
+    alone decide.
 
     Of equal ones the first.  Raises Problem as `finalists` does, where one of these is missing, and where all of them diverged.
     """

@@ -14,11 +14,11 @@ UPDATE_S = 0.09  # of processor time, about, that an update takes: AE .11, edge 
 
 @dataclass(frozen=True)
 class Study:
-    """minutes: of processor time of every row, or updates, which go before minutes; neither: by epochs.  curve: rounds that are scored
-    beside the end.  cases: label -> overrides of train/fit.py; the label of the only one is empty.  only: label -> names of
-    the rows that a case is of, not named: all.  untold: label -> what its rows do not know then.  tuned: rows take the settings that
-    were chosen for them.  modes: other boards on which goals are reached.  orders: splits on which the order of weights is asked.  runs:
-    the study whose runs these are.
+    """minutes: of processor time of every row, or updates, which go before minutes; neither: by epochs.  curve: rounds that are
+    scored beside the end.  cases: label -> overrides of train/fit.py; the label of the only one is empty.  only: label -> names
+    of the rows that a case is of, not named: all.  untold: label -> what its rows do not know then.  tuned: rows take the
+    settings that were chosen for them.  modes: other boards on which goals are reached.  orders: splits on which the order of
+    weights is asked.  runs: the study whose runs these are.
     """
 
     name: str

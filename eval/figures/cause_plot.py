@@ -18,8 +18,9 @@ def judged_by(metrics: dict[str, float], horizon: str) -> str:
 
 
 def worst(metrics: dict[str, float], causes: Sequence[str], horizon: str) -> list[tuple[str, float]]:
-    """Causes and how much further off the block is, in millimetres, than with nothing changed, in the worse space; the worst first.
-    Of models that decode no block: how much H@1 falls, percent, of the same states; none of results of before, which do not say."""
+    """Causes and how much further off the block is, in millimetres, than with nothing changed, in the worse space; the worst
+    first. Of models that decode no block: how much H@1 falls, percent, of the same states; none of results of before, which do
+    not say."""
     kind, found = judged_by(metrics, horizon), {}
     sign = 1 if kind == "block_error" else -1
     for cause in causes:
@@ -36,8 +37,8 @@ def _usual(cause: str, space: str, kind: str, horizon: str) -> str:
 
 
 def cause_plot(metrics: dict[str, float], causes: Sequence[str], horizon: str):
-    """A row for every cause, the one that is got most wrong at the top; a bar: how far the cause moved the outcome, or H@1 of the same
-    states with nothing changed.  -> matplotlib Figure"""
+    """A row for every cause, the one that is got most wrong at the top; a bar: how far the cause moved the outcome, or H@1 of
+    the same states with nothing changed.  -> matplotlib Figure"""
     from matplotlib.figure import Figure
 
     order = [AS_RECORDED, *(cause for cause, _ in reversed(worst(metrics, causes, horizon)))]

@@ -62,8 +62,8 @@ def line_chart(x: list[float], lines: dict, bounds: dict, x_label: str, y_label:
 
 
 def lines_figure(lines: dict[str, list[LinePoint]], x_label: str, y_label: str, title: str = "", ticks: Sequence[float] = ()):
-    """Percentages over x, whiskers where there are intervals, a tick at every x where none are named; lines beyond the first eight
-    are grey, and have no names.  -> matplotlib Figure."""
+    """Percentages over x, whiskers where there are intervals, a tick at every x where none are named; lines beyond the first
+    eight are grey, and have no names.  -> matplotlib Figure."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 

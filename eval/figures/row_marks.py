@@ -12,8 +12,8 @@ APART = 0.2  # of a row, between its marks: each has a lane of its own, so that 
 
 
 class Mark(NamedTuple):
-    """Percent.  low, high: the ends of its interval; floor: what nothing learned would score; None where there is none.  seeds: those
-    that stand in place of an interval."""
+    """Percent.  low, high: the ends of its interval; floor: what nothing learned would score; None where there is none.  seeds:
+    those that stand in place of an interval."""
 
     value: float
     low: float | None = None
@@ -33,8 +33,8 @@ class Level(NamedTuple):
 def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: str, title: str = "", levels: Sequence[Level] = ()):
     """Label of a row -> name of a percentage -> its mark, the first row on top; floors are upright strokes in the colour of their score.  -> Figure.
 
-    levels: dotted lines through all rows, in the colour of what they are compared with.  Raises ValueError on more names than there are
-    looks.
+    levels: dotted lines through all rows, in the colour of what they are compared with.  Raises ValueError on more names than
+    there are looks.
     """
     from matplotlib.figure import Figure
 

@@ -24,8 +24,8 @@ def row_chart(plots: dict[str, list[RowPoint]], x_label: str, y_label: str) -> s
 
 
 def row_figure(plots: dict[str, list[RowPoint]], x_label: str, y_label: str, title: str = "") -> Scatter:
-    """A plot for each name. Rows are numbered by y in the last plot, the best first; the correlation is of those that rank above copying:
-    rankings of the others say nothing."""
+    """A plot for each name. Rows are numbered by y in the last plot, the best first; the correlation is of those that rank
+    above copying: rankings of the others say nothing."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 

@@ -1,6 +1,7 @@
 """A cloned policy: a perceptron from observations to joint positions, and the archive (.zip) that it is kept in.
 
-The archive holds cloned.json (what it was cloned on) and cloned.pth (tensors alone, so that nothing in it runs when it is read).
+The archive holds cloned.json (what it was cloned on) and cloned.pth (tensors alone, so that nothing in it runs when it is
+read).
 """
 
 import json

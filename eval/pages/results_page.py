@@ -1,7 +1,7 @@
 """The page of results: which objectives and structures learn causes, read from the ledger alone.
 
-For each world the figure, the table with intervals, what the sentences say, curves, settings, gifs of goals that were reached and
-missed, all numbers as CSV, and any two rows side by side.
+For each world the figure, the table with intervals, what the sentences say, curves, settings, gifs of goals that were reached
+and missed, all numbers as CSV, and any two rows side by side.
 """
 
 import base64
@@ -110,8 +110,8 @@ def _drawn(filled: list[Filled]) -> list[str]:
 
 
 def _short(filled: list[Filled]) -> str:
-    """What the figure shows: who knows under every seed, and what a ranking tells of it; where every seed is a drawn world, no row is
-    said to know, since copying the start may have nearly as much."""
+    """What the figure shows: who knows under every seed, and what a ranking tells of it; where every seed is a drawn world, no
+    row is said to know, since copying the start may have nearly as much."""
     if filled[0].own_worlds:
         return "<p class=soft>Every seed is a drawn world of its own; what rows have in each stands below.</p>"
     h = filled[0].study.horizons[-1]

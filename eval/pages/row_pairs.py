@@ -36,8 +36,8 @@ addEventListener("DOMContentLoaded", () => {
 
 
 def compare_rows(filled: list[Filled]) -> str:
-    """Scores of both, their difference and its 95 % interval, paired over what both were asked; where every seed is a drawn world, the difference is over those that
-    both have, and their scores are over all of each."""
+    """Scores of both, their difference and its 95 % interval, paired over what both were asked; where every seed is a drawn
+    world, the difference is over those that both have, and their scores are over all of each."""
     horizons, scores, apart = filled[0].study.horizons, {}, {}
     for name in COMPARED:
         for h in horizons:

@@ -26,8 +26,8 @@ POLL_S = 1.0  # between looks at runs that somebody else is at
 
 @dataclass(frozen=True)
 class Job:
-    """name: of the run; left: the command lines of our scripts that are still to be run, one after the other, or Problem where what
-    there is of the run is damaged."""
+    """name: of the run; left: the command lines of our scripts that are still to be run, one after the other, or Problem where
+    what there is of the run is damaged."""
 
     name: str
     left: Callable[[], list[tuple[str, ...]]]

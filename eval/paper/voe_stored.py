@@ -11,8 +11,8 @@ STORED = "stored"  # the budget that trains nothing and shows what these files h
 
 
 class StoredRuns:
-    """As `Runs`, of what benchmarks/voe_labels.py and benchmarks/voe_surprise.py wrote.  cfg: of eval/tables.py; runs_dir: where the
-    files lie. Raises Problem on a file that is missing or damaged."""
+    """As `Runs`, of what benchmarks/voe_labels.py and benchmarks/voe_surprise.py wrote.  cfg: of eval/tables.py; runs_dir:
+    where the files lie. Raises Problem on a file that is missing or damaged."""
 
     def __init__(self, cfg: dict) -> None:
         self.folder = Path(cfg["runs_dir"])

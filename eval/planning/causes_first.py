@@ -27,8 +27,8 @@ def _check(model, world) -> None:
 def ordered_distance(model, world, seed: int) -> OrderedDistance:
     """A distance that weighs a slot by how many objects answer to commands on its object. Raises Problem as `_check` does.
 
-    The graph is the one that the model answers by (eval/probes/structure.py), never the true one. Boards that it is asked on are drawn from
-    the world as those of training are.
+    The graph is the one that the model answers by (eval/probes/structure.py), never the true one. Boards that it is asked on
+    are drawn from the world as those of training are.
     """
     _check(model, world)
     rng = Stream.ORDER.rng(seed)

@@ -22,8 +22,8 @@ class Search:
     The first action of the best plan that was seen in any iteration is taken; the rest begins the next search.
 
     depth: actions of a plan, never past the last step.  hold: steps for which each of them is held, after which a new search
-    begins.  candidates: plans drawn in each of the `iterations`.  elites: how many of them fit the next draw, the nearest to the
-    goal; none: all of them.  temperature: of their weights, in standard deviations of their costs; none: they count alike.
+    begins.  candidates: plans drawn in each of the `iterations`.  elites: how many of them fit the next draw, the nearest to
+    the goal; none: all of them.  temperature: of their weights, in standard deviations of their costs; none: they count alike.
     smoothing: how much of a distribution stays when it is fitted, 0 to 1.
     """
 

@@ -61,8 +61,8 @@ def _why_not(run) -> str | None:
     ),
 )  # fmt: skip
 def block_error(run, data) -> dict[str, float]:
-    """Millimetres and H@1 over the episodes in which a block moves, where the data tell, of the model and of copying. Of several blocks
-    those that stand still in such an episode count as well.
+    """Millimetres and H@1 over the episodes in which a block moves, where the data tell, of the model and of copying. Of
+    several blocks those that stand still in such an episode count as well.
 
     Candidates of H@1 are the outcomes of all episodes.
     """

@@ -1,8 +1,9 @@
 """Where blocks are, read off latents by one frozen read-out, the same for every model: millimetres beside the true places.
 
-A decoder is learned for a loss of its own, and a model without one, or of pictures, tells no places. Here a small network learns the
-places from the latents of frames of training, spread over all its episodes; then the model's predictions are read. The few episodes of
-`valid` would not do: a read-out of 60 episodes erred by 36 mm on others where one of 800 erred by 26 and by 25 on its own.
+A decoder is learned for a loss of its own, and a model without one, or of pictures, tells no places. Here a small network
+learns the places from the latents of frames of training, spread over all its episodes; then the model's predictions are read.
+The few episodes of `valid` would not do: a read-out of 60 episodes erred by 36 mm on others where one of 800 erred by 26 and by
+25 on its own.
 """
 
 from collections.abc import Callable
@@ -80,8 +81,8 @@ def places_of(run, data_dir) -> Places | None:
     ),
 )  # fmt: skip
 def block_readout(run, data) -> dict[str, float]:
-    """Millimetres over the windows in which a block moves, of places read off predictions. Beside them medians of places read off the
-    true outcomes (eyes), what seeing alone loses, and off the start (floor)."""
+    """Millimetres over the windows in which a block moves, of places read off predictions. Beside them medians of places read
+    off the true outcomes (eyes), what seeing alone loses, and off the start (floor)."""
     read = read_places(run, data.data_dir)
     if read is None:
         return {}

@@ -20,9 +20,9 @@ AT_ONCE = 32  # clips
 
 @dataclass(frozen=True)
 class Asked:
-    """How world models are asked.  context: frames seen before the first prediction.  horizons: frames that are predicted ahead;
-    of several the one that surprises most counts at every frame.  decoded: the error is that of what the decoder draws, else
-    of the latent.  of_clip: what of a curve is the surprise of the whole clip, its peak or its mean."""
+    """How world models are asked.  context: frames seen before the first prediction.  horizons: frames that are predicted
+    ahead; of several the one that surprises most counts at every frame.  decoded: the error is that of what the decoder draws,
+    else of the latent.  of_clip: what of a curve is the surprise of the whole clip, its peak or its mean."""
 
     context: int = 10
     horizons: tuple[int, ...] = (1,)

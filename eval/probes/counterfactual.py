@@ -27,8 +27,9 @@ CHANGED = ("nothing", "one", "several")  # objects that an action changes
 def counterfactual(run, data) -> dict[str, float]:
     """H@1 and MRR of the model and of "nothing happens", over all candidate actions of the chosen states, percent.
 
-    By event: over states whose recorded actions lead to it. By how many objects the replaced action changes at its own step, and
-    the mean over these classes, so that the frequent ones do not decide; at one step the start is right where nothing changes.
+    By event: over states whose recorded actions lead to it. By how many objects the replaced action changes at its own step,
+    and the mean over these classes, so that the frequent ones do not decide; at one step the start is right where nothing
+    changes.
     """
     metrics, chosen = {}, data.chosen
     if not len(chosen):

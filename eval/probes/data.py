@@ -22,9 +22,9 @@ T = TypeVar("T")
 class Data:
     """E windows of a file that are long enough for every horizon: one of each episode, more where there are fewer episodes.
 
-    obs (E, T+1, ...), what the model is shown; action (E, T+1, ...); actions (E, T+1, A), the same as the transition reads them.
-    horizons: in steps.  asked: the most episodes.  counterfactuals: how many of them are asked what if.  say: is told what has
-    been done.
+    obs (E, T+1, ...), what the model is shown; action (E, T+1, ...); actions (E, T+1, A), the same as the transition reads
+    them. horizons: in steps.  asked: the most episodes.  counterfactuals: how many of them are asked what if.  say: is told
+    what has been done.
     protocol: what results.json says of all this; probes add to it.  arrays: what a probe leaves for the report, by its name.
     answers: which episodes were answered rightly, by the metric that they make; see `keep_answers`.
     """

@@ -83,9 +83,9 @@ def leave_one_out(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, n
 
 
 def direct_edges(codes: np.ndarray, acted: np.ndarray, ancestors: np.ndarray, num_codes: int) -> np.ndarray:
-    """How sure each direct edge is, (N, N) [child, parent]: `leave_one_out`, and SURE at least where an ancestor reaches the child by
-    no way over another of the child's ancestors. Then only an edge can carry what is seen to follow its commands, however
-    little the child's new code depends on its own.
+    """How sure each direct edge is, (N, N) [child, parent]: `leave_one_out`, and SURE at least where an ancestor reaches the
+    child by no way over another of the child's ancestors. Then only an edge can carry what is seen to follow its commands,
+    however little the child's new code depends on its own.
     """
     over = ancestors.astype(int) @ ancestors.astype(int) > 0
     return np.maximum(leave_one_out(codes, acted, ancestors, num_codes), np.where(ancestors & ~over, SURE, 0.0))

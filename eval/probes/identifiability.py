@@ -1,7 +1,7 @@
 """Which slot holds which object, and how alone: linear reads of every object off every slot, slots matched to objects.
 
-Eastwood and Williams 2018 (disentanglement, completeness) with slots in place of single numbers; the two sides of the R2 table are
-those of BISCUIT (Lippe et al. 2023). Such scores suppose that latents differ from factors by a linear map: a slot that
+Eastwood and Williams 2018 (disentanglement, completeness) with slots in place of single numbers; the two sides of the R2 table
+are those of BISCUIT (Lippe et al. 2023). Such scores suppose that latents differ from factors by a linear map: a slot that
 holds its object in another form scores less here than under `readout`.
 """
 
@@ -21,8 +21,8 @@ def reads(latent: Tensor, target: Tensor, fitted: int) -> tuple[Tensor, Tensor]:
     """How well every target is read off every slot, on rows that were not fitted.  latent (M, K, D), target (M, N, S)
     ->  R2 (K, N), and the mean correlation of what is read with what is true (K, N).
 
-    The first rows, `fitted` of them, are fitted by ridge regression. R2 is of all numbers of a target together, and at least 0; 0 of a
-    target that never changes.
+    The first rows, `fitted` of them, are fitted by ridge regression. R2 is of all numbers of a target together, and at least 0;
+    0 of a target that never changes.
     """
     fit, held = slice(None, fitted), slice(fitted, None)
     x, y = (part.double() - part[fit].double().mean(0) for part in (latent, target))
@@ -70,8 +70,8 @@ def alone(score: np.ndarray) -> float:
     Row(f"{NAME}/numbered", "objects that lie in the slot of their own number", horizons=()),
 ))  # fmt: skip
 def identifiability(run, data) -> dict[str, float]:
-    """Percent. Of latents without slots the whole alone is told. Where an object lies matters to a transition whose slot k reads the
-    action of object k (GNN): it learns nothing in another order.
+    """Percent. Of latents without slots the whole alone is told. Where an object lies matters to a transition whose slot k
+    reads the action of object k (GNN): it learns nothing in another order.
     """
     latent, true, episode = frames_of(run, "valid", data.data_dir)
     sizes = run.world.factor_sizes

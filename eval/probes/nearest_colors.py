@@ -1,7 +1,7 @@
 """Which colours of an object lie in one place: how far apart two states lie in latent space in which it has one colour and another.
 
-The smallest gap of an object (eval/probes/sensitivity.py) is a mean over its colours, and does not show that two of them are one.
-Where chance decides between colours, a loss that wants predictable latents may put them in one place.
+The smallest gap of an object (eval/probes/sensitivity.py) is a mean over its colours, and does not show that two of them are
+one. Where chance decides between colours, a loss that wants predictable latents may put them in one place.
 """
 
 from dataclasses import replace
@@ -20,8 +20,8 @@ STATES = 128
 
 
 def color_gaps(model, world, states: int = STATES) -> list[dict[tuple[int, int], float]]:
-    """For each object and two of its colours, the mean squared latent distance of states that differ in these alone, as a share of that
-    of two random states."""
+    """For each object and two of its colours, the mean squared latent distance of states that differ in these alone, as a share
+    of that of two random states."""
     some = world.reset(states, Stream.GAPS.rng(), "train")
 
     def encoded(colors: np.ndarray) -> torch.Tensor:

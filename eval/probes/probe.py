@@ -14,11 +14,11 @@ class Row:
     """One line of the tables.
 
     key: of the metric in results.json; one that ends in "/" is followed by a horizon, h1; "{event}" in it stands for every
-    event of the data, "{cause}" for every cause that was set.  kind: score; what bounds one: ceiling, comparison, floor; health of the latents.  of: the key of the
-    score that it bounds.  short: its name where there is little room; none: the label.
+    event of the data, "{cause}" for every cause that was set.  kind: score; what bounds one: ceiling, comparison, floor; health
+    of the latents.  of: the key of the score that it bounds.  short: its name where there is little room; none: the label.
     horizons: those at which pages that compare runs show it, first and last; none said: both of a score, none of others.
-    percent: from 0 to 100; else any number.  scale, digits: how it is printed.  unit: what captions say where the label
-    does not.
+    percent: from 0 to 100; else any number.  scale, digits: how it is printed.  unit: what captions say where the label does
+    not.
     """
 
     key: str

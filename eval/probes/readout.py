@@ -129,11 +129,11 @@ def _rows() -> tuple[Row, ...]:
 def readout(run, data) -> dict[str, float]:
     """Percent, of a linear and a small read-out.
 
-    frames: of factors of the first frames of the split's episodes, which are unseen on any split but `valid`, and of each kind of
-    factor; floor: the most frequent values.  exact: of episodes whose predicted state is exact.  eyes: the same read off the true
-    outcome, what seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance; mean over actions that
-    change nothing, one object, and several, so that the frequent ones do not decide; of each factor that actions change beside it,
-    since a latent that lacks a weight has no whole state, and may still hold every place.
+    frames: of factors of the first frames of the split's episodes, which are unseen on any split but `valid`, and of each kind
+    of factor; floor: the most frequent values.  exact: of episodes whose predicted state is exact.  eyes: the same read off the
+    true outcome, what seeing alone loses.  what_if: of actions of the asked states, where the world leaves nothing to chance;
+    mean over actions that change nothing, one object, and several, so that the frequent ones do not decide; of each factor that
+    actions change beside it, since a latent that lacks a weight has no whole state, and may still hold every place.
     """
     latent, true, _ = frames_of(run, "valid", data.data_dir)
     world = run.world
@@ -173,8 +173,8 @@ def _usual(true: np.ndarray) -> np.ndarray:
 
 
 class EveryAction(NamedTuple):
-    """predicted (A, K, D): latents of all alternatives of all asked states; after (A, N, G): their true factors; factors (G,): whether any
-    action changes them; changed (A,): how many objects are elsewhere than at the start, or otherwise."""
+    """predicted (A, K, D): latents of all alternatives of all asked states; after (A, N, G): their true factors; factors (G,):
+    whether any action changes them; changed (A,): how many objects are elsewhere than at the start, or otherwise."""
 
     predicted: Tensor
     after: np.ndarray
@@ -201,7 +201,7 @@ def _of_every_action(key: str, horizon: int, reads: Readout, asked: EveryAction,
 
 
 def by_end(key: str, horizon: int, right: np.ndarray, changed: np.ndarray) -> dict[str, float]:
-    """Percent of actions whose answer is right (A,), of those in whose outcome nothing, one object or several are not as at the start,
-    changed (A,); and the mean over these classes."""
+    """Percent of actions whose answer is right (A,), of those in whose outcome nothing, one object or several are not as at the
+    start, changed (A,); and the mean over these classes."""
     shares = class_shares(right, changed)
     return {f"{key}/h{horizon}" if kind == "mean" else f"{key}/{kind}/h{horizon}": share for kind, share in shares.items()}

@@ -1,8 +1,8 @@
 """What another action would have done under the same chance, from pixels: codes, the graph that they show, and counted tables.
 
-A model with codes is asked as a scientist would: the encoder reads the training episodes, the direct edges that it shows (direct_edges.py)
-and how often each colour follows its parents give mechanisms, and these are asked for the twin of an observed outcome
-(twins.py). Beside it the true mechanisms, which no one beats on average, and floors.
+A model with codes is asked as a scientist would: the encoder reads the training episodes, the direct edges that it shows
+(direct_edges.py) and how often each colour follows its parents give mechanisms, and these are asked for the twin of an observed
+outcome (twins.py). Beside it the true mechanisms, which no one beats on average, and floors.
 """
 
 from dataclasses import replace
@@ -58,8 +58,8 @@ def learned(run, data) -> tuple[Mechanisms, np.ndarray]:
 def same_chance(run, data) -> dict[str, float]:
     """Percent of queries (s, a, s', a') whose every object is right; a' is not a, both meet the same noise.
 
-    blind: the true mechanisms without s', the second rung.  gumbel: our answer where truth was made by the other coupling, which has the
-    same law of every single action: what no data can tell.
+    blind: the true mechanisms without s', the second rung.  gumbel: our answer where truth was made by the other coupling,
+    which has the same law of every single action: what no data can tell.
     """
     world, model, rng = run.world, run.world.model, Stream.COUNTERFACTUAL.rng(0)
     boards = world.unpack(data.state[:QUERIES, 0])

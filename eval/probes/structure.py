@@ -1,7 +1,7 @@
 """Did the model find the graph? Its own answer to interventions, against the graph that made the data.
 
-Any model is asked what an action on one object moves: by slots, matched to objects by how they answer to commands, or,
-where the latent has no slots, through decoded frames. Codes are also asked which edges are direct (direct_edges.py), and learned
+Any model is asked what an action on one object moves: by slots, matched to objects by how they answer to commands, or, where
+the latent has no slots, through decoded frames. Codes are also asked which edges are direct (direct_edges.py), and learned
 edges are read off.
 
 Every graph is scored twice: whole, and without the edges that hardly show in the true model itself (`shown`). Which those

@@ -1,9 +1,10 @@
 """True counterfactuals of chemistry: what another action would have done under the same chance, told from what the first one did.
 
-A variable is drawn by the inverse of its cumulative table, so that a colour tells in which interval its chance lay. Under another action
-the same chance meets another row of the table. This is the third rung of Pearl's ladder: abduction, action, prediction.
-Which colours a chance would have given beside the one that was seen is a convention (the order of the colours in the table); a
-second one, Gumbel-max (Oberst and Sontag 2019), has the same law of every intervention, and no data can tell the two apart.
+A variable is drawn by the inverse of its cumulative table, so that a colour tells in which interval its chance lay. Under
+another action the same chance meets another row of the table. This is the third rung of Pearl's ladder: abduction, action,
+prediction. Which colours a chance would have given beside the one that was seen is a convention (the order of the colours in
+the table); a second one, Gumbel-max (Oberst and Sontag 2019), has the same law of every intervention, and no data can tell the
+two apart.
 """
 
 from collections.abc import Iterator
@@ -18,8 +19,8 @@ PRIOR = 0.1  # pseudo-observations of a colour
 
 
 class Mechanisms(NamedTuple):
-    """How variables are drawn.  parents (N, N) bool [child, parent], acyclic; tables: of each variable the chances of its colours
-    given those of its parents in ascending order, (C,) * parents + (C,)."""
+    """How variables are drawn.  parents (N, N) bool [child, parent], acyclic; tables: of each variable the chances of its
+    colours given those of its parents in ascending order, (C,) * parents + (C,)."""
 
     parents: np.ndarray
     tables: list[np.ndarray]
@@ -38,8 +39,8 @@ class Mechanisms(NamedTuple):
 
     @classmethod
     def counted(cls, parents: np.ndarray, after: np.ndarray, acted: np.ndarray, colors: int) -> "Mechanisms":
-        """Shares of what followed where a variable was drawn anew, and PRIOR observations of every colour, spread by what the variable
-        shows on the whole.  after (M, N) colours after actions on objects acted (M,)."""
+        """Shares of what followed where a variable was drawn anew, and PRIOR observations of every colour, spread by what the
+        variable shows on the whole.  after (M, N) colours after actions on objects acted (M,)."""
         above, tables = ancestors(parents), []
         for v in range(len(parents)):
             rows = np.flatnonzero(above[v][acted]) if above[v].any() else np.arange(len(after))
@@ -58,8 +59,8 @@ class Mechanisms(NamedTuple):
 
 
 class Queries(NamedTuple):
-    """before (Q, N): colours; first, other (Q,): actions as object * C + colour; after (Q, N): what the first one did, None where that
-    is not told."""
+    """before (Q, N): colours; first, other (Q,): actions as object * C + colour; after (Q, N): what the first one did, None
+    where that is not told."""
 
     before: np.ndarray
     first: np.ndarray
@@ -122,8 +123,8 @@ def guesses(told: Mechanisms, asked: Queries) -> tuple[np.ndarray, np.ndarray]:
 
 
 def respond_gumbel(model: StructuralCausalModel, before: np.ndarray, action: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """What an action does where a colour is the largest of log chances plus noise.  before (B, N), action (B,), noise (B, N, C),
-    standard Gumbel  ->  (B, N). Every descendant of the acted object is drawn anew."""
+    """What an action does where a colour is the largest of log chances plus noise.  before (B, N), action (B,), noise (B, N,
+    C), standard Gumbel  ->  (B, N). Every descendant of the acted object is drawn anew."""
     after, row = before.astype(np.int64).copy(), np.arange(len(before))
     target = action // model.num_colors
     after[row, target] = action % model.num_colors

@@ -1,7 +1,7 @@
 """Who can push whom: the order of weights in every episode, recovered from any model by asking it for pushes.
 
-Blocks of an episode are put side by side, each one before each other, with a free cell behind; the model is asked what follows when the
-first moves. Its prediction lies nearer to the picture where the second yields, or to the one where nothing moves.
+Blocks of an episode are put side by side, each one before each other, with a free cell behind; the model is asked what follows
+when the first moves. Its prediction lies nearer to the picture where the second yields, or to the one where nothing moves.
 """
 
 from dataclasses import replace
@@ -107,8 +107,8 @@ def _why_not(run) -> str | None:
 def weight_order(run, data) -> dict[str, float]:
     """Means over episodes: tau from -1 to 1, shd of N (N - 1) / 2 pairs, asks percent; 50 percent is chance.
 
-    Every ordered pair is asked in two layouts, whose margins are added. Where frames show no weights, a model with a memory first
-    watches a whole episode of `valid`, and is asked of it; beside it the exact posterior of what was watched.
+    Every ordered pair is asked in two layouts, whose margins are added. Where frames show no weights, a model with a memory
+    first watches a whole episode of `valid`, and is asked of it; beside it the exact posterior of what was watched.
     """
     world, rng, memory, ceiling = run.world, Stream.COUNTERFACTUAL.rng(0), None, {}
     if world.hidden_weights:
@@ -134,8 +134,8 @@ def weight_order(run, data) -> dict[str, float]:
 
 @torch.no_grad()
 def watched(run, data_dir) -> tuple[PhysicsBoards, torch.Tensor, np.ndarray]:
-    """Whole episodes of `valid` in a world whose frames show no weights: their last boards, what a model remembers of each (E, M), and
-    the exact chances that a block is heavier than another (E, N, N).
+    """Whole episodes of `valid` in a world whose frames show no weights: their last boards, what a model remembers of each (E,
+    M), and the exact chances that a block is heavier than another (E, N, N).
     """
     model, world = run.model, run.world
     obs, action, state = run.file("valid", data_dir).episodes(world.shown.column, "action", "state", count=EPISODES)

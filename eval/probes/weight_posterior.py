@@ -27,8 +27,8 @@ def if_heavier(world, boards, action):
 
 
 class Watched(NamedTuple):
-    """yields (E, T): the probability that the mover is heavier than the block it meets, given the frames and actions before; 1/2 where
-    it meets none.  heavier (E, N, N): at the end, that the first block is heavier than the second.
+    """yields (E, T): the probability that the mover is heavier than the block it meets, given the frames and actions before;
+    1/2 where it meets none.  heavier (E, N, N): at the end, that the first block is heavier than the second.
     """
 
     yields: np.ndarray

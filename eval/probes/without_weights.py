@@ -1,9 +1,10 @@
 """What if in a world whose causes are known but for the weights: how far one comes without them.
 
-Every order of the weights, or 120 of them, is tried in the simulator, and the answer is what most of them lead to. What is not above
-it need know no weight; what is above it may still know none, as other answers may have more. Ranked among the outcomes of all actions
-it asks weights little: that a block is pushed is an outcome only where it yields, and where it does not nothing moves, which is the
-outcome of other actions as well. Whole boards ask them of every contact. Of more than five blocks orders are drawn: an estimate.
+Every order of the weights, or 120 of them, is tried in the simulator, and the answer is what most of them lead to. What is not
+above it need know no weight; what is above it may still know none, as other answers may have more. Ranked among the outcomes of
+all actions it asks weights little: that a block is pushed is an outcome only where it yields, and where it does not nothing
+moves, which is the outcome of other actions as well. Whole boards ask them of every contact. Of more than five blocks orders
+are drawn: an estimate.
 """
 
 from collections.abc import Callable
@@ -54,8 +55,8 @@ def orders_of(objects: int) -> list[tuple[int, ...]]:
 
 
 class Endings(NamedTuple):
-    """Cells of all blocks, where every action of every state leads: start (M, N), true (M, C, N), under each of O orders (O, M, C, N),
-    and where every block yields or none does (M, C, N)."""
+    """Cells of all blocks, where every action of every state leads: start (M, N), true (M, C, N), under each of O orders (O, M,
+    C, N), and where every block yields or none does (M, C, N)."""
 
     start: np.ndarray
     true: np.ndarray
@@ -103,8 +104,8 @@ def likeliest_ranks(ends: Endings) -> np.ndarray:
 def likeliest_boards(ends: Endings) -> np.ndarray:
     """The chance that the board which is meant is the true one, (M, C).
 
-    Classes of actions, after which nothing, one or several blocks are elsewhere, count alike however few they hold: the board is
-    meant to which most orders lead for the size of its class. No guess without weights is better, but by chance.
+    Classes of actions, after which nothing, one or several blocks are elsewhere, count alike however few they hold: the board
+    is meant to which most orders lead for the size of its class. No guess without weights is better, but by chance.
     """
 
     def kind(cells: np.ndarray) -> np.ndarray:

@@ -144,8 +144,8 @@ def wrong_causes(run, data) -> dict[str, float]:
 
 
 class Foretold(NamedTuple):
-    """Of some states after some steps.  guess, outcome: latents (B, K, D) predicted and true.  groups (B,): equal for outcomes that are.
-    still, there: where blocks were, and are (B, N, 3)."""
+    """Of some states after some steps.  guess, outcome: latents (B, K, D) predicted and true.  groups (B,): equal for outcomes
+    that are. still, there: where blocks were, and are (B, N, 3)."""
 
     guess: torch.Tensor
     outcome: torch.Tensor

@@ -1,7 +1,7 @@
 """Which questions a run answered rightly, small enough to be kept, so that intervals can be drawn over episodes and seeds.
 
-Answers (E, C) of E episodes or states count what was right, and what was asked, of C classes of questions; a score is the mean over
-classes of their shares: with one class, the share of all.
+Answers (E, C) of E episodes or states count what was right, and what was asked, of C classes of questions; a score is the mean
+over classes of their shares: with one class, the share of all.
 """
 
 import base64
@@ -70,10 +70,10 @@ def weighted(runs: Sequence[Answers], weights: np.ndarray) -> np.ndarray:
 def bootstrap(runs: Mapping[int, Answers], same: bool = True, row: str = "") -> np.ndarray:
     """Scores of REPLICATES draws with replacement, of runs by their seeds and of episodes, (R,).
 
-    same: all runs were asked the same episodes, which are then drawn alike; else each seed has its own, and so has the same seed of
-    another row. So differences of two rows are paired over what they were asked: subtract the draws.
-    row: whose seeds these are. Rows of other names draw theirs apart, as chance in one says nothing of the other, unless every seed has
-    episodes of its own, which both were asked.
+    same: all runs were asked the same episodes, which are then drawn alike; else each seed has its own, and so has the same
+    seed of another row. So differences of two rows are paired over what they were asked: subtract the draws.
+    row: whose seeds these are. Rows of other names draw theirs apart, as chance in one says nothing of the other, unless every
+    seed has episodes of its own, which both were asked.
     """
     chosen = np.random.default_rng([0, *(row.encode() if same else b"")]).integers(len(runs), size=(REPLICATES, len(runs)))
     counts = {len(run.right) for run in runs.values()}

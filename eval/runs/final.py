@@ -2,7 +2,8 @@
 
     <ledger>/frozen/<env>/<row>.json    the setting under which a row was first scored on `final`
 
-Everything is chosen on `select`. A row is what tables compare, a model under a loss, and may be named by `row=` in train/fit.py.
+Everything is chosen on `select`. A row is what tables compare, a model under a loss, and may be named by `row=` in
+train/fit.py.
 """
 
 import json
@@ -33,8 +34,8 @@ def row_of(config: DictConfig) -> str:
 
 
 def setting_of(config: DictConfig) -> dict:
-    """What is frozen: model, loss, trainer, and the data of training; of the world all but the number of the drawn one, and of the model
-    all but the graph that follows from it.
+    """What is frozen: model, loss, trainer, and the data of training; of the world all but the number of the drawn one, and of
+    the model all but the graph that follows from it.
     """
     plain = OmegaConf.to_container(config, resolve=True)
     kept = {key: plain[key] for key in ("model", "loss", "trainer", "env") if key in plain}

@@ -30,7 +30,8 @@ _FACTS = ("run", "model", "loss", "env", "seed", "config_hash", "setting_hash", 
 def enter(folder: str | Path, ledger: str | Path) -> Path:
     """Write what a finished run says of itself, in place of what stood there of the same run.  -> the file.
 
-    Scores of other weights than those of its results.json are none of it. A training that diverged takes the place of no scores.
+    Scores of other weights than those of its results.json are none of it. A training that diverged takes the place of no
+    scores.
     """
     folder = Path(folder)
     config, path = load_config(folder), folder / DIVERGED
@@ -92,8 +93,8 @@ def entered_if_diverged(folder: Path, ledger: str | Path | None) -> Iterator[Non
 
 
 def _plans(folder: Path, weights: str | None) -> dict[str | int, dict]:
-    """Goals that were asked apart: on boards drawn otherwise than in training, those that are kept, and those of rounds, which alone are
-    of other weights. Mode, `final`, or number of the round  ->  what was reached, in as many steps as were asked."""
+    """Goals that were asked apart: on boards drawn otherwise than in training, those that are kept, and those of rounds, which
+    alone are of other weights. Mode, `final`, or number of the round  ->  what was reached, in as many steps as were asked."""
     found: dict[str | int, dict] = {}
     for path in sorted(folder.glob("plan-*.json")):
         read = read_object(path) or {}
@@ -108,8 +109,8 @@ def _plans(folder: Path, weights: str | None) -> dict[str | int, dict]:
 
 
 def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict], plans: dict[str | int, dict]) -> list[dict]:
-    """The rounds of a training that has some: processor seconds until their end, updates of their stage, scores and goals where there
-    are any."""
+    """The rounds of a training that has some: processor seconds until their end, updates of their stage, scores and goals where
+    there are any."""
     found, before = [], 0
     told = by_epoch(folder / "metrics.csv", "cpu_seconds", "updates")
     for stage in config.loss.stages:
@@ -123,8 +124,8 @@ def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict], plans: di
 
 
 def weights_at_hand(folder: Path, entered: dict, first: str) -> bool:
-    """Whether a folder holds the very weights that an entry is of. Entries of before do not say, and are known by what they reached on the
-    split that was scored first."""
+    """Whether a folder holds the very weights that an entry is of. Entries of before do not say, and are known by what they
+    reached on the split that was scored first."""
     try:
         own = read_results(folder)
     except Problem:  # none that ended

@@ -10,8 +10,9 @@ from envs.workers import cores
 
 
 def versions(*others: str) -> dict:
-    """Of the packages that decide numbers, and the commit where the code lies in a git repository, `-dirty` where anything but results
-    differs from it: a sweep that enters its runs changes no code. Files that the history does not know count for nothing.
+    """Of the packages that decide numbers, and the commit where the code lies in a git repository, `-dirty` where anything but
+    results differs from it: a sweep that enters its runs changes no code. Files that the history does not know count for
+    nothing.
     """
     names = ("torch", "pytorch-lightning", "numpy", "gymnasium", "h5py", *others)
     found = {"python": platform.python_version(), **{name: version(name) for name in names}}

@@ -40,9 +40,9 @@ def weights_file(folder: Path, round: int | None = None) -> Path:
 class Run:
     """A trained model with all that belongs to it, opened once and handed on: from training to scores, goals and report.
 
-    model: in eval mode.  config: complete.  folder: where it lies.  round: of training in rounds that the weights are of, counted
-    from 1 over all stages; none: the best weights.  world and files are made when they are asked for, unless
-    they are handed in: files by their split, as they lie in the run's own data_dir.
+    model: in eval mode.  config: complete.  folder: where it lies.  round: of training in rounds that the weights are of,
+    counted from 1 over all stages; none: the best weights.  world and files are made when they are asked for, unless they are
+    handed in: files by their split, as they lie in the run's own data_dir.
     Unpacks as `model, config = run`.
     """
 

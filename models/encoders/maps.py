@@ -42,8 +42,8 @@ class CellSoftmax(nn.Module):
 
 
 class CellPatches(nn.Module):
-    """Every 10x10 cell as one column of features, (B, 3, 10 N, 10 N) -> (B, outputs, N, N) on N x N cells: a convolution whose stride is
-    its kernel, computed as the matrix product it is (several times faster on CPUs)."""
+    """Every 10x10 cell as one column of features, (B, 3, 10 N, 10 N) -> (B, outputs, N, N) on N x N cells: a convolution whose
+    stride is its kernel, computed as the matrix product it is (several times faster on CPUs)."""
 
     def __init__(self, outputs: int, cell: int = 10) -> None:
         super().__init__()

@@ -1,7 +1,8 @@
 """Slots that must be found: attention in which slots compete for the places of a picture (Locatello et al. 2020).
 
-Nothing tells the encoder of cells, of a grid, or where an object is; that there are K is all that it knows. Slots begin as learned
-queries in place of draws (as in SAVi and BO-QSA), so that a slot means the same object in two frames, which rollouts need.
+Nothing tells the encoder of cells, of a grid, or where an object is; that there are K is all that it knows. Slots begin as
+learned queries in place of draws (as in SAVi and BO-QSA), so that a slot means the same object in two frames, which rollouts
+need.
 """
 
 from collections.abc import Sequence

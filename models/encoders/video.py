@@ -72,11 +72,11 @@ def as_torchvision(state: dict[str, Tensor]) -> dict[str, Tensor]:
 class VideoEncoder(nn.Module):
     """obs (B, T, C, H, W), uint8 or float in [0, 1]  ->  K = 1, D = width. No normalisation beside the division by 255.
 
-    backbone: fused, small, r3d_18 or r3d_34.  weights: a file of weights of the backbone, read when training begins; none: trained
-    from scratch.  frozen: never trained, always in eval mode.  A ResNet is shown 112 pixels a side, the nearest ones.
-    frames: of a clip that are looked at: how many of the first, or their numbers, from 0; none: all, and of the fused
-    backbone 16 that are spread evenly. What comes late in a clip tells how it came out, and heads that see it read features
-    off the outcome.
+    backbone: fused, small, r3d_18 or r3d_34.  weights: a file of weights of the backbone, read when training begins; none:
+    trained from scratch.  frozen: never trained, always in eval mode.  A ResNet is shown 112 pixels a side, the nearest ones.
+    frames: of a clip that are looked at: how many of the first, or their numbers, from 0; none: all, and of the fused backbone
+    16 that are spread evenly. What comes late in a clip tells how it came out, and heads that see it read features off the
+    outcome.
     """
 
     takes_bytes = True

@@ -46,8 +46,8 @@ def exact_product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def recurrent(layer: nn.RNNBase, x: Tensor, state):
-    """A recurrent layer of torch: outputs and state. On a GPU any autocast runs it in float16, and nobody scales the gradients of
-    bfloat16 training, so that small ones vanish: there it computes in single precision.
+    """A recurrent layer of torch: outputs and state. On a GPU any autocast runs it in float16, and nobody scales the gradients
+    of bfloat16 training, so that small ones vanish: there it computes in single precision.
     """
     if x.device.type in FOLLOWS:
         return layer(x, state)

@@ -1,8 +1,8 @@
 """Transformer over slots: every slot attends to all, and in training some objects are hidden whole (C-JEPA).
 
-The object-level masking of C-JEPA (Nam et al. 2026, arXiv 2602.11389), for one step: what a hidden object does next must be told from
-what the others show. Theirs hides objects over a history of frames. Ours has one frame, since a latent here is a state, and the
-residual still carries a hidden object's latent: what must be told from the others is how it changes.
+The object-level masking of C-JEPA (Nam et al. 2026, arXiv 2602.11389), for one step: what a hidden object does next must be
+told from what the others show. Theirs hides objects over a history of frames. Ours has one frame, since a latent here is a
+state, and the residual still carries a hidden object's latent: what must be told from the others is how it changes.
 """
 
 import torch

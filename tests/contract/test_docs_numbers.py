@@ -50,8 +50,8 @@ def lines_below(text: str, header: str) -> dict[str, str]:
 
 
 def means(root, place: str, seeds: set[str] | None) -> dict[tuple[str, str, str], float]:
-    """(label, score, steps) -> mean over seeds of the weights that were kept, and of those after so many minutes by a score's longer name; a
-    seed's own by "steps of seed"."""
+    """(label, score, steps) -> mean over seeds of the weights that were kept, and of those after so many minutes by a score's
+    longer name; a seed's own by "steps of seed"."""
     found = defaultdict(list)
     with open(root / "results" / "tables" / f"{place}.csv", newline="") as file:
         for one in csv.DictReader(file):

@@ -31,8 +31,8 @@ def test_every_epoch_has_its_own_order_and_noise(two_epochs, train_in, tmp_path,
 
 
 def test_the_weights_of_the_best_epoch_stay(two_epochs, train_in, tmp_path, monkeypatch):
-    """The last weights in place of the best once passed every test; here the second of two epochs is worse. The state to resume from
-    was once that of the best epoch."""
+    """The last weights in place of the best once passed every test; here the second of two epochs is worse. The state to resume
+    from was once that of the best epoch."""
     seen, keep = [], BestWeights.on_validation_end
 
     def validated(self, batch, _):

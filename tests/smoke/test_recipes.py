@@ -39,8 +39,8 @@ def recipes(root):
 
 
 def test_the_recipes_of_the_page_work_as_they_stand(root, here, command_here, small, monkeypatch):
-    """All at once, on a clip in which nobody acts: followed to the letter the recipes once ended in another class's arguments, in
-    another's name, and in a traceback."""
+    """All at once, on a clip in which nobody acts: followed to the letter the recipes once ended in another class's arguments,
+    in another's name, and in a traceback."""
     found = recipes(root)
     assert set(found) == {"models/transitions/mine.py", "configs/model/mine.yaml", "envs/mine.py", "configs/env/mine.yaml",
                           "eval/probes/mine.py", "losses/mine.py", "configs/loss/mine.yaml"}  # fmt: skip

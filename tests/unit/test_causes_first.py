@@ -55,8 +55,9 @@ def test_causes_before_effects_reach_every_goal():
 
 
 def test_an_object_that_hardly_varies_by_itself_is_near_when_it_is_painted():
-    """One root of collider5, world 10, has one colour always unless painted. On the scale of boards left alone even a model that
-    is certain to a thousandth was far from it, so it was painted last and upset its effect: 77 % of goals after ten steps."""
+    """One root of collider5, world 10, has one colour always unless painted. On the scale of boards left alone even a model
+    that is certain to a thousandth was far from it, so it was painted last and upset its effect: 77 % of goals after ten
+    steps."""
     world = ChemistryWorld(num_objects=3, graph="chain3", observation="state", numbering="causal", scm_seed=41)
     left_alone = world.reset(500, np.random.default_rng(0), "train").colors
     assert (left_alone[:, 2] == np.bincount(left_alone[:, 2]).argmax()).mean() > 0.98
@@ -86,8 +87,8 @@ class Tables:
 
 
 def test_an_effect_that_shows_only_where_things_were_painted_counts():
-    """World 14 of chain5: the last of the chain has one colour always unless painted, and its cause gives it that colour. Asked on
-    boards left alone nothing moved, the effect was painted before its cause, and 8 % of the goals were upset."""
+    """World 14 of chain5: the last of the chain has one colour always unless painted, and its cause gives it that colour. Asked
+    on boards left alone nothing moved, the effect was painted before its cause, and 8 % of the goals were upset."""
     world = ChemistryWorld(graph="chain5", observation="state", scm_seed=14)
     alone = world.reset(500, np.random.default_rng(0), "train").colors
     assert max((alone[:, i] == np.bincount(alone[:, i]).argmax()).mean() for i in range(5)) > 0.98

@@ -44,8 +44,8 @@ def test_a_table_comes_back_from_its_latent(model):
 
 
 def test_turning_the_world_by_a_finger_turns_the_prediction(model):
-    """By -120 degrees about the vertical: finger 1 is where finger 0 was, and everything that is a vector turns. The block's own
-    answer may depend on its place."""
+    """By -120 degrees about the vertical: finger 1 is where finger 0 was, and everything that is a vector turns. The block's
+    own answer may depend on its place."""
     table, action = tables()
     angle = np.radians(-120)
     turn = torch.tensor([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]], dtype=torch.float32)

@@ -54,8 +54,8 @@ def test_a_recorded_move_against_a_stuck_block_tells_where_impossible_pushes_are
 
 
 def test_what_was_recorded_is_likelier_where_fewer_actions_were_possible():
-    """All six orders, each by how likely it makes what was recorded: one over the actions that it allows, or 0 where it would move
-    otherwise."""
+    """All six orders, each by how likely it makes what was recorded: one over the actions that it allows, or 0 where it would
+    move otherwise."""
     world = PhysicsWorld(3, hidden_weights=True)
     columns, _ = world.record({"mode": "train", "length": 12, "drop_invalid": True}, np.random.default_rng(3), 40)
     state, action = (columns[name].reshape(40, 13, *columns[name].shape[1:]) for name in ("state", "action"))

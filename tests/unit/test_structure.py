@@ -248,8 +248,8 @@ def test_a_path_that_boards_left_alone_do_not_show_is_found():
 
 
 def test_edges_that_do_not_show_are_told_apart_from_those_that_do():
-    """World 10 of chain5: one of four causes draws nearly the same colours whatever it shows. Who lacks its edge alone lacks none that
-    shows; edges lead from column to row."""
+    """World 10 of chain5: one of four causes draws nearly the same colours whatever it shows. Who lacks its edge alone lacks
+    none that shows; edges lead from column to row."""
     world, rng = ChemistryWorld(graph="chain5", observation="state", scm_seed=10), np.random.default_rng(0)
     columns, _ = world.record({"mode": "train", "length": 10, "drop_invalid": False}, rng, 900)
     action, state = columns["action"].reshape(900, 11), columns["state"].reshape(900, 11, 5, -1)

@@ -70,8 +70,8 @@ def test_the_tasks_own_goal_is_a_state_with_the_block_there(world):
 
 @pytest.mark.parametrize("task, differs", [("reaching", False), ("pushing", True), ("picking", True)])
 def test_every_variable_of_a_world_can_be_set(task, differs):
-    """Reaching lets obstacles come and go, and a row holds so many objects: their number is no variable of the world. Its starts
-    all look alike, so that no distance of two random ones is there to compare with."""
+    """Reaching lets obstacles come and go, and a row holds so many objects: their number is no variable of the world. Its
+    starts all look alike, so that no distance of two random ones is there to compare with."""
     world = TriFingerSource(task, workers=1)
     state = world.reset(2, RNG(0), "train")
     for name in world.variables(state):

@@ -170,8 +170,8 @@ def test_recordings_of_other_settings_do_not_mix(tmp_path):
 
 
 def test_offline_sets_of_the_expert_of_chance_and_of_both(tmp_path):
-    """Goals differ from episode to episode; the expert ends on its goal, chance does not, `mixed` has one of each in turn. A set
-    that was broken off goes on to the same bytes."""
+    """Goals differ from episode to episode; the expert ends on its goal, chance does not, `mixed` has one of each in turn. A
+    set that was broken off goes on to the same bytes."""
     done = {}
     for kind in SETS:
         record_set("pushing", kind, tmp_path / f"{kind}.h5", 2, skip_frame=10, max_steps=120, dynamics="legacy")

@@ -51,8 +51,8 @@ def test_volume_over_the_support(shape, contact, share):
 
 
 def test_occlusion():
-    """A cube of height 1 goes up to z = 2; its far upper edge is at y = 1. The line from the camera at (y, z) = (-27.78, 10.6) meets
-    the plane y = -2 at z = 10.6 - 8.6 * 25.78 / 28.78 = 2.896: over a middle of half of 5, not over one of .6 of it."""
+    """A cube of height 1 goes up to z = 2; its far upper edge is at y = 1. The line from the camera at (y, z) = (-27.78, 10.6)
+    meets the plane y = -2 at z = 10.6 - 8.6 * 25.78 / 28.78 = 2.896: over a middle of half of 5, not over one of .6 of it."""
     assert visible_top("cube", 1.0, 0.5) == pytest.approx(2.8964 - 2.5, abs=1e-3)
     assert list(prior(B).values()) == [1] and list(prior(B, middle_segment_height=0.6).values()) == [0]
     assert posterior(B, frames_seen_in_middle=5) == {"see_object_in_middle": 1}

@@ -99,8 +99,8 @@ def test_errors_name_the_windows_with_the_wrong_transition(file):
 
 @pytest.mark.parametrize("window", [1, 3, LENGTH])
 def test_errors_are_asked_for_where_they_decide_anything(file, window, monkeypatch):
-    """An epoch of single steps, or of whole episodes, holds every window; the errors of all were once computed for it, and decided
-    nothing. Of others an epoch has room for a part, and the hard ones come into it more often, each at most once."""
+    """An epoch of single steps, or of whole episodes, holds every window; the errors of all were once computed for it, and
+    decided nothing. Of others an epoch has room for a part, and the hard ones come into it more often, each at most once."""
     part, asked = Windows(file, PhysicsWorld(3).spec, window, 6, 0, True), []
     hard = torch.arange(len(part.starts)) % 9 == 0
 

@@ -194,7 +194,8 @@ def test_each_divergence_moves_its_own_side(built):
 
 
 def test_the_prior_is_drawn_to_the_frame_that_comes_next(built, monkeypatch):
-    """Every posterior draws its own frame. Beside a prior N(1, 1) at all times, both divergences by hand; of representation the first frame's from N(0, 1) as well."""
+    """Every posterior draws its own frame. Beside a prior N(1, 1) at all times, both divergences by hand; of representation the
+    first frame's from N(0, 1) as well."""
     model, batch = built("rssm")
     dist = model.eval().encode_dist(batch.obs.flatten(0, 1))
     q = Normal(*(part.unflatten(0, (6, 3)) for part in (dist.mean, (dist.logvar / 2).exp())))

@@ -182,8 +182,8 @@ def test_the_figure_names_what_is_got_wrong():
 
 
 def test_ranking_is_compared_with_that_of_the_same_states():
-    """Fewer states took a value of space B than were asked, and H@1 among few is higher: a cause that changed nothing at all looked better
-    than nothing."""
+    """Fewer states took a value of space B than were asked, and H@1 among few is higher: a cause that changed nothing at all
+    looked better than nothing."""
 
     class Tired(Model):
         def rollout(self, latent, actions):

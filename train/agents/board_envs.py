@@ -24,8 +24,8 @@ class GoalEpisodes(VecEnv):
 
     Tasks are drawn as in eval/planning/tasks.py (goals differ from the start), from random numbers of their own. An episode
     ends after its actions and never before, so the agent must keep a reached goal; the next episode begins in the same step.
-    Reward: the decrease of the distance to the goal, summed over objects, and 1 more for a goal that is reached at the end. The info of every step
-    has this end as `success`.
+    Reward: the decrease of the distance to the goal, summed over objects, and 1 more for a goal that is reached at the end. The
+    info of every step has this end as `success`.
     """
 
     def __init__(self, world, num_envs: int, longest: int, seed: list[int]) -> None:

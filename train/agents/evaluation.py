@@ -43,8 +43,8 @@ def evaluate_if_due(
 
 
 def evaluations(folder: Path) -> list[dict]:
-    """What evaluations.csv holds, an entry for each number of steps: {"steps": 25000, "P5": [percent, low, high]}; the bounds are
-    lacking where an older command wrote it. The mean of the measures is left out."""
+    """What evaluations.csv holds, an entry for each number of steps: {"steps": 25000, "P5": [percent, low, high]}; the bounds
+    are lacking where an older command wrote it. The mean of the measures is left out."""
     found: dict[int, dict[str, float]] = {}
     for row in whole_rows(folder / "evaluations.csv", COLUMNS):
         found.setdefault(int(row["steps"]), {})[row["measure"]] = float(row["percent"])

@@ -38,9 +38,9 @@ def record(
     about: Mapping | None = None,
 ) -> None:
     """Columns: observation, action, reward, fractional_success, variables, and pixels where a camera is given.
-    The header names every entry of `variables` and `observation`. After a kill the same call resumes, and one under another header
-    begins anew; a finished file stays as it is, a Problem where it has another header.  about: what the header says beside, of
-    whose episodes they are: a controller has no name of its own, and another one is known by this alone.
+    The header names every entry of `variables` and `observation`. After a kill the same call resumes, and one under another
+    header begins anew; a finished file stays as it is, a Problem where it has another header.  about: what the header says
+    beside, of whose episodes they are: a controller has no name of its own, and another one is known by this alone.
 
     env may be wrapped (a Curriculum that begins at its first episode, say); the number of its objects must stay the same over
     all episodes.

@@ -25,8 +25,8 @@ _TWIST, _LEAN = np.array([0, 0, 0.1]), np.full(3, 0.15)  # costs per radian that
 
 @dataclass(frozen=True)
 class Hold:
-    """Contacts in the block's upright frame, metres from its middle (3, 3); directions into the block (3, 3); share of the force
-    of each finger (3,), 0 for one that takes no part.  yaw: at which the block arrives, radians."""
+    """Contacts in the block's upright frame, metres from its middle (3, 3); directions into the block (3, 3); share of the
+    force of each finger (3,), 0 for one that takes no part.  yaw: at which the block arrives, radians."""
 
     contacts: np.ndarray
     inward: np.ndarray
@@ -77,8 +77,8 @@ def choose(
     """The cheapest hold of an upright block, with its cost; None where no fingers reach.
 
     places: the block's middle on the way, the last one where it arrives; yaws: it may arrive with.
-    lifted_from: where it leaves the floor for good. Fingers that turn as they go turn the block, too, and cost: about the vertical
-    along the floor, where it falls flat again, about all axes in the air.
+    lifted_from: where it leaves the floor for good. Fingers that turn as they go turn the block, too, and cost: about the
+    vertical along the floor, where it falls flat again, about all axes in the air.
     """
     reach, best, cheapest = Reach(kinematics, obstacles), None, np.inf
 

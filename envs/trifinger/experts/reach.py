@@ -26,8 +26,8 @@ class Reach:
         self._known: dict[tuple, tuple[np.ndarray, ...]] = {}
 
     def _at(self, point: np.ndarray) -> tuple[np.ndarray, ...]:
-        """-> of the three fingers: errors (3,), points of their last links (3, n, 3), Jacobians (3, 3, 3), torques of rest (3, 3),
-        turns of their tips (3, 3, 3)"""
+        """-> of the three fingers: errors (3,), points of their last links (3, n, 3), Jacobians (3, 3, 3), torques of rest (3,
+        3), turns of their tips (3, 3, 3)"""
         key = tuple(np.round(point, 5))
         if key not in self._known:
             kinematics = self._kinematics

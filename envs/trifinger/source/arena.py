@@ -38,9 +38,9 @@ class Arena:
     def start(self, mode: str, rng: np.random.Generator) -> tuple[np.ndarray, tuple[str, ...]]:
         """-> the row of a fresh episode, and what kept the task's own values since every draw of it was refused.
 
-        mode: train = poses of blocks and goals from space A; still = the task's start; poses-b = poses from space B;
-        physics-a, physics-b = as train, with masses, frictions and sizes of that space; blocks-a, blocks-b = the same but for the
-        masses of the links: with the light ones of space A the joints' controller oscillates, up to 20 rad/s.
+        mode: train = poses of blocks and goals from space A; still = the task's start; poses-b = poses from space B; physics-a,
+        physics-b = as train, with masses, frictions and sizes of that space; blocks-a, blocks-b = the same but for the masses
+        of the links: with the light ones of space A the joints' controller oscillates, up to 20 rad/s.
         """
         if mode not in MODES:
             raise Problem(f"TriFinger has no mode '{mode}': {nearest(str(mode), MODES)}; set mode= of the split")
@@ -186,8 +186,8 @@ class Arena:
         return self._row_after(row, (variable,))
 
     def redraw(self, row: np.ndarray, variables: Sequence[str], space: str, seed: int) -> tuple[np.ndarray, bool]:
-        """-> (the row with other values of these variables, drawn from space a or b; whether the environment accepted one of TRIES
-        draws: if not, the row is the one given)."""
+        """-> (the row with other values of these variables, drawn from space a or b; whether the environment accepted one of
+        TRIES draws: if not, the row is the one given)."""
         self.restore(row)
         done = self._changed(VariablesActor(variables, space), np.random.default_rng(seed))
         return (self._row_after(row, variables), True) if done else (row, False)

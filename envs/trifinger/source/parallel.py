@@ -28,7 +28,8 @@ def _work(arguments: str, method: str, piece: tuple):
 
 class Crew:
     """arguments: of `Arena`.  workers: processes at most; None = one for each core.  fork: whether they may be forks of this
-    process, which is quick; processes that render or use torch must be spawned.  draws: whether they render, as this process would."""
+    process, which is quick; processes that render or use torch must be spawned.  draws: whether they render, as this process
+    would."""
 
     def __init__(self, arguments: Mapping, workers: int | None, fork: bool, draws: bool) -> None:
         self._arguments, self._draws = json.dumps(dict(arguments), sort_keys=True), draws

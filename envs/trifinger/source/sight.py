@@ -18,8 +18,8 @@ _FINEST, _LONGEST = 4, 0.5
 
 @dataclass(frozen=True)
 class Sight:
-    """camera: eyes, the reference's, of which `pixels` shows the first; or front, one between two fingers, from where less is hidden.
-    size: pixels along a side.  drawn: every pixel is the mean of drawn x drawn, so that an edge is not all or nothing.
+    """camera: eyes, the reference's, of which `pixels` shows the first; or front, one between two fingers, from where less is
+    hidden. size: pixels along a side.  drawn: every pixel is the mean of drawn x drawn, so that an edge is not all or nothing.
     motion: seconds; beside every picture stands one of where joints and blocks were so long before at their velocities
     (`earlier`). A state alone makes both, so that one that was set has its pictures, too; none: the picture alone.
 

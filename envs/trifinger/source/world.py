@@ -34,11 +34,11 @@ _RESOLUTION = 1e-3  # metres, and radians, metres per second ...
 class TriFingerSource:
     """One task, in the terms of envs/protocols.py: Source, Simulator, OwnGoals, Interventions, Causes, Blocks.
 
-    observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures
-    cost as much as the simulation; image_size, camera, drawn, motion: see `Sight`.  policy: random | scripted (see `exploration`) | expert (see `experts`) | mixed, the
-    random or the expert's by a coin for each episode; or a function that gives an episode's policy: (env=, rng=) ->
-    (observation -> normalised joint positions), picklable.  speed: what an action means (see `Drive`); experts and functions are
-    slowed down to it.
+    observation: objects | pixels (one camera, 64 px) | views (three); what a file holds besides the table, since pictures cost
+    as much as the simulation; image_size, camera, drawn, motion: see `Sight`.  policy: random | scripted (see `exploration`) |
+    expert (see `experts`) | mixed, the random or the expert's by a coin for each episode; or a function that gives an episode's
+    policy: (env=, rng=) -> (observation -> normalised joint positions), picklable.  speed: what an action means (see `Drive`);
+    experts and functions are slowed down to it.
     options: of TriFingerEnv.  workers: processes; None = one a core. They change no byte.
 
     A state is the exact save of the environment. Steps depend on it alone, so that a step from a recorded row gives the next
