@@ -1,9 +1,9 @@
 """B, occlusion: an object slides behind a U-shaped occluder whose middle is low.
 
 Expected: its top is seen over the middle where it is high enough (B2), else nothing is (B1). Surprising: B1 is raised so that
-it shows there; B2 is below the ground as long as it would be seen. The object's path is the same in all other frames. Control:
-as long as the violation would show, the middle of the occluder stands higher or lower than before, and the object is where it
-was expected. The occluder is moved from outside in every trial; what it hides follows from where it is.
+it shows there; B2 is below the ground as long as it would be seen. The object's path is the same in all other frames.
+Control: as long as the violation would show, the middle of the occluder stands higher or lower than before, and the object is
+where it was expected. The occluder is moved from outside in every trial; what it hides follows from where it is.
 """
 
 import numpy as np
