@@ -44,7 +44,7 @@ class GNNTransition(nn.Module):
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         blocks = per_slot(action, self.owners, self.num_slots)
-        return latent + self.node(torch.cat([latent, blocks, self._incoming(latent)], -1))
+        return latent + self.node(torch.cat([latent, blocks, self._incoming(latent, latent)], -1))
 
     def all_actions(self, latent: Tensor, actions: Tensor) -> Tensor:
         """One step under each of some actions: latent (B, K, D), actions (N, A)  ->  (B, N, K, D).
@@ -54,17 +54,17 @@ class GNNTransition(nn.Module):
         k = self.num_slots
         blocks, block_of = distinct(per_slot(actions, self.owners, k))
         count = len(blocks)
-        own, incoming = (part[:, :, None].expand(-1, -1, count, -1) for part in (latent, self._incoming(latent)))
+        own, incoming = (part[:, :, None].expand(-1, -1, count, -1) for part in (latent, self._incoming(latent, latent)))
         moves = self.node(torch.cat([own, blocks.expand(len(latent), k, -1, -1), incoming], -1))  # (B, K, count, D)
         slot = torch.arange(k, device=latent.device)
         return latent[:, None] + moves[:, slot, block_of]
 
-    def _incoming(self, latent: Tensor) -> Tensor:
-        """The sum of the messages to every slot, (B, K, hidden)."""
-        batch, k, _ = latent.shape
+    def _incoming(self, latent: Tensor, sent: Tensor) -> Tensor:
+        """The sum of the messages to every slot, (B, K, hidden).  sent (B, K, S): what a message holds of its sender."""
+        batch, k, width = latent.shape
         # A linear layer on [s_i, s_j] is the sum of two linear layers: K products where pairs would need K (K - 1).
-        own, other = self.edge_in.weight.chunk(2, 1)
-        own, other = F.linear(latent, own, self.edge_in.bias), F.linear(latent, other)
+        own, other = self.edge_in.weight.split([width, sent.shape[-1]], 1)
+        own, other = F.linear(latent, own, self.edge_in.bias), F.linear(sent, other)
         edges = self.edge(own[:, :, None] + other.index_select(1, self.senders).view(batch, k, k - 1, -1))
         # The last edge layer is linear too, so it is applied once to the sum: sum_j (W h_ij + b) = W sum_j h_ij + (K-1) b
         return F.linear(edges.sum(2), self.edge_out.weight) + (k - 1) * self.edge_out.bias

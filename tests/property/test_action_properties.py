@@ -11,6 +11,7 @@ from models.native_precision import MIXED, fast_precision
 from models.transitions.causal import CausalTransition
 from models.transitions.edge import EdgeTransition
 from models.transitions.gnn import GNNTransition
+from models.transitions.interaction import InteractionTransition
 from models.transitions.lstm import LSTM
 from models.transitions.mlp import MLPTransition
 from models.transitions.modular import ModularTransition
@@ -32,6 +33,7 @@ CORES = {
 }
 BUILD = {  # slots, action size, owners -> transition
     "gnn": lambda k, a, o: GNNTransition(k, a, WIDTH, 8, owners=o),
+    "interaction": lambda k, a, o: InteractionTransition(k, a, WIDTH, 8, owners=o),
     "causal_learned": lambda k, a, o: CausalTransition(k, a, WIDTH, 8, owners=o),
     "causal_full": lambda k, a, o: CausalTransition(k, a, WIDTH, 8, "full", owners=o),
     "causal_none": lambda k, a, o: CausalTransition(k, a, WIDTH, 8, "none", owners=o),

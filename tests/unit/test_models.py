@@ -17,6 +17,7 @@ from models.interfaces import Latent
 from models.layers.patches import PatchConv2d, PatchConvTranspose2d
 from models.transitions.edge import EdgeTransition
 from models.transitions.gnn import GNNTransition
+from models.transitions.interaction import InteractionTransition
 from models.transitions.modular import ModularTransition
 from models.world_model import WorldModel
 
@@ -250,13 +251,23 @@ def test_maps_begin_on_blocks(seed):
     assert (mass > 2 * 5 / 25).all()
 
 
-def test_gnn_under_every_action_at_once():
-    """Messages sent once and equal nodes asked once give what one pass for each action gives."""
+@pytest.mark.parametrize("kind", [GNNTransition, InteractionTransition])
+def test_graph_networks_under_every_action_at_once(kind):
+    """Messages sent once and equal nodes asked once give what one pass for each action gives; so does sending all."""
     torch.manual_seed(0)
-    model = WorldModel(torch.nn.Identity(), GNNTransition(3, 15, 8, 32)).eval()
+    model = WorldModel(torch.nn.Identity(), kind(3, 15, 8, 32)).eval()
     latent, actions = torch.randn(4, 3, 8), torch.eye(15)
     with torch.no_grad():
         made, memory = model.step_all_actions(latent, actions)
         one_by_one = torch.stack([model.transition(latent, a.expand(4, -1)) for a in actions], 1)
     assert memory is None
     torch.testing.assert_close(made.view(4, 15, 3, 8), one_by_one, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind, heard", [(GNNTransition, False), (InteractionTransition, True)])
+def test_who_hears_that_a_neighbour_is_acted_on(kind, heard):
+    """Another action on object 0 changes what an interaction network predicts of object 1, and nothing that the GNN of C-SWM does."""
+    torch.manual_seed(0)
+    net, latent, (one, other) = kind(3, 15, 8, 32).double(), torch.randn(2, 3, 8).double(), torch.eye(15).double()[:2]
+    change = (net(latent, one.expand(2, -1)) - net(latent, other.expand(2, -1))).abs().amax((0, 2))
+    assert change[0] > 1e-6 and (change[1:] > 1e-6).tolist() == [heard, heard]
