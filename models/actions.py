@@ -4,8 +4,9 @@ To every other file of models and losses an action is a float vector (..., A) wh
 that many equal blocks, and block o belongs to object o; 1: it belongs to no object in particular.
 
 Who reads what of an action:
-- `gnn`, `tracks` and `fingers` give each slot its owner's block (`per_slot`). Their slots share weights, so nothing else could tell a
-  slot which part of the action is its own. The order of slots is thereby that of owners.
+- `gnn`, `interaction`, `tracks` and `fingers` give each slot its owner's block (`per_slot`). Their slots share weights, so
+  nothing else could tell a slot which part of the action is its own. The order of slots is thereby that of owners. In
+  `interaction` alone a slot is also told the blocks of the others, by their messages.
 - `causal` does the same and also reads which slots are acted on (`acted`). Its graph claims which slot moves which, so a
   mechanism must not read the actions on other objects. With graph=full it makes no such claim and reads the whole action.
 - `modular`, `edge`, `transformer` and `pairwise_lstm` read the whole action with weights of their own for each slot or ordered
