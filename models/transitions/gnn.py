@@ -44,7 +44,7 @@ class GNNTransition(nn.Module):
 
     def forward(self, latent: Tensor, action: Tensor) -> Tensor:
         blocks = per_slot(action, self.owners, self.num_slots)
-        return latent + self.node(torch.cat([latent, blocks, self._incoming(latent, latent)], -1))
+        return latent + self.node(torch.cat([latent, blocks, self._incoming(latent, self._sent(latent, blocks))], -1))
 
     def all_actions(self, latent: Tensor, actions: Tensor) -> Tensor:
         """One step under each of some actions: latent (B, K, D), actions (N, A)  ->  (B, N, K, D).
@@ -58,6 +58,10 @@ class GNNTransition(nn.Module):
         moves = self.node(torch.cat([own, blocks.expand(len(latent), k, -1, -1), incoming], -1))  # (B, K, count, D)
         slot = torch.arange(k, device=latent.device)
         return latent[:, None] + moves[:, slot, block_of]
+
+    def _sent(self, latent: Tensor, blocks: Tensor) -> Tensor:
+        """What a message holds of its sender, (B, K, S): the latent."""
+        return latent
 
     def _incoming(self, latent: Tensor, sent: Tensor) -> Tensor:
         """The sum of the messages to every slot, (B, K, hidden).  sent (B, K, S): what a message holds of its sender."""

@@ -7,7 +7,7 @@ one object moves another, as a push does, that is what the other would have to h
 import torch
 from torch import Tensor, nn
 
-from models.actions import block_size, per_slot
+from models.actions import block_size
 from models.transitions.gnn import GNNTransition
 
 
@@ -20,12 +20,11 @@ class InteractionTransition(GNNTransition):
         super().__init__(num_objects, action_size, width, hidden, owners)
         self.edge_in = nn.Linear(2 * width + block_size(action_size, self.owners, num_objects), hidden)
 
-    def forward(self, latent: Tensor, action: Tensor) -> Tensor:
-        blocks = per_slot(action, self.owners, self.num_slots)
-        sent = torch.cat([latent, blocks], -1)
-        return latent + self.node(torch.cat([latent, blocks, self._incoming(latent, sent)], -1))
+    def _sent(self, latent: Tensor, blocks: Tensor) -> Tensor:
+        """What a message holds of its sender, (B, K, S): the latent, and what is done to it."""
+        return torch.cat([latent, blocks], -1)
 
     def all_actions(self, latent: Tensor, actions: Tensor) -> Tensor:
-        """One step under each of some actions: latent (B, K, D), actions (N, A)  ->  (B, N, K, D). Messages differ, so all are sent."""
+        """One step under each of some actions: latent (B, K, D), actions (N, A)  ->  (B, N, K, D), of which messages differ."""
         batch, count = len(latent), len(actions)
         return self(latent.repeat_interleave(count, 0), actions.repeat(batch, 1)).unflatten(0, (batch, count))
