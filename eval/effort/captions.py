@@ -76,6 +76,7 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         *_of_machines(filled),
         *_of_commits(filled),
         *(_of_tuning(env) if study.tuned else ["loss, rate, window and epochs are those of the paper, encoders are small and 128 wide"]),
+        *_of_cases(study),
         "scored are the weights of the least validation loss, by the row's own objective, which for some are not those of the end",
         f"kept at: after which part of the {'rounds' if study.in_rounds else 'epochs'} those were, percent, mean over seeds, least and most; of several "
         "stages the last is chosen from",
@@ -96,6 +97,12 @@ def _of_units(study: Study) -> str:
     """Where cases vary hidden layers, what settings were chosen with."""
     varied = any(".hidden=" in override for case in study.cases.values() for override in case)
     return ", with which its setting was chosen, where its name says no other" if varied else ""
+
+
+def _of_cases(study: Study) -> list[str]:
+    """What each sets, which goes before the chosen setting where both name a key."""
+    told = [f"{case}: {', '.join(overrides)}" for case, overrides in study.cases.items() if overrides]
+    return [f"over that setting, {'; '.join(told)}"] if told else []
 
 
 def _of_kept_tasks(filled: Sequence[Filled]) -> list[str]:

@@ -95,6 +95,9 @@ def test_effort_is_said_as_it_was_counted():
         assert "; 4000 updates for every row" in told[name] and "updates: training steps; parameters:" in told[name]
         assert "kept at: after which part of the rounds" in told[name]
     assert "kept at: after which part of the epochs" in told["causes-published"]
+    assert "over that setting, 30 episodes: env.splits.train.episodes=30; 100 episodes: " in told["causes-episodes"]
+    assert "128 units, setting of edge: model.module.transition.hidden=128, loss.learning_rate=0.002, " in told["causes-units"]
+    assert [name for name, text in told.items() if "over that setting" in text] == [name for name, one in studies().items() if len(one.cases) > 1]
     assert [name for name, text in told.items() if "with which its setting was chosen, where its name says no other" in text] == ["causes-units"]
     assert all("scored are the weights of the least validation loss" in text for name, text in told.items() if name != "causes-factors")
 

@@ -105,6 +105,13 @@ def test_a_case_may_be_of_some_rows_and_tell_less():
     assert units.told("128 units, whole action", gnn) == tuple(word for word in gnn.told if word != "blocks")
 
 
+def test_the_setting_of_edge_is_the_one_that_was_chosen(root):
+    """Cases repeat it key by key; what both rows chose alike need not be said again."""
+    edge, gnn = (json.loads((root / "results/ledger/chosen/physics5_shuffled" / name).read_text())["overrides"] for name in ("edge_infonce.json", "gnn_infonce.json"))
+    cases = {case: set(said) for case, said in studies()["causes-units"].cases.items() if "setting of edge" in case}
+    assert len(cases) == 2 and all(set(edge) - set(gnn) == {one for one in said if "transition" not in one} for said in cases.values())
+
+
 @pytest.mark.parametrize("name", ["GNN + hinge, small encoder", "GNN + InfoNCE"])
 def test_a_row_of_a_study_has_a_setting_of_its_own(compose, name):
     """`final` is scored under one setting of a row: where a study trains otherwise, its rows are called otherwise."""
