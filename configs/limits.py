@@ -93,7 +93,7 @@ LIMITS = {
     "trainer.devices": ("a whole number >= 1, or auto", lambda v: v == "auto" or whole(1)(v)),
     "trainer.nodes": COUNT,
     "trainer.cpu_minutes": POSITIVE,
-    "trainer.updates": COUNT,
+    "trainer.updates": ("a whole number >= 1, or a list of them, one for each stage", lambda v: whole(1)(v) or list_of(whole(1))(v)),
     "loss.stages": ("a list of one stage or more", list_of(lambda v: isinstance(v, dict))),
     "loss.stages.*.epochs": COUNT,
     "loss.stages.*.batch_size": COUNT,

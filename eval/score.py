@@ -168,6 +168,7 @@ def score_run(
         timing, machine = before.get("timing", {}), before.get("machine")
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in run.model.named_children()}
     updates = cfg.trainer.get("updates")
+    updates = sum(updates) if OmegaConf.is_list(updates) else updates
     results = {
         "run": cfg.name,
         "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "trainer": cfg.trainer.name, "seed": cfg.seed,

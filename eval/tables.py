@@ -19,7 +19,8 @@ where they decide any of it.
 Tables of violated expectations (voe, voe-control, voe-trees, voe-alternate) have pages of their own; their budgets `found` and
 `stored` train nothing and show every run of a folder, or of the JSON files in results.
 causes (eval/effort/causes.yaml) and what varies it (causes-minutes, causes-episodes, causes-objects, causes-horizon,
-causes-units, causes-factors, causes-published) are read from ledger= alone; what that holds is not run again, on any machine.
+causes-units, causes-updates, causes-factors, causes-published) are read from ledger= alone; what that holds is not run again,
+on any machine.
 voe-grid prints a grid search (configs/experiment/voe_grid.yaml) and the row that validation pairs choose.
 
 Copies of a command share its runs, on machines that see the same runs_dir: each worker begins at another place of the list,

@@ -30,6 +30,20 @@ def check_parts(model, objectives, spec, stages=()) -> None:
                       f"choose another loss=, or a model whose encoder has nothing to learn: model=fingers, model=tracks")  # fmt: skip
 
 
+def _check_updates(updates, rounds: dict[str, int]) -> None:
+    """Raise Problem where rounds would have none.  updates: of all stages, or of each.  rounds: of each stage, by its name."""
+    if isinstance(updates, int):
+        if updates < (count := sum(rounds.values())):
+            raise Problem(f"trainer.updates={updates} are to be shared by {count} rounds; set it to {count} or more, or the epochs of its stages to less")
+        return
+    if len(updates) != len(rounds):
+        raise Problem(f"trainer.updates= has {len(updates)} numbers, and the loss has {len(rounds)} stages, {', '.join(rounds)}; give one for each, "
+                      f"or one number that all share")  # fmt: skip
+    for own, (stage, count) in zip(updates, rounds.items()):
+        if own < count:
+            raise Problem(f"trainer.updates= gives {own} to stage {stage}, which has {count} rounds; give it {count} or more, or set its epochs to less")
+
+
 def check_plan(cfg) -> None:
     """Raise Problem on stages, splits and processes that do not fit together."""
     if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
@@ -51,8 +65,8 @@ def check_plan(cfg) -> None:
     if len(asked := [key for key in kinds if cfg.trainer.get(key)]) > 1:
         raise Problem(f"a training has so much time or so many updates, and got both, trainer.{asked[0]}={cfg.trainer[asked[0]]} and "
                       f"trainer.{asked[1]}={cfg.trainer[asked[1]]}; leave one of them out")  # fmt: skip
-    if (updates := cfg.trainer.get("updates")) and updates < (rounds := sum(stage.epochs for stage in cfg.loss.stages)):
-        raise Problem(f"trainer.updates={updates} are to be shared by {rounds} rounds; set it to {rounds} or more, or the epochs of its stages to less")
+    if updates := cfg.trainer.get("updates"):
+        _check_updates(updates, {stage.name: stage.epochs for stage in cfg.loss.stages})
     for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")

@@ -5,7 +5,7 @@ So rows of a table get equal effort, and the weights of every round make a curve
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -84,26 +84,31 @@ class Clock(Rounds):
         return self.used >= (number + 1) * self.seconds
 
 
-class UpdateCount(Rounds):
-    """Rounds that share the updates of a training as evenly as whole numbers can.
+def ends_of_rounds(updates: int | Sequence[int], rounds: Sequence[int], stage: int) -> list[int]:
+    """How many updates of a stage are made at the end of each of its rounds, which share them as evenly as whole numbers can.
 
-    updates: of all stages.  total: rounds of all stages.
+    updates: of all stages, whose rounds share them alike, or of each.  rounds: of each stage.
     """
+    own, before = rounds[stage], sum(rounds[:stage])
+    if not isinstance(updates, int):
+        return [updates[stage] * number // own for number in range(1, own + 1)]
+    first = updates * before // sum(rounds)
+    return [updates * (before + number) // sum(rounds) - first for number in range(1, own + 1)]
 
-    def __init__(self, updates: int, total: int, *where, **more) -> None:
-        super().__init__(*where, **more)
-        self.updates, self.total, self.done = updates, total, 0
 
-    def until(self, number: int) -> int:
-        """Updates of all stages at the start of round `number` of this one."""
-        return self.updates * (self.before + number) // self.total
+class UpdateCount(Rounds):
+    """Rounds of so many updates each.  ends: updates of the stage at the end of each of its rounds."""
+
+    def __init__(self, ends: Sequence[int], *where, **more) -> None:
+        super().__init__(len(ends), *where, **more)
+        self.ends, self.done = ends, 0
 
     @property
     def progress(self) -> float:
-        return min(1.0, self.done / (self.until(self.count) - self.until(0)))  # the config of a run that goes on may ask for fewer
+        return min(1.0, self.done / self.ends[-1])  # the config of a run that goes on may ask for fewer
 
     def over(self, number: int, given: int) -> bool:
-        return given >= self.until(number + 1) - self.until(number)
+        return given >= self.ends[number] - (self.ends[number - 1] if number else 0)
 
     def on_before_optimizer_step(self, trainer, model, optimizer) -> None:
         self.done += 1  # here, as the schedule steps before a batch is told to have ended

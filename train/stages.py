@@ -24,7 +24,7 @@ from train.callbacks import BestWeights, EpochLines, LastState, MetricsFile, Pai
 from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
-from train.rounds import Clock, Rounds, UpdateCount, in_rounds
+from train.rounds import Clock, Rounds, UpdateCount, ends_of_rounds, in_rounds
 from train.wandb_run import wandb_run
 
 logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
@@ -87,9 +87,10 @@ def _rounds(cfg: DictConfig, number: int, checkpoints: Path) -> Rounds | None:
     epochs = [stage.epochs for stage in cfg.loss.stages]
     told, earlier = by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds"), {stage.name for stage in cfg.loss.stages[:number]}
     spent = max((max(of_epoch.values()) for (stage, _), of_epoch in told.items() if stage in earlier), default=0.0)
-    where = epochs[number], sum(epochs[:number]), checkpoints, spent
-    minutes = cfg.trainer.get("cpu_minutes")
-    return Clock(60 * minutes / sum(epochs), *where) if minutes else UpdateCount(cfg.trainer.updates, sum(epochs), *where)
+    where = sum(epochs[:number]), checkpoints, spent
+    if minutes := cfg.trainer.get("cpu_minutes"):
+        return Clock(60 * minutes / sum(epochs), epochs[number], *where)
+    return UpdateCount(ends_of_rounds(cfg.trainer.updates, epochs, number), *where)
 
 
 def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:

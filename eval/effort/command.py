@@ -15,6 +15,7 @@ from eval.effort.jobs import (
     entered_row,
     finalist_job,
     finalist_name,
+    lacking_seeds,
     precision_of,
     table_job,
     tune_job,
@@ -128,12 +129,13 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
             of_row = study.cases_of(row)
             for case in of_row:
                 check_overrides(ledger, env, entered_row(study, case, row), [*setting, *study.effort(row), *study.overrides, *study.cases[case]])
-            jobs = {case: [table_job(study, case, row, env, seed, cfg) for seed in range(cfg["seeds"])] for case in of_row}
+            lacking = lacking_seeds(study, row, env, ledger, cfg["seeds"])
+            jobs = {case: {seed: table_job(study, case, row, env, seed, cfg) for seed in lacking} for case in of_row}
             for case, of_case in jobs.items():
-                check_precision(precision_of(study, case, row, env, ledger), study.accelerator, of_case)
+                check_precision(precision_of(study, case, row, env, ledger), study.accelerator, list(of_case.values()))
             ready.append(jobs)
     _tell(wrong, len(asked), "not trained")
-    return [of_case[seed] for seed in range(cfg["seeds"]) for jobs in ready for of_case in jobs.values()]
+    return [of_case[seed] for seed in range(cfg["seeds"]) for jobs in ready for of_case in jobs.values() if seed in of_case]
 
 
 def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:

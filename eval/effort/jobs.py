@@ -2,7 +2,7 @@
 holds is not run again."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from omegaconf import OmegaConf
@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from envs.problem import Problem
 from eval.effort.score_names import ORDER
 from eval.effort.settings import MAIN, Row, causes, drawn, probes
-from eval.effort.studies import Study
+from eval.effort.studies import Study, studies
 from eval.paper.sweep import Job, steps_of
 from eval.runs.entry import named, read_entry
 from eval.runs.final import FINAL, KEPT_TASKS, SELECT, frozen_setting
@@ -120,7 +120,7 @@ def finalist_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
 
 def entered_row(study: Study, case: str, row: Row) -> str:
     """The row of the ledger, which has one setting, that a run of a table is entered under."""
-    counted = study.updates and f"{study.updates} updates"
+    counted = study.updates and not study.fills_main and f"{study.updates} updates"
     return ", ".join([row.name, *filter(None, [case or (None if study.main else study.title), counted])])
 
 
@@ -137,9 +137,31 @@ def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> s
     if not study.in_rounds:
         return None
     frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.precision")
+    return frozen or _first_precision(_entered(study, case, row, env, ledger)) or fast_precision(study.accelerator)
+
+
+def _entered(study: Study, case: str, row: Row, env: str, ledger: Path) -> Iterator[dict]:
+    """The runs of any seed that the ledger holds of a row, read as they are asked for."""
     of_any_seed = named(table_name(study, case, row, env, study.settings(ledger, env, row), 0).removesuffix("0"))
-    entered = (read_entry(path) for path in sorted((ledger / env).glob(f"{of_any_seed}[0-9]*.json")))  # read where nothing is frozen
-    return frozen or _first_precision(entered) or fast_precision(study.accelerator)
+    return (read_entry(path) for path in sorted((ledger / env).glob(f"{of_any_seed}[0-9]*.json")))
+
+
+def fewest_updates(row: Row, env: str, ledger: Path) -> list[int]:
+    """Of each stage, the fewest that a training of a row did in the main table. Raises Problem where it holds none that ended."""
+    ended = [entry["rounds"] for entry in _entered(studies()[MAIN], "", row, env, ledger) if entry["rounds"] and not entry.get("diverged")]
+    if not ended:
+        raise Problem(f"table {MAIN} has no training of row '{row.name}' on {env} whose updates could be counted; run first: "
+                      f"python eval/tables.py table={MAIN} envs=[{env}]")  # fmt: skip
+    done = [{one["stage"]: one["updates"] for one in rounds} for rounds in ended]
+    return [min(of[stage] for of in done) for stage in done[0]]
+
+
+def lacking_seeds(study: Study, row: Row, env: str, ledger: Path, count: int) -> list[int]:
+    """Seeds from 0 that a study trains: all, of one that fills the main table those that this has not."""
+    if not study.fills_main:
+        return list(range(count))
+    there = {entry["seed"] for entry in _entered(studies()[MAIN], "", row, env, ledger)}
+    return [seed for seed in range(count) if seed not in there]
 
 
 def check_precision(precision: str | None, accelerator: str, jobs: list[Job]) -> None:
@@ -164,6 +186,9 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     folder, first = Path(cfg["runs_dir"]) / name, "valid" if world else SELECT
     precision = precision_of(study, case, row, env, ledger)
     usual = [*_usual(study, case, row, env, setting), *([f"trainer.precision={precision}"] if precision else [])]
+    if study.fills_main:
+        frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.updates")
+        usual.append(f"trainer.updates=[{','.join(map(str, frozen or fewest_updates(row, env, ledger)))}]")
     overrides = [*usual, *world, f"seed={seed}", f"score.split={first}"]
     ranked = f"test/hits@1/h{study.horizons[-1]}"  # some probe may have been asked of it by hand, and nothing else
     score = "eval/score.py", f"run={folder}", f"ledger={ledger}"

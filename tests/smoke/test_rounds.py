@@ -16,7 +16,7 @@ from eval.runs.checkpoints import read_checkpoint
 from eval.runs.ledger import enter, entries
 from eval.runs.metrics_csv import by_epoch
 from models.world_model import one_cycle
-from train.rounds import Clock, UpdateCount
+from train.rounds import Clock, UpdateCount, ends_of_rounds
 
 FAST = ["trainer=minutes", "env.splits.select.episodes=30", "env.splits.valid.episodes=10", "score.split=select", "score.episodes=30",
         "score.counterfactuals=5", "goals=false", "logger=csv", "env=physics3"]  # fmt: skip
@@ -73,17 +73,30 @@ def test_rounds_share_the_updates_of_all_stages(tmp_path):
     """What whole numbers leave over is spread, a pass may end within a round, and no batch is lost where one begins anew."""
     windows, given = Batches("abc"), []
     windows.seen = []
-    for before, rounds in ((0, 2), (2, 1)):
-        count = UpdateCount(updates=17, total=3, count=rounds, before=before, folder=tmp_path)
+    for stage, rounds in enumerate((2, 1)):
+        count = UpdateCount(ends_of_rounds(17, (2, 1), stage), before=2 * stage, folder=tmp_path)
         for number in range(rounds):
             for _ in range(len(list(count.round(windows, number)))):
                 count.on_before_optimizer_step(None, None, None)
             given.append(count.done)
         assert count.progress == 1
     assert given == [5, 11, 6]
-    half = UpdateCount(updates=17, total=3, count=2, before=0, folder=tmp_path)
+    half = UpdateCount([5, 11], before=0, folder=tmp_path)
     half.load_state_dict({"used": 3.0, "done": 5})
     assert half.progress == 5 / 11 and half.used >= 3
+
+
+def test_every_stage_may_have_updates_of_its_own():
+    assert [ends_of_rounds([7, 2], (3, 1), stage) for stage in (0, 1)] == [[2, 4, 7], [2]]
+    assert [ends_of_rounds(8, (3, 1), stage) for stage in (0, 1)] == [[2, 4, 6], [2]]
+
+
+def test_stages_make_the_updates_that_each_is_given(tmp_path, fitted_here):
+    """A decoder makes those of the last stage dear; by one number it would have as many as the others."""
+    fitted_here(*COUNTED, "trainer.updates=[4,9,2]", "model=ae", "loss=nll", "loss.epochs.minutes=1", "name=apart", "ledger=ledger", cwd=tmp_path)
+    (entry,) = entries(tmp_path / "ledger")
+    assert [(one["stage"], one["updates"]) for one in entry["rounds"]] == [("reconstruction", 4), ("prediction", 9), ("finetune", 2)]
+    assert entry["scores"]["select"]["protocol"]["budget"] == "15 updates"
 
 
 def test_a_run_goes_on_with_its_updates(tmp_path, fitted_here, command_here):
@@ -151,7 +164,7 @@ def test_the_rate_follows_the_updates(tmp_path):
 
     batches = Batches(torch.ones(3, 1))
     batches.seen = []
-    count = UpdateCount(updates=10, total=2, count=2, before=0, folder=tmp_path)
+    count = UpdateCount([5, 10], before=0, folder=tmp_path)
     Trainer(max_epochs=2, callbacks=[Counted(count)], accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
             reload_dataloaders_every_n_epochs=1, enable_model_summary=False).fit(RecordsRates())  # fmt: skip
     assert rates == pytest.approx([n / 10 for n in range(10)])
@@ -172,6 +185,11 @@ def test_time_and_updates_are_not_both_asked_for(tmp_path, command_here):
 def test_updates_are_at_least_as_many_as_rounds(tmp_path, command_here):
     done = command_here("train/fit.py", *COUNTED, "trainer.updates=9", cwd=tmp_path)
     assert done.returncode != 0 and "trainer.updates=9 are to be shared by 10 rounds; set it to 10 or more" in done.stderr
+    for updates, why in (("[20,20]", "has 2 numbers, and the loss has 1 stages, joint; give one for each"),
+                         ("[9]", "gives 9 to stage joint, which has 10 rounds; give it 10 or more"),
+                         ("[0]", "trainer.updates must be a whole number >= 1, or a list of them, one for each stage, got [0]")):  # fmt: skip
+        done = command_here("train/fit.py", *COUNTED, f"trainer.updates={updates}", cwd=tmp_path)
+        assert done.returncode != 0 and why in done.stderr, done.stderr
 
 
 def test_the_rate_is_that_of_one_cycle():

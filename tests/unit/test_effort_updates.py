@@ -1,0 +1,92 @@
+"""Seeds that the main table lacks, trained on any machine for as many updates as its slowest training of the row."""
+
+import json
+from pathlib import Path
+
+import pytest
+from effort_scripts import ENV, cfg, run_missing, scripts  # noqa: F401  fixtures
+
+import eval.effort.command
+from envs.problem import Problem
+from eval.effort import jobs
+from eval.effort.captions import caption, one_line
+from eval.effort.command import run_study
+from eval.effort.filled import Filled
+from eval.effort.jobs import fewest_updates, lacking_seeds, table_job
+from eval.effort.settings import rows_of
+from eval.effort.studies import studies
+
+MAIN, FILLING = studies()["causes"], studies()["causes-updates"]
+
+
+@pytest.fixture
+def of_main(cfg, scripts, monkeypatch):  # noqa: F811
+    """One seed of a row in the main table.  -> the row, its ledger, and the file of its entry."""
+    monkeypatch.setattr(eval.effort.command, "replace_chart", lambda figure, path: None)
+    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
+    run_study("causes", cfg | {"tune": True}, run_missing)
+    run_study("causes", cfg, run_missing)
+    (path,) = (Path(cfg["ledger"]) / ENV).glob("*.json")
+    return *rows_of(cfg["rows"]), Path(cfg["ledger"]), path
+
+
+def with_updates(path: Path, seed: int, **more) -> None:
+    """The entry of a file again as another seed's."""
+    entry = json.loads(path.read_text())
+    run = f"{entry['run'].removesuffix('-s0')}-s{seed}"
+    (path.parent / f"{run}-abc.json").write_text(json.dumps(entry | {"run": run, "seed": seed} | more))
+
+
+def rounds(**updates: int) -> dict:
+    return {"rounds": [{"round": n, "stage": stage, "cpu_s": 1.0, "updates": done, "scores": {}} for n, (stage, done) in enumerate(updates.items(), 1)]}
+
+
+def test_a_machine_without_bfloat16_trains_what_lacks(of_main, cfg, monkeypatch, tmp_path, capsys):  # noqa: F811
+    """The main table refuses its seeds there; these are rows of their own, and what the main table has is not trained again."""
+    row, ledger, path = of_main
+    entry = json.loads(path.read_text())
+    path.write_text(json.dumps(entry | {"setting": {"trainer": {"precision": "bf16-mixed"}}}))
+    monkeypatch.setattr(jobs, "fast_precision", lambda accelerator: "32-true")
+    with pytest.raises(Problem, match="this machine has no bfloat16 of its own"):
+        run_study("causes", cfg | {"seeds": 2}, run_missing)
+    ((script, *asked), *_) = table_job(FILLING, "", row, ENV, 1, cfg).left()
+    told = dict(word.split("=", 1) for word in asked)
+    assert script == "train/fit.py" and {"trainer=updates", "trainer.updates=[10]", "trainer.precision=32-true", "seed=1"} <= set(asked)
+    assert "trainer.cpu_minutes" not in told and told["row"] == '"edge + InfoNCE, as many updates as in ten minutes"'
+    assert not run_study("causes-updates", cfg | {"seeds": 3}, run_missing)
+    there = {found.name for found in (ledger / ENV).glob("*-causes-updates-*.json")}
+    assert [name[-11:] for name in sorted(there)] == ["s1-abc.json", "s2-abc.json"]
+    found = Filled.of(FILLING, "", row, ENV, cfg | {"seeds": 3})
+    assert list(found.entries) == [1, 2] and list(Filled.of(MAIN, "", row, ENV, cfg | {"seeds": 3}).entries) == [0]
+    assert "as many updates of each stage as its slowest training in table causes for every row, seeds 1, 2, which that table lacked" in one_line(caption([found]))
+    assert "physics3,edge + InfoNCE,what if,10,end,2," in (tmp_path / "out/causes-updates/physics3.csv").read_text()
+
+
+def test_each_stage_has_its_fewest(of_main, cfg):  # noqa: F811
+    """Of all seeds, whatever their number; of trainings that ended."""
+    row, ledger, path = of_main
+    with_updates(path, 1, **rounds(first=30, second=4))
+    with_updates(path, 12, **rounds(first=20, second=9))
+    with_updates(path, 3, diverged="loss is not finite", **rounds(first=1))
+    path.unlink()
+    assert fewest_updates(row, ENV, ledger) == [20, 4] and lacking_seeds(FILLING, row, ENV, ledger, 5) == [0, 2, 4]
+    assert lacking_seeds(MAIN, row, ENV, ledger, 2) == [0, 1], "what the main table has, its jobs leave out themselves"
+
+
+def test_a_row_keeps_its_updates(of_main, cfg):  # noqa: F811
+    """A slower seed that the main table has later changes no seed that `final` saw, nor the next one."""
+    row, ledger, path = of_main
+    updates = lambda: next(word for word in table_job(FILLING, "", row, ENV, 2, cfg).left()[0] if word.startswith("trainer.updates="))  # noqa: E731
+    with_updates(path, 1, **rounds(joint=6))
+    assert updates() == "trainer.updates=[6]"
+    frozen = ledger / "frozen" / ENV / "edge_InfoNCE_as_many_updates_as_in_ten_minutes.json"
+    frozen.parent.mkdir(parents=True)
+    frozen.write_text(json.dumps({"row": row.name, "setting": {"trainer": {"updates": [8], "precision": "32-true"}}}))
+    assert updates() == "trainer.updates=[8]"
+
+
+def test_a_row_without_a_training_has_nothing_to_count(of_main, cfg):  # noqa: F811
+    row, ledger, path = of_main
+    path.unlink()
+    with pytest.raises(Problem, match="table causes has no training of row 'edge . InfoNCE' on physics3 whose updates could be counted; run first"):
+        run_study("causes-updates", cfg, run_missing)
