@@ -10,10 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.encoders.trunks import Trunk
+from models.layers.cells import of_each_cell
 from models.layers.patches import PatchConv2d, patches_of
 from models.layers.pixels import PixelConv2d, to_float
 
 PER_CELL = {"patch": 1, "small": 1, "medium": 2, "large": 10}  # points of a map along one side of a cell
+CELL = 10  # pixels along one side
 
 
 def map_shape(size: str, board: int) -> tuple[int, int]:
@@ -45,7 +47,7 @@ class CellPatches(nn.Module):
     """Every 10x10 cell as one column of features, (B, 3, 10 N, 10 N) -> (B, outputs, N, N) on N x N cells: a convolution whose
     stride is its kernel, computed as the matrix product it is (several times faster on CPUs)."""
 
-    def __init__(self, outputs: int, cell: int = 10) -> None:
+    def __init__(self, outputs: int, cell: int = CELL) -> None:
         super().__init__()
         self.cell = cell
         self.linear = nn.Linear(3 * cell * cell, outputs)
@@ -78,7 +80,7 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
         ]
     elif size == "small":
         layers = [
-            PatchConv2d(3, channels, 10),
+            PatchConv2d(3, channels, CELL),
             nn.BatchNorm2d(channels),
             nn.ReLU(),
             PatchConv2d(channels, num_objects, 1),
@@ -105,23 +107,33 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
 
 
 class BoardMaps(Trunk, nn.Sequential):
-    """The extractor of a size as a trunk. The maps of `patch` point: each says in which cell its object lies."""
+    """The extractor of a size as a trunk. The maps of `patch` point: each says in which cell its object lies.
+
+    All layers of `small` read every cell apart, and so do those of `patch` but the softmax.
+    """
 
     def __init__(self, slots: int, board: int = 5, size: str = "medium", channels: int = 32) -> None:
         super().__init__(*extractor(size, slots, channels))
+        self.apart = {"patch": len(self) - 1, "small": len(self)}.get(size, 0)
         self.slots, self.positions = slots, prod(map_shape(size, board))
         self.numbers = self.slot_numbers = self.positions
         self.features = 2 * channels if size == "patch" else 0
         self.no_features = f"needs maps that point at a cell: size=patch, got size={size}"
 
+    def forward(self, obs: Tensor) -> Tensor:
+        if not self.apart:
+            return super().forward(obs)
+        layers = list(self)
+        maps = of_each_cell(layers[: self.apart], obs, CELL)
+        for layer in layers[self.apart :]:
+            maps = layer(maps)
+        return maps
+
     def points(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         if not self.features:
             return super().points(obs)
         layers = list(self)
-        features = obs
-        for layer in layers[:-3]:  # all but the last convolution, its norm and the softmax
-            features = layer(features)
-        where = features
+        where = features = of_each_cell(layers[:-3], obs, CELL)  # all but the last convolution, its norm and the softmax
         for layer in layers[-3:]:
             where = layer(where)
         return where.flatten(2), features.flatten(2)
