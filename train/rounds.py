@@ -1,4 +1,4 @@
-"""Training in rounds: an epoch is a round, and rounds take equally long, or have equally many updates, whatever a model costs.
+"""Training in rounds: an epoch is a round, and rounds take equally long, or those of a stage make equally many updates.
 
 So rows of a table get equal effort, and the weights of every round make a curve. The learning rate follows the rounds, too.
 """

@@ -184,17 +184,16 @@ def of_structure(filled: Sequence[Filled]) -> list[str]:
 
 def _of_seeds(filled: Sequence[Filled]) -> str:
     """Those that any row has, however many were asked for."""
-    if filled[0].study.fills_main:
-        every = sorted({seed for one in filled for seed in one.entries})
-        return f"seed{'s' * bool(every[1:])} {_list(every)}, which that table lacked" if every else "no seed yet"
     last = max((seed for one in filled for seed in one.entries), default=0)
     other = filled[0].own_worlds and len({tuple(sorted(one.entries)) for one in filled}) > 1
-    return (f"seeds 0 to {last} at most" if last else "seed 0") + ("; rows that lack seeds lack worlds, which may be the harder" if other else "")
+    of_those = ", of which each row has those that it lacked there" if filled[0].study.trains_missing_seeds else ""
+    every = f"seeds 0 to {last} at most" if last else "seed 0"
+    return every + of_those + ("; rows that lack seeds lack worlds, which may be the harder" if other else "")
 
 
 def _of_effort(study: Study) -> str:
-    if study.fills_main:
-        return f"as many updates of each stage as its slowest training in table {MAIN}"
+    if study.trains_missing_seeds:
+        return f"in each stage the fewest updates that a training of the row made in table {MAIN}"
     if study.updates:
         return f"{study.updates} updates"
     return f"{study.minutes} minutes of processor time" if study.minutes else "the paper's settings and epochs"
@@ -205,7 +204,7 @@ def _of_updates(study: Study) -> str:
     if study.updates or study.minutes is None:
         return ""
     return (" in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine, "
-            "so that intervals over seeds hold this as well")  # fmt: skip
+            "and patch and small encoders before 28 November 2026, so that intervals over seeds hold this as well")  # fmt: skip
 
 
 def _of_stages(filled: Sequence[Filled]) -> list[str]:

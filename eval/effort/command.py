@@ -15,7 +15,7 @@ from eval.effort.jobs import (
     entered_row,
     finalist_job,
     finalist_name,
-    lacking_seeds,
+    missing_seeds,
     precision_of,
     table_job,
     tune_job,
@@ -26,7 +26,7 @@ from eval.effort.jobs import (
 from eval.effort.ledger_rows import seeds_of, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, family, finalists
-from eval.effort.studies import Study, studies
+from eval.effort.studies import MISSING_SEEDS, Study, studies
 from eval.effort.table import CLAIMED, Table, long_csv, tables, waiting
 from eval.effort.worlds import write_worlds
 from eval.figures.charts import replace_chart
@@ -129,10 +129,11 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
             of_row = study.cases_of(row)
             for case in of_row:
                 check_overrides(ledger, env, entered_row(study, case, row), [*setting, *study.effort(row), *study.overrides, *study.cases[case]])
-            lacking = lacking_seeds(study, row, env, ledger, cfg["seeds"])
+            lacking = missing_seeds(study, row, env, ledger, cfg["seeds"])
             jobs = {case: {seed: table_job(study, case, row, env, seed, cfg) for seed in lacking} for case in of_row}
+            anywhere = f"python eval/tables.py table={MISSING_SEEDS} envs=[{env}] seeds={cfg['seeds']}"
             for case, of_case in jobs.items():
-                check_precision(precision_of(study, case, row, env, ledger), study.accelerator, list(of_case.values()))
+                check_precision(precision_of(study, case, row, env, ledger), study.accelerator, list(of_case.values()), anywhere * (study.name == MAIN))
             ready.append(jobs)
     _tell(wrong, len(asked), "not trained")
     return [of_case[seed] for seed in range(cfg["seeds"]) for jobs in ready for of_case in jobs.values() if seed in of_case]

@@ -16,7 +16,7 @@ from eval.runs.entry import named, read_entry
 from eval.runs.final import FINAL, KEPT_TASKS, SELECT, frozen_setting
 from eval.runs.ledger import entry_of, weights_at_hand
 from eval.runs.run import weights_file
-from models.native_precision import MIXED, fast_precision
+from models.native_precision import MIXED, SINGLE, fast_precision
 
 NOTHING = {"scores": {}, "rounds": [], "plans": {}}  # of a run that is not entered
 ON = "cpu"  # what settings are drawn on, by trainer=minutes
@@ -120,7 +120,7 @@ def finalist_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
 
 def entered_row(study: Study, case: str, row: Row) -> str:
     """The row of the ledger, which has one setting, that a run of a table is entered under."""
-    counted = study.updates and not study.fills_main and f"{study.updates} updates"
+    counted = study.updates and not study.trains_missing_seeds and f"{study.updates} updates"
     return ", ".join([row.name, *filter(None, [case or (None if study.main else study.title), counted])])
 
 
@@ -133,9 +133,11 @@ def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> l
 
 def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> str | None:
     """Of runs in rounds: that of the row's first run that `final` saw, else of its first that is entered, none yet: the fastest
-    one here. None: as the study says."""
+    one here. None: as the study says. Missing seeds can be trained on any machine, in single precision."""
     if not study.in_rounds:
         return None
+    if study.trains_missing_seeds:
+        return SINGLE
     frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.precision")
     return frozen or _first_precision(_entered(study, case, row, env, ledger)) or fast_precision(study.accelerator)
 
@@ -146,29 +148,42 @@ def _entered(study: Study, case: str, row: Row, env: str, ledger: Path) -> Itera
     return (read_entry(path) for path in sorted((ledger / env).glob(f"{of_any_seed}[0-9]*.json")))
 
 
-def fewest_updates(row: Row, env: str, ledger: Path) -> list[int]:
-    """Of each stage, the fewest that a training of a row did in the main table. Raises Problem where it holds none that ended."""
-    ended = [entry["rounds"] for entry in _entered(studies()[MAIN], "", row, env, ledger) if entry["rounds"] and not entry.get("diverged")]
-    if not ended:
-        raise Problem(f"table {MAIN} has no training of row '{row.name}' on {env} whose updates could be counted; run first: "
-                      f"python eval/tables.py table={MAIN} envs=[{env}]")  # fmt: skip
-    done = [{one["stage"]: one["updates"] for one in rounds} for rounds in ended]
-    return [min(of[stage] for of in done) for stage in done[0]]
+def updates_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> list[int]:
+    """Of each stage of a missing seed: as in the row's first run that `final` saw, else in its first that is entered, none yet:
+    the fewest that a training of the row made in the main table. Raises Problem where none is there to count."""
+    frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.updates")
+    entered = (one["setting"]["trainer"].get("updates") for one in _entered(study, case, row, env, ledger) if "setting" in one)
+    return list(frozen or next(filter(None, entered), None) or _fewest_updates(row, env, ledger))
 
 
-def lacking_seeds(study: Study, row: Row, env: str, ledger: Path, count: int) -> list[int]:
-    """Seeds from 0 that a study trains: all, of one that fills the main table those that this has not."""
-    if not study.fills_main:
+def _fewest_updates(row: Row, env: str, ledger: Path) -> list[int]:
+    stages = [stage["name"] for stage in row.stages]
+    ended = [entry["rounds"] for entry in _entered(studies()[MAIN], "", row, env, ledger) if not entry.get("diverged")]
+    made = [found for rounds in ended if list(found := {one["stage"]: one["updates"] for one in rounds}) == stages]
+    if not made:
+        raise Problem(f"table {MAIN} has no training of row '{row.name}' on {env} that ended and tells its updates in "
+                      f"{' and '.join(stages)}; run first: python eval/tables.py table={MAIN} envs=[{env}]")  # fmt: skip
+    return [min(found[stage] for found in made) for stage in stages]
+
+
+def missing_seeds(study: Study, row: Row, env: str, ledger: Path, count: int) -> list[int]:
+    """Seeds from 0 that a study asks for: all; of one that trains missing seeds those that `final` never saw in the main table,
+    and those that it has begun to enter."""
+    if not study.trains_missing_seeds:
         return list(range(count))
-    there = {entry["seed"] for entry in _entered(studies()[MAIN], "", row, env, ledger)}
-    return [seed for seed in range(count) if seed not in there]
+    of_main = _entered(studies()[MAIN], "", row, env, ledger)
+    there = {entry["seed"] for entry in of_main if FINAL in entry["scores"] or entry.get("diverged")}
+    begun = {entry["seed"] for entry in _entered(study, "", row, env, ledger)}
+    return [seed for seed in range(count) if seed not in there - begun]
 
 
-def check_precision(precision: str | None, accelerator: str, jobs: list[Job]) -> None:
-    """Raise Problem where trainings are left of a row that has bfloat16, and this machine has none: it would be several times slower."""
+def check_precision(precision: str | None, accelerator: str, jobs: list[Job], else_run: str = "") -> None:
+    """Raise Problem where trainings are left of a row that has bfloat16, and this machine has none: they would be several times
+    slower.  else_run: a command that trains them in another way.
+    """
     if precision == MIXED != fast_precision(accelerator) and any(step[0] == FIT for job in jobs for step in steps_of(job) or ()):
         raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, so that it would be "
-                      f"several times slower; train it on one that has, or in a ledger of your own: ledger=")  # fmt: skip
+                      f"several times slower; train it on one that has, or {f'run: {else_run}' if else_run else 'in a ledger of your own: ledger='}")  # fmt: skip
 
 
 def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], seed: int) -> str:
@@ -186,9 +201,8 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     folder, first = Path(cfg["runs_dir"]) / name, "valid" if world else SELECT
     precision = precision_of(study, case, row, env, ledger)
     usual = [*_usual(study, case, row, env, setting), *([f"trainer.precision={precision}"] if precision else [])]
-    if study.fills_main:
-        frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.updates")
-        usual.append(f"trainer.updates=[{','.join(map(str, frozen or fewest_updates(row, env, ledger)))}]")
+    if study.trains_missing_seeds:
+        usual.append(f"trainer.updates=[{','.join(map(str, updates_of(study, case, row, env, ledger)))}]")
     overrides = [*usual, *world, f"seed={seed}", f"score.split={first}"]
     ranked = f"test/hits@1/h{study.horizons[-1]}"  # some probe may have been asked of it by hand, and nothing else
     score = "eval/score.py", f"run={folder}", f"ledger={ledger}"

@@ -9,19 +9,20 @@ from eval.effort.settings import MAIN, Row, causes, choice, rows_of
 from eval.runs.final import FINAL
 
 PAPER_MINUTES = 130  # of processor time, about, that a training of the published epochs takes: modular 38, GNN 220
-FEWEST = "fewest"
-SLOWER = 2  # times the processor time of the main table, about: single precision, for as many updates as its slowest training
+MISSING_SEEDS = "causes-updates"  # the study that trains those of the main table
+FEWEST_OF_MAIN = "fewest"
+SLOWER = 2  # times the processor time of the main table, about: single precision, the updates of its slowest training
 UPDATE_S = 0.09  # of processor time, about, that an update takes: AE .11, edge .08, GNN .26
 
 
 @dataclass(frozen=True)
 class Study:
-    """minutes: of processor time of every row, or updates, which go before minutes; neither: by epochs. updates=FEWEST: as many as
-    the slowest training of the row did in the main table, whose missing seeds these are.  curve: rounds that are
-    scored beside the end.  cases: label -> overrides of train/fit.py; the label of the only one is empty.  only: label -> names
-    of the rows that a case is of, not named: all.  untold: label -> what its rows do not know then.  tuned: rows take the
-    settings that were chosen for them.  modes: other boards on which goals are reached.  orders: splits on which the order of
-    weights is asked.  runs: the study whose runs these are.
+    """minutes: of processor time of every row, or updates, which go before minutes; neither: by epochs. updates=FEWEST_OF_MAIN:
+    in every stage the fewest that a training of the row made in the main table; trained are seeds that it lacks there.  curve:
+    rounds that are scored beside the end.  cases: label -> overrides of train/fit.py; the label of the only one is empty.
+    only: label -> names of the rows that a case is of, not named: all.  untold: label -> what its rows do not know then.
+    tuned: rows take the settings that were chosen for them.  modes: other boards on which goals are reached.  orders: splits on
+    which the order of weights is asked.  runs: the study whose runs these are.
     """
 
     name: str
@@ -69,11 +70,11 @@ class Study:
         return None if chosen is None else chosen["overrides"]
 
     def effort(self, row: Row) -> list[str]:
-        """How long a row is trained, as overrides of train/fit.py; by epochs: nothing, the study's own say it; of one that fills the
-        main table: all but the number of updates, which the ledger tells."""
+        """How long a row is trained, as overrides of train/fit.py; by epochs: nothing, the study's own say it; of one that trains
+        missing seeds: all but the number of updates, which the ledger tells."""
         if not self.in_rounds:
             return []
-        if self.fills_main:
+        if self.trains_missing_seeds:
             return ["trainer=updates", *row.rounds(self.rounds)]
         by = ("updates", f"trainer.updates={self.updates}") if self.updates else ("minutes", f"trainer.cpu_minutes={self.minutes}")
         return [f"trainer={by[0]}", by[1], *row.rounds(self.rounds)]
@@ -94,9 +95,9 @@ class Study:
         return bool(self.minutes or self.updates)
 
     @property
-    def fills_main(self) -> bool:
-        """Whether it trains what the main table lacks, counted in updates."""
-        return self.updates == FEWEST
+    def trains_missing_seeds(self) -> bool:
+        """Whether it trains seeds that the main table lacks, counted in updates."""
+        return self.updates == FEWEST_OF_MAIN
 
     @property
     def accelerator(self) -> str:
@@ -106,7 +107,7 @@ class Study:
     @property
     def expected_minutes(self) -> float:
         """How long a training takes on one thread, about; a GPU is faster."""
-        if self.fills_main:
+        if self.trains_missing_seeds:
             return SLOWER * studies()[MAIN].minutes
         return self.updates * UPDATE_S / 60 if self.updates else self.minutes or PAPER_MINUTES
 

@@ -22,7 +22,7 @@ from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import asked_by_pushes, chosen_there, in_order
 from eval.effort.references import Beside, beside
 from eval.effort.score_names import AT_ONCE, BLIND, CURVES, FLOORS, LIKELIEST, OF_STRUCTURE, READ_FLOORS, SHOWN, WEIGHTS
-from eval.effort.settings import causes, worth
+from eval.effort.settings import MAIN, causes, worth
 from eval.runs.final import FINAL, SELECT
 
 CLAIMED = "claims"  # the title of the last table
@@ -230,7 +230,8 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
 def waiting(filled: Sequence[Filled]) -> str:
     """Which rows are left out of scores."""
     names = [one.label for one in filled if not one.entries]
-    return f"no run yet: {'; '.join(names)}" if names else ""
+    why = f", or none that table {MAIN} lacks" if filled[0].study.trains_missing_seeds else ""
+    return f"no run yet{why}: {'; '.join(names)}" if names else ""
 
 
 def long_csv(filled: Sequence[Filled]) -> str:

@@ -109,23 +109,23 @@ def extractor(size: str, num_objects: int, channels: int = 32) -> nn.Sequential:
 class BoardMaps(Trunk, nn.Sequential):
     """The extractor of a size as a trunk. The maps of `patch` point: each says in which cell its object lies.
 
-    All layers of `small` read every cell apart, and so do those of `patch` but the softmax.
+    All layers of `small` read every cell by itself, and so do those of `patch` but the softmax.
     """
 
     def __init__(self, slots: int, board: int = 5, size: str = "medium", channels: int = 32) -> None:
         super().__init__(*extractor(size, slots, channels))
-        self.apart = {"patch": len(self) - 1, "small": len(self)}.get(size, 0)
+        self.within_cells = {"patch": len(self) - 1, "small": len(self)}.get(size, 0)
         self.slots, self.positions = slots, prod(map_shape(size, board))
         self.numbers = self.slot_numbers = self.positions
         self.features = 2 * channels if size == "patch" else 0
         self.no_features = f"needs maps that point at a cell: size=patch, got size={size}"
 
     def forward(self, obs: Tensor) -> Tensor:
-        if not self.apart:
+        if not self.within_cells:
             return super().forward(obs)
         layers = list(self)
-        maps = of_each_cell(layers[: self.apart], obs, CELL)
-        for layer in layers[self.apart :]:
+        maps = of_each_cell(layers[: self.within_cells], obs, CELL)
+        for layer in layers[self.within_cells :]:
             maps = layer(maps)
         return maps
 

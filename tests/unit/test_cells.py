@@ -12,6 +12,7 @@ import models.layers.cells as cells
 from models.encoders import BoardMaps, SlotEncoder
 from models.layers.cells import distinct_rows, of_each_cell
 from models.layers.patches import PatchConv2d
+from models.layers.sync_norm import share_statistics
 
 
 def boards(count: int, kinds: int, board: int = 5, seed: int = 0) -> torch.Tensor:
@@ -79,18 +80,46 @@ def test_rows_are_told_apart(kinds, count, words, one_byte_apart, seed):
         kind = kind[:1].repeat(kinds, 1)
         kind[torch.arange(kinds), torch.randint(0, 4 * words, (kinds,), generator=generator)] += torch.arange(kinds).to(torch.uint8)
     rows = kind[torch.randint(0, kinds, (count,), generator=generator)]
-    found, which, counts = distinct_rows(rows)
+    found, which, counts = distinct_rows(rows)  # of one byte apart, none share a hash, whose multipliers are odd
     assert torch.equal(found[which], rows) and torch.equal(counts, which.bincount())
     assert len(found) == len(rows.unique(dim=0))
 
 
-def test_features_at_a_point_are_those_of_all_cells(monkeypatch):
+def test_cells_that_share_a_hash_are_told_apart(monkeypatch):
+    """By computing all of them."""
+    seen, layer = [], PatchConv2d(3, 2, 10)
+    layer.register_forward_hook(lambda layer, asked, out: seen.append(len(asked[0])))
+    monkeypatch.setattr(cells, "_multipliers", lambda numbers: torch.zeros(numbers, dtype=torch.long))
+    assert distinct_rows(torch.tensor([[1, 2, 3, 4], [1, 2, 3, 5]], dtype=torch.uint8)) is None
+    of_each_cell([layer], boards(60, 7), 10)
+    assert seen == [60]
+
+
+def test_norms_that_processes_could_share_are_norms(monkeypatch):
+    """In one process they are as torch's own."""
     torch.manual_seed(0)
-    encoder, frames = SlotEncoder(BoardMaps(3, size="patch", channels=8), 16, 64, appearance=4).eval(), boards(60, 9)
-    with torch.no_grad():
-        here = encoder(frames).mean
-        monkeypatch.setattr(cells, "FEW", 10**9)
-        assert torch.allclose(here, encoder(frames).mean, atol=1e-5)
+    module, frames = BoardMaps(4, size="patch", channels=8), boards(60, 40)
+    shared = share_statistics(copy.deepcopy(module))
+    here, there = (trained_once(one, frames) for one in (module, shared))
+    assert all(torch.equal(here[name], there[name]) for name in here)
+
+
+def test_features_at_a_point_are_those_of_all_cells():
+    torch.manual_seed(0)
+    encoder, frames = SlotEncoder(BoardMaps(3, size="patch", channels=8), 16, 64, appearance=4), boards(60, 30)
+
+    class Means(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = copy.deepcopy(encoder)
+
+        def forward(self, frames):
+            return self.encoder(frames).mean
+
+    of_all, found = trained_once(Means(), frames.float() / 255), trained_once(Means(), frames)
+    far = 1e-4 * max(1.0, *(float(values.abs().max()) for values in of_all.values()))
+    for name, values in of_all.items():
+        assert torch.allclose(found[name], values, rtol=0, atol=far), name
 
 
 def test_gradients_are_summed_in_single_precision():

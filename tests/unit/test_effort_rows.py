@@ -85,7 +85,7 @@ def test_every_study_composes(compose, study):
             overrides = _usual(study, case, row, study.envs[0], setting)
             config = compose("fit", *overrides)
             assert config.row.startswith(row.name) and list(config.score.horizons) == study.horizons
-            asked = study.minutes, 4000 if study.fills_main else study.updates  # those are told by the ledger: here the trainer's own
+            asked = study.minutes, 4000 if study.trains_missing_seeds else study.updates  # those are told by the ledger: here the trainer's own
             assert (config.trainer.get("cpu_minutes"), config.trainer.get("updates")) == asked and max(study.horizons) <= config.env.splits.final.length
             names.add(table_name(study, case, row, study.envs[0], setting, 0))
             rows.add(config.row)
