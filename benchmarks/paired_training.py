@@ -5,7 +5,7 @@
     python benchmarks/paired_training.py ../before edge-infonce         only some of them
 
 Each recipe runs in two processes that wait for one another, one thread each: three steps here, three steps there, so that what
-else the machine does falls on both. The other checkout needs this file as well. CPU time of a transition, drawing and loading
+else the machine does falls on both, in the precision that is fastest here. The other checkout needs this file as well. CPU time of a transition, drawing and loading
 its windows included; a ratio of 1.05 is five percent slower than the other checkout. Stages that prefer hard windows prefer
 those in which frames change.
 """
@@ -35,6 +35,7 @@ RECIPES = {
     "causal-infonce": ("model=causal", "loss=infonce", "env=physics5"),
     "pairwise_lstm-memory": ("model=pairwise_lstm", "loss=memory", "env=physics5"),
     "categorical-inverse_action": ("model=categorical", "loss=inverse_action", "env=chemistry_full5"),
+    "edge-infonce-chemistry": ("model=edge", "loss=infonce", "env=chemistry_chain5"),
 }  # fmt: skip
 ROUNDS, WARM_UP, STEPS, EPISODES = 10, 2, 3, 60
 
@@ -71,6 +72,8 @@ def _steps(cfg, stage, windows):
     import torch
     from hydra.utils import instantiate
 
+    from models.native_precision import MIXED, fast_precision
+
     torch.manual_seed(0)
     model, objective = instantiate(cfg.model.module), instantiate(stage.objective)
     model.configure_stage(objective, list(stage.trains), stage.learning_rate)
@@ -91,7 +94,7 @@ def _steps(cfg, stage, windows):
         for _ in range(max(1, len(windows) - 1)):  # all but the last, which may be smaller
             start = time.process_time()
             batch = next(batches)
-            with torch.autocast("cpu", torch.bfloat16):
+            with torch.autocast("cpu", torch.bfloat16, enabled=fast_precision("cpu") == MIXED):
                 loss = sum(objective(model, batch).values())
             optimizer.zero_grad()
             loss.backward()
