@@ -15,7 +15,7 @@ class InteractionTransition(GNNTransition):
     """latent (B, K, D), action (B, A)  ->  the next latent, as a residual. Arguments are those of `GNNTransition`."""
 
     def __init__(
-        self, num_objects: int, action_size: int, width: int = 128, hidden: int = 512, owners: int | None = None
+        self, num_objects: int, action_size: int, width: int = 128, hidden: int = 128, owners: int | None = None
     ) -> None:
         super().__init__(num_objects, action_size, width, hidden, owners)
         self.edge_in = nn.Linear(2 * width + block_size(action_size, self.owners, num_objects), hidden)
