@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from filelock import FileLock
 
 from envs.frames import frame_ids
 from envs.protocols import CausalTables, Goals, Painting
@@ -56,11 +57,19 @@ def ceilings(world, file, horizons: list[int], episodes: int, counterfactuals: i
     """The ceilings of a data set, in percent, from `<data file>.ceilings.json` where they stand already."""
     path = Path(f"{file.path}.ceilings.json")
     key = f"version {VERSION}, horizons {','.join(map(str, horizons))}, episodes {episodes}, counterfactuals {counterfactuals}"
-    known = read_object(path) or {}
-    if not (known.get(key) and numbers(known[key])):
-        known[key] = {name: round(v, 4) for name, v in measure(world, file, horizons, episodes, counterfactuals).items()}
-        write_whole(path, json.dumps(known, indent=1))
-    return known[key]
+    if found := _stored(path).get(key):
+        return found
+    with FileLock(f"{path}.lock"):  # runs side by side ask of the same data, and for other steps
+        known = _stored(path)
+        if key not in known:
+            known[key] = {name: round(v, 4) for name, v in measure(world, file, horizons, episodes, counterfactuals).items()}
+            write_whole(path, json.dumps(known, indent=1))
+        return known[key]
+
+
+def _stored(path: Path) -> dict[str, dict[str, float]]:
+    """What a file holds that is whole."""
+    return {key: found for key, found in (read_object(path) or {}).items() if found and numbers(found)}
 
 
 def measure(world, file, horizons, episodes: int, counterfactuals: int) -> dict[str, float]:

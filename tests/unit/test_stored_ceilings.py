@@ -1,6 +1,8 @@
 """Ceilings are stored beside the data: asked twice, measured once, and a broken file is replaced."""
 
 import json
+import threading
+import time
 
 import pytest
 
@@ -42,7 +44,29 @@ def test_ceilings_are_kept_beside_the_data(counted, file):
     assert first == {"ceiling/hits@1/h1": 34.3333, "ceiling/hits@1/h5": 34.3333}
     assert ceilings(CHAIN, file, [1, 5], 100, 20) == first and len(counted) == 1
     assert path.stat().st_mtime_ns == stamp
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert {p.name for p in path.parent.iterdir()} == {path.name, f"{path.name}.lock"}
+
+
+def test_runs_side_by_side_lose_nothing(file, monkeypatch):
+    """What another run measures while this one does, of the same data and other steps, was overwritten."""
+    answers, together = {}, threading.Barrier(2)
+
+    def measure(world, file, horizons, *_):
+        time.sleep(0.05)
+        return {f"ceiling/hits@1/h{h}": float(h) for h in horizons}
+
+    def asks(h):
+        together.wait()
+        answers[h] = ceilings(CHAIN, file, [h], 100, 20)
+
+    monkeypatch.setattr(eval.planning.ceilings, "measure", measure)
+    runs = [threading.Thread(target=asks, args=(h,)) for h in (1, 5)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    kept = json.loads(file.path.with_name("data.h5.ceilings.json").read_text())
+    assert len(kept) == 2 and answers == {1: {"ceiling/hits@1/h1": 1.0}, 5: {"ceiling/hits@1/h5": 5.0}}
 
 
 def test_what_an_older_code_measured_is_measured_anew(counted, file, monkeypatch):
