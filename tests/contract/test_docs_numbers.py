@@ -37,7 +37,7 @@ TABLES = {  # how the header begins -> where its numbers are, of which seeds (No
     "| row | 30 | 100 |": ("causes-episodes/physics5_shuffled", None, cases(EPISODES, "what if", "H@1"), 0),
     "| row | 3 | 5 | 7 |": ("causes-objects/physics5", {"0"}, cases([*OBJECTS, *FEWER], "what if", "H@1", "goals"), 0),
     "| row, 4,000 updates |": ("causes-units/physics5_shuffled", None, [*at("H@1", 10), *at("what if", 1, 10), *at("what if, several", 1, 10),
-                                                                        *at("goals", 10), *at("what if", "10 of 0", "10 of 1")], 0),
+                                                                        *at("goals", 10), *at("what if", "10 of 0", "10 of 1", "10 of 2")], 0),
     "| row | 1 min |": ("causes-minutes/physics5_shuffled", None, each([*(f"what if after {n}" for n in (1, 2, 5, 10, 20, 30)), "what if", "H@1", "goals"], 10), 1),
     "| row | 1 | 2 | 5 | 10 |": ("causes-horizon/physics5_shuffled", None, [*at("what if", 1, 2, 5, 10, 20, 50, *(f"50 of {seed}" for seed in range(5))), *at("H@1", 50), *at("copy floor", 50)], 1),
 }  # fmt: skip
