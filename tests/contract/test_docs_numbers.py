@@ -34,6 +34,7 @@ TABLES = {  # how the header begins -> where its numbers are, of which seeds (No
     "| row in chemistry |": ("causes/chemistry_chain5", {"0", "1", "2", "3"}, [*at("what if", *STEPS), *each(["H@1", "goals"], 10),
                                                                   *at("what if", *(f"1 of {seed}" for seed in range(4))),
                                                                   *at("smallest gap", *(f" of {seed}" for seed in range(4)))], 0),
+    "| row in world 14 |": ("causes-updates/chemistry_chain5", None, [*at("what if", *STEPS), *each(["H@1", "goals"], 10), *at("smallest gap", "")], 1),
     "| row | 30 | 100 |": ("causes-episodes/physics5_shuffled", None, cases(EPISODES, "what if", "H@1"), 0),
     "| row | 3 | 5 | 7 |": ("causes-objects/physics5", {"0"}, cases([*OBJECTS, *FEWER], "what if", "H@1", "goals"), 0),
     "| row, 4,000 updates |": ("causes-units/physics5_shuffled", None, [*at("H@1", 10), *at("what if", 1, 10), *at("what if, several", 1, 10),
