@@ -86,12 +86,13 @@ def tuned_precision(row: Row, env: str, ledger: Path) -> str:
     """The precision in which all draws of a row are trained, since settings are compared: that of its first entered draw, or
     the fastest one of this machine where none is entered."""
     draws = (entry_of(tune_ledger(ledger), env, tune_name(row, env, draw)) for draw in range(causes()["tune"]["draws"]))
-    return _first_precision(draws) or fast_precision(ON)
+    return _first("precision", draws) or fast_precision(ON)
 
 
-def _first_precision(entered: Iterable[dict | None]) -> str | None:
-    """The precision of the first entered run that says one."""
-    return next((one["setting"]["trainer"]["precision"] for one in entered if one and "setting" in one), None)
+def _first(key: str, entered: Iterable[dict | None]):
+    """What trainer.<key> is of the first entered run that says one."""
+    told = (one["setting"]["trainer"].get(key) for one in entered if one and "setting" in one)
+    return next(filter(None, told), None)
 
 
 def _tune_job(name: str, row: Row, overrides: list[str], env: str, cfg: dict) -> Job:
@@ -138,8 +139,13 @@ def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> s
         return None
     if study.trains_missing_seeds:
         return SINGLE
-    frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.precision")
-    return frozen or _first_precision(_entered(study, case, row, env, ledger)) or fast_precision(study.accelerator)
+    return _trained_with("precision", study, case, row, env, ledger) or fast_precision(study.accelerator)
+
+
+def _trained_with(key: str, study: Study, case: str, row: Row, env: str, ledger: Path):
+    """What trainer.<key> of a row's first run is that `final` saw, else of its first that is entered; None where none is yet."""
+    frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), f"trainer.{key}")
+    return frozen or _first(key, _entered(study, case, row, env, ledger))
 
 
 def _entered(study: Study, case: str, row: Row, env: str, ledger: Path) -> Iterator[dict]:
@@ -151,9 +157,7 @@ def _entered(study: Study, case: str, row: Row, env: str, ledger: Path) -> Itera
 def updates_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> list[int]:
     """Of each stage of a missing seed: as in the row's first run that `final` saw, else in its first that is entered, none yet:
     the fewest that a training of the row made in the main table. Raises Problem where none is there to count."""
-    frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), "trainer.updates")
-    entered = (one["setting"]["trainer"].get("updates") for one in _entered(study, case, row, env, ledger) if "setting" in one)
-    return list(frozen or next(filter(None, entered), None) or _fewest_updates(row, env, ledger))
+    return list(_trained_with("updates", study, case, row, env, ledger) or _fewest_updates(row, env, ledger))
 
 
 def _fewest_updates(row: Row, env: str, ledger: Path) -> list[int]:
