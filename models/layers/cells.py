@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from models.layers.patches import patches_of
+from models.layers.sync_norm import normed_by
 from models.processes import count
 
 FEW = 1024  # cells, below which finding the distinct ones takes longer than computing all
@@ -35,18 +36,12 @@ def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
 
 
 def _norm_of_all(norm: _BatchNorm, x: Tensor, counts: Tensor) -> Tensor:
-    """A batch norm in training whose rows stand for so many each, x (U, C, 1, 1), counts (U,)  ->  (U, C, 1, 1): one with weights
-    and running statistics, which follow by a fixed share (`momentum`)."""
-    values, total = x.flatten(1).float(), counts.sum()
-    share = (counts / total)[:, None]
+    """A batch norm in training whose rows stand for so many each: x (U, C, 1, 1), counts (U,)  ->  (U, C, 1, 1)."""
+    values, cells = x.flatten(1).float(), counts.sum()
+    share = (counts / cells)[:, None]
     mean = (values * share).sum(0)
-    centred = values - mean
-    variance = (centred.pow(2) * share).sum(0)
-    with torch.no_grad():
-        norm.num_batches_tracked += 1
-        norm.running_mean.lerp_(mean, norm.momentum)
-        norm.running_var.lerp_(variance * total / (total - 1), norm.momentum)
-    return (centred * (norm.weight * (variance + norm.eps).rsqrt()) + norm.bias).to(x.dtype)[:, :, None, None]
+    variance = ((values - mean).pow(2) * share).sum(0)
+    return normed_by(norm, x, mean, variance, cells)
 
 
 def of_each_cell(layers: Iterable[nn.Module], obs: Tensor, cell: int) -> Tensor:

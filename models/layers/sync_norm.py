@@ -5,11 +5,27 @@ torch's own SyncBatchNorm refuses CPU tensors. This one is plain arithmetic, so 
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from models.processes import count, gather
 
 
-class SharedBatchNorm(nn.modules.batchnorm._BatchNorm):
+def normed_by(norm: _BatchNorm, x: Tensor, mean: Tensor, variance: Tensor, rows: Tensor) -> Tensor:
+    """x (B, C, ...) as a batch norm in training gives it whose batch has these statistics, (C,) each; its running ones follow.
+
+    norm: one with weights and running statistics, which follow by a fixed share (`momentum`).  rows: of the whole batch.
+    """
+    with torch.no_grad():
+        norm.num_batches_tracked += 1
+        norm.running_mean.lerp_(mean, norm.momentum)
+        norm.running_var.lerp_(variance * rows / (rows - 1), norm.momentum)
+    scale = norm.weight * (variance + norm.eps).rsqrt()
+    shape = (-1, *[1] * (x.ndim - 2))
+    centred = x.float() - mean.view(shape)  # first: a mean may be large beside what varies around it
+    return (centred * scale.view(shape) + norm.bias.view(shape)).to(x.dtype)
+
+
+class SharedBatchNorm(_BatchNorm):
     """(B, C, ...) -> the same shape. Weights, buffers and their names are those of the layer that it replaces."""
 
     def _check_input_dim(self, x: Tensor) -> None:
@@ -25,14 +41,7 @@ class SharedBatchNorm(nn.modules.batchnorm._BatchNorm):
         total = rows.sum(0)
         mean = (means * rows / total).sum(0)
         variance = ((variances + (means - mean).pow(2)) * rows / total).sum(0)  # within processes and between them
-        with torch.no_grad():
-            self.num_batches_tracked += 1
-            self.running_mean.lerp_(mean, self.momentum)
-            self.running_var.lerp_(variance * total / (total - 1), self.momentum)
-        scale = self.weight * (variance + self.eps).rsqrt()
-        shape = (-1, *[1] * (x.ndim - 2))
-        centred = values - mean.view(shape)  # first: a mean may be large beside what varies around it
-        return (centred * scale.view(shape) + self.bias.view(shape)).to(x.dtype)
+        return normed_by(self, x, mean, variance, total)
 
 
 def share_statistics(model: nn.Module) -> nn.Module:
