@@ -5,9 +5,9 @@
     python benchmarks/paired_training.py ../before edge-infonce         only some of them
 
 Each recipe runs in two processes that wait for one another, one thread each: three steps here, three steps there, so that what
-else the machine does falls on both, in the precision that is fastest here. The other checkout needs this file as well. CPU time of a transition, drawing and loading
-its windows included; a ratio of 1.05 is five percent slower than the other checkout. Stages that prefer hard windows prefer
-those in which frames change.
+else the machine does falls on both, in the precision that is fastest here. The other checkout needs this file as well. CPU time
+of a transition, drawing and loading its windows included; a ratio of 1.05 is five percent slower than the other checkout.
+Stages that prefer hard windows prefer those in which frames change.
 """
 
 import sys

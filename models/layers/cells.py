@@ -4,7 +4,7 @@ Of the 14,475 cells of a batch of chemistry 46 are distinct, of physics five per
 those of all cells, up to rounding.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 
 import torch
@@ -44,17 +44,17 @@ def _norm_of_all(norm: _BatchNorm, x: Tensor, counts: Tensor) -> Tensor:
     return normed_by(norm, x, mean, variance, cells)
 
 
-def of_each_cell(layers: Iterable[nn.Module], obs: Tensor, cell: int) -> Tensor:
+def of_each_cell(layers: Sequence[nn.Module], obs: Tensor, cell: int) -> Tensor:
     """What layers make of frames (B, 3, H, W), uint8 or float in [0, 1]  ->  (B, C, H / cell, W / cell).
 
-    layers: the first is a convolution whose kernel and stride are `cell`; none of the others sees more than one cell. All cells
-    are computed where few repeat, in training by several processes, which share batch statistics, and on a GPU, on which that is
-    little work.
+    cell: pixels along a side, an even number.  layers: the first is a convolution whose kernel and stride are `cell`; none
+    of the others sees more than one cell, and norms have weights and running statistics that follow by `momentum`. All
+    cells are computed where few repeat, in training by several processes, which share batch statistics, and on a GPU, on
+    which that is little work.
     """
-    layers = list(layers)
     cells = len(obs) * (obs.shape[2] // cell) * (obs.shape[3] // cell)
     shared = count() > 1 and any(layer.training for layer in layers)
-    if obs.dtype == torch.uint8 and obs.device.type == "cpu" and cells >= FEW and not shared and 3 * cell * cell % 4 == 0:
+    if obs.dtype == torch.uint8 and obs.device.type == "cpu" and cells >= FEW and not shared:
         patches = patches_of(obs, cell)
         found = distinct_rows(patches.flatten(0, 2))
         if found and SHARE * len(found[0]) <= cells:

@@ -45,7 +45,7 @@ def test_distinct_cells_stand_for_all(size, board, kinds):
         assert values.shape == found[name].shape and torch.allclose(found[name].double(), values.double(), rtol=0, atol=far), name
 
 
-def test_most_cells_are_not_computed(monkeypatch):
+def test_most_cells_are_not_computed():
     """It is what makes it fast; where hardly any cell is there twice, all are."""
     seen = []
     layer = PatchConv2d(3, 2, 10)
@@ -95,7 +95,7 @@ def test_cells_that_share_a_hash_are_told_apart(monkeypatch):
     assert seen == [60]
 
 
-def test_norms_that_processes_could_share_are_norms(monkeypatch):
+def test_norms_that_processes_could_share_are_norms():
     """In one process they are as torch's own."""
     torch.manual_seed(0)
     module, frames = BoardMaps(4, size="patch", channels=8), boards(60, 40)
