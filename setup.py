@@ -23,9 +23,12 @@ CORE = [
 ]
 AGENTS = ["stable-baselines3>=2.9"]  # train/agent.py
 DASHBOARDS = ["wandb-workspaces>=0.4"]  # eval/dashboard.py
-TRIFINGER = ["pybullet>=3.2.5", "pin>=3", "moderngl>=5.10", "fast-simplification>=0.1.9", "robot_properties_fingers>=2.0.2"]  # envs/trifinger
-VOE = ["pybullet>=3.2.5", "moderngl>=5.10", "fast-simplification>=0.1.9", "opencv-python-headless>=4.8"]  # envs/voe; OpenCV reads videos
-OFFLINE = ["lmdb>=1.4,<3.1", "numcodecs>=0.13"]  # envs/trifinger/source/published.py; LMDB 1.0 does not read files of 0.9, as theirs are
+# envs/trifinger
+TRIFINGER = ["pybullet>=3.2.5", "pin>=3", "moderngl>=5.10", "fast-simplification>=0.1.9", "robot_properties_fingers>=2.0.2"]
+# envs/voe; OpenCV reads videos
+VOE = ["pybullet>=3.2.5", "moderngl>=5.10", "fast-simplification>=0.1.9", "opencv-python-headless>=4.8"]
+# envs/trifinger/source/published.py; LMDB 1.0 does not read files of 0.9, as theirs are
+OFFLINE = ["lmdb>=1.4,<3.1", "numcodecs>=0.13"]
 HUMANS = [  # eval/humans
     "flask>=3.1",
     "flask-wtf>=1.2",

@@ -26,7 +26,8 @@ from eval.terminal import print_table
 
 HORIZONS = (1, 5, 10)
 GRAPHS, MOVEMENTS = ("chain5", "full5", "collider5"), ("static", "dynamic")
-TRAIN = ("model=categorical", "loss=inverse_action", "trainer=quick", "logger=csv", "goals=false")  # goals are measured once, below
+# goals are measured once, below
+TRAIN = ("model=categorical", "loss=inverse_action", "trainer=quick", "logger=csv", "goals=false")
 PLANNERS = "planners=[model_closed,causes_first]"
 PER_HORIZON = (
     "test/hits@1", "bayes/hits@1", "floor/paint/hits@1", "test/board_hits@1", "bayes/board_hits@1", "floor/paint/board_hits@1",
@@ -91,8 +92,8 @@ def show(rows: list[dict]) -> None:
          graph(row, "reach", "faint_paths", "true_paths"), graph(row, "direct", "vacuous_edges", "true_edges"),
          goals(row, "success/causes_first"), goals(row, "floor/painter"), goals(row, "floor/random")]
         for row in sorted(rows, key=lambda row: (row["env"], int(row["world"])))
-    ], "categorical + inverse_action, budget quick, seed 0, objects numbered in no causal order; shares: the lowest of 1, 5, 10 "
-       "steps; goals: percent of 1000 after 1 / 5 / 10 actions", width=190)  # fmt: skip
+    ], "categorical + inverse_action, budget quick, seed 0, objects numbered in no causal order; "
+       "shares: the lowest of 1, 5, 10 steps; goals: percent of 1000 after 1 / 5 / 10 actions", width=190)  # fmt: skip
 
 
 def main() -> None:

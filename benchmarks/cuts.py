@@ -1,4 +1,5 @@
-"""Where the cuts between edges and no edges lie (eval/probes/cuts.py), on the worlds that are kept for choosing them: prints JSON.
+"""Where the cuts between edges and no edges lie (eval/probes/cuts.py), on the worlds that are kept for choosing them:
+prints JSON.
 
     python benchmarks/cuts.py --worlds 0-4
 
@@ -51,7 +52,7 @@ def structures(runs: Path, data: str, worlds: list[int]) -> Iterator[dict]:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--worlds", type=numbers, default=numbers("0-4"))
     parser.add_argument("--runs", type=Path, default=Path("runs/chemistry_cuts"))
     parser.add_argument("--data", default="data")

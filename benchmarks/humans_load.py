@@ -93,7 +93,9 @@ def measure(study: Study, people: int, think: float, kill: bool) -> dict:
         kinds = (kinds + ["perfect"] * people)[:people]
         length = len(wide.lists[0])
         killed = threading.Event()
-        timer = threading.Timer(max(think, 0.1) * length / 2, lambda: (server.kill(), killed.set(), time.sleep(DOWN_S), server.start()))
+        timer = threading.Timer(
+            max(think, 0.1) * length / 2, lambda: (server.kill(), killed.set(), time.sleep(DOWN_S), server.start())
+        )
         start = time.perf_counter()
         if kill:
             timer.start()

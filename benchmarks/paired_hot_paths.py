@@ -2,7 +2,8 @@
 
     git worktree add ../before d5519c6
     python benchmarks/paired_hot_paths.py ../before                     all parts
-    python benchmarks/paired_hot_paths.py ../before ranking collect     only some of: worlds, collect, ranking, training, planning
+    python benchmarks/paired_hot_paths.py ../before ranking collect     only some of: worlds, collect, ranking, training,
+                                                                        planning
 
 Each checkout runs its own benchmarks/hot_paths.py, a few rounds of one here and one there. A ratio is the time here over the
 time there, of the best round of each, since a shared machine only ever adds time; 1.03 is three percent slower than the

@@ -1,4 +1,5 @@
-"""What violation of expectation can be told by: counts of sub-types, rules in every trial, trees on true features, controls in pixels.
+"""What violation of expectation can be told by: counts of sub-types, rules in every trial, trees on true features,
+controls in pixels.
 
 python benchmarks/voe_ceilings.py [--categories ABCDE] [--controls 50] [--out results/voe_ceilings.json]
 python benchmarks/voe_ceilings.py --own          trees alone, on settings that are drawn: those of the 10 % set, and all 5000
@@ -53,7 +54,9 @@ def rules_hold(rows: dict[str, list[dict]]) -> dict:
 
 
 def hit_rate(rows: dict[str, list[dict]], category: str, without: tuple[int, ...] = ()) -> float:
-    """Of decision trees on true features: features -> prior, features and prior -> posterior, fitted to expected training trials."""
+    """Of decision trees on true features: features -> prior, features and prior -> posterior,
+    fitted to expected training trials.
+    """
     from sklearn.multioutput import MultiOutputClassifier
     from sklearn.tree import DecisionTreeClassifier
 

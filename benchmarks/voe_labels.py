@@ -38,9 +38,11 @@ ROWS = {  # name -> the row in eval/paper/voe_table.yaml, which says how it is t
 }
 TRAIN = ("trainer=quick", "logger=csv", "goals=false", "score.probes=[violation]")
 PROTOCOL = (
-    "our own clips, 10 % set, natural counts, 112 pixels; what is observed is the label of the clip (oracle); trained from scratch "
-    "on 375 expected clips; best epoch by hit rate, AUC and loss of 75 validation pairs; hit rate on 50 test pairs, ties one half, from 0 to 1; whole: 16 frames spread over "
-    "the clip, else frames that both versions share; no_speeds: trees are not shown speeds and directions after the collision"
+    "our own clips, 10 % set, natural counts, 112 pixels; what is observed is the label of the clip (oracle); "
+    "trained from scratch on 375 expected clips; best epoch by hit rate, AUC and loss of 75 validation pairs; "
+    "hit rate on 50 test pairs, ties one half, from 0 to 1; "
+    "whole: 16 frames spread over the clip, else frames that both versions share; "
+    "no_speeds: trees are not shown speeds and directions after the collision"
 )
 
 

@@ -41,7 +41,9 @@ def _of_env(table, env: str, key: str):
 
 
 def _drawn(grid, key: str):
-    """`${drawn:${grid},key}`: a value of one combination of `grid.domain`, the `grid.row`-th in an order that `grid.seed` draws."""
+    """`${drawn:${grid},key}`: a value of one combination of `grid.domain`,
+    the `grid.row`-th in an order that `grid.seed` draws.
+    """
     every = list(product(*grid.domain.values()))
     if grid.row not in range(len(every)):
         raise Problem(f"the grid has {len(every)} combinations, got grid.row={grid.row!r}; set it from 0 to {len(every) - 1}")
@@ -54,8 +56,8 @@ def _learning_parts(frozen: bool) -> list[str]:
     return ["heads"] if frozen else ["encoder", "heads"]
 
 
-for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts), ("drawn", _drawn),
-                       ("nodes", _nodes), ("movement", _movement), ("chemistry", _chemistry), ("fast_precision", fast_precision)):
+for name, resolver in (("of_env", _of_env), ("learning_parts", _learning_parts), ("drawn", _drawn), ("nodes", _nodes),
+                       ("movement", _movement), ("chemistry", _chemistry), ("fast_precision", fast_precision)):
     OmegaConf.register_new_resolver(name, resolver, replace=True)
 OmegaConf.register_new_resolver("parents", adjacency, replace=True)  # ${parents:graph,n,numbering,scm_seed}: of an env
 OmegaConf.register_new_resolver("times", lambda a, b: a * b, replace=True)

@@ -18,7 +18,9 @@ def whole(low: int, high: int = 2**63 - 1) -> Callable:
 
 def number(above: float = -math.inf, at_least: float = -math.inf, at_most: float = math.inf) -> Callable:
     """A finite number within bounds."""
-    return lambda v: isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < math.inf and above < v and at_least <= v <= at_most
+    return lambda v: (
+        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < math.inf and above < v and at_least <= v <= at_most
+    )
 
 
 def one_of(*names: str) -> Callable:
@@ -93,7 +95,10 @@ LIMITS = {
     "trainer.devices": ("a whole number >= 1, or auto", lambda v: v == "auto" or whole(1)(v)),
     "trainer.nodes": COUNT,
     "trainer.cpu_minutes": POSITIVE,
-    "trainer.updates": ("a whole number >= 1, or a list of them, one for each stage", lambda v: whole(1)(v) or list_of(whole(1))(v)),
+    "trainer.updates": (
+        "a whole number >= 1, or a list of them, one for each stage",
+        lambda v: whole(1)(v) or list_of(whole(1))(v),
+    ),
     "loss.stages": ("a list of one stage or more", list_of(lambda v: isinstance(v, dict))),
     "loss.stages.*.epochs": COUNT,
     "loss.stages.*.batch_size": COUNT,
@@ -225,8 +230,8 @@ def _check_stages(loss: dict) -> None:
     """Raise Problem on the first stage that lacks a key, or has an unknown one."""
     names = [stage.get("name") for stage in loss["stages"]]
     if twice := [name for name in names if name is not None and names.count(name) > 1]:
-        raise Problem(f"two stages of loss '{loss.get('name')}' have the name '{twice[0]}', by which metrics are kept apart; give each one of "
-                      f"its own")  # fmt: skip
+        raise Problem(f"two stages of loss '{loss.get('name')}' have the name '{twice[0]}', by which metrics are kept apart; "
+                      f"give each one of its own")  # fmt: skip
     for number, stage in enumerate(loss["stages"]):
         lacking = [key for key in STAGE if key not in stage]
         unknown = [key for key in stage if key not in (*STAGE, *STAGE_MAY)]

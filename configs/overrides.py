@@ -40,7 +40,9 @@ def _parsed(overrides: list[str]) -> list[Override]:
     try:
         return OverridesParser.create().parse_overrides(overrides)
     except OverrideParseException as error:
-        raise Problem(f"{error.override} cannot be read as key=value; close its brackets and quotes, and put the whole in '...'") from None
+        raise Problem(
+            f"{error.override} cannot be read as key=value; close its brackets and quotes, and put the whole in '...'"
+        ) from None
 
 
 def _check_sweep(overrides: list[str]) -> None:
@@ -111,7 +113,9 @@ def _check_experiment(config: str, name: str) -> None:
     foreign = sorted(asked - keys[config] - {"hydra"})
     homes = sorted(other for other, own in keys.items() if foreign and {"experiment", *foreign} <= own)
     if homes:
-        raise Problem(f"experiment '{name}' sets {', '.join(foreign)}, which {config} has not; it is one of {' and '.join(homes)}")
+        raise Problem(
+            f"experiment '{name}' sets {', '.join(foreign)}, which {config} has not; it is one of {' and '.join(homes)}"
+        )
 
 
 def _check_own_name(config: str, group: str, name: str, node: DictConfig | None) -> None:
@@ -162,7 +166,11 @@ def _check_added(node, key: str, config: str, known: dict) -> None:
 
 def _leaves(key: str, value: object) -> list[str]:
     """The keys that a value sets, which may have keys of its own, below its own key."""
-    return [leaf for name, of in value.items() for leaf in _leaves(f"{key}.{name}", of)] if isinstance(value, dict) and value else [key]
+    return (
+        [leaf for name, of in value.items() for leaf in _leaves(f"{key}.{name}", of)]
+        if isinstance(value, dict) and value
+        else [key]
+    )
 
 
 def _entries(group: str) -> list:
@@ -179,7 +187,13 @@ def _elsewhere(group: str, path: list[str]) -> set[str]:
 
 def _keys_of_splits() -> set[str]:
     """That any split of any env has."""
-    return {key for env in _entries("env") for split in (env.get("splits") or {}).values() if isinstance(split, dict) for key in split}
+    return {
+        key
+        for env in _entries("env")
+        for split in (env.get("splits") or {}).values()
+        if isinstance(split, dict)
+        for key in split
+    }
 
 
 def _find(node, key: str, config: str, known: dict):
@@ -200,12 +214,17 @@ def _find(node, key: str, config: str, known: dict):
 
 
 def _check_kind(key: str, node, override: str) -> None:
-    """Keys are replaced by keys, and neither a value nor a list by keys: Hydra told some of it, over five lines, and commands stumbled."""
+    """Keys are replaced by keys, and neither a value nor a list by keys:
+    Hydra told some of it, over five lines, and commands stumbled.
+    """
     value = _parsed([override])[0].value()
     keys, given = isinstance(node, DictConfig) and not node._is_none(), isinstance(value, dict)
     if keys == given or isinstance(value, Sweep):
         return
     if keys:
-        raise Problem(f"{key} has the keys {', '.join(map(str, node.keys()))}, got {override.partition('=')[2]}; set one: {key}.<key>=<value>")
-    raise Problem(f"{key} is {'a list' if isinstance(node, ListConfig) else 'one value or a list'}, got keys: {override.partition('=')[2]}; set "
-                  f"{key}=<value>")  # fmt: skip
+        raise Problem(
+            f"{key} has the keys {', '.join(map(str, node.keys()))}, got {override.partition('=')[2]}; "
+            f"set one: {key}.<key>=<value>"
+        )
+    raise Problem(f"{key} is {'a list' if isinstance(node, ListConfig) else 'one value or a list'}, "
+                  f"got keys: {override.partition('=')[2]}; set {key}=<value>")  # fmt: skip

@@ -1,4 +1,5 @@
-"""Makes what docs/trifinger.md shows: a sheet of all tasks, films of interventions and experts, the tables of variables as JSON.
+"""Makes what docs/trifinger.md shows: a sheet of all tasks, films of interventions and experts,
+the tables of variables as JSON.
 
 python docs/make_trifinger.py
 """
@@ -86,7 +87,9 @@ def experts(path: Path) -> None:
             if i % 33 == 0:
                 title = f"{name}  {i * env.dt:.0f} s  {100 * step.info['fractional_success']:.0f} %"
                 frames.append(titled(views.film(env.state, FILM.sized(180, 240)), title))
-        frames.append(titled(views.film(env.state, FILM.sized(180, 240)), f"{name}  {100 * step.info['fractional_success']:.0f} %"))
+        frames.append(
+            titled(views.film(env.state, FILM.sized(180, 240)), f"{name}  {100 * step.info['fractional_success']:.0f} %")
+        )
         films.append(frames)
         env.close()
     longest = max(map(len, films))

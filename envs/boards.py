@@ -50,7 +50,9 @@ class GridWorld:
     factor_sizes: tuple[int, ...] = field(init=False, compare=False)
 
     def _set_spec(self, board: int, factors: dict[str, int], choices: int) -> None:
-        """board: cells along a side.  factors: name -> values that this factor of an object has.  choices: actions of one object."""
+        """board: cells along a side.  factors: name -> values that this factor of an object has.
+        choices: actions of one object.
+        """
         n, side, factor_sizes = self.num_objects, board * CELL, tuple(factors.values())
         shown = {"pixels": Observation("pixels", (side, side, 3)), "state": Observation("objects", (n, sum(factor_sizes)))}
         object.__setattr__(self, "spec", EnvSpec(shown, Action(n * choices, discrete=True, owners=n), n))
@@ -106,7 +108,9 @@ class GridWorld:
         return np.tile(np.arange(self.spec.action.size), (len(action), 1))
 
     def draw_goals(self, boards: Boards, rng: np.random.Generator, steps: int, may_equal_start: bool = False):
-        """(boards reached by `steps` random actions, those actions (B, steps)); goals that equal the start are drawn anew unless allowed."""
+        """(boards reached by `steps` random actions, those actions (B, steps));
+        goals that equal the start are drawn anew unless allowed.
+        """
         if steps < 1 and not may_equal_start:
             raise Problem(f"a goal needs at least 1 step away from the start, got num_steps={steps}")
         goal, unsolved = boards.take(np.arange(len(boards))), np.arange(len(boards))

@@ -84,8 +84,8 @@ class ChemistryWorld(GridWorld):
         if not isinstance(self.skewness, int | float) or isinstance(self.skewness, bool):
             raise Problem(f"chemistry takes a number >= 0 as skewness, got {self.skewness!r}; set skewness=")
         if not 1 <= n <= len(SHAPES):
-            raise Problem(f"chemistry tells objects apart by shape and has {len(SHAPES)} shapes, got {n} objects; choose a graph of fewer "
-                          f"nodes, or set num_objects=")  # fmt: skip
+            raise Problem(f"chemistry tells objects apart by shape and has {len(SHAPES)} shapes, got {n} objects; "
+                          f"choose a graph of fewer nodes, or set num_objects=")  # fmt: skip
         if not 2 <= c <= len(PALETTE):
             raise Problem(f"the palette tells 2 to {len(PALETTE)} colours apart, got {c}; set num_colors=")
         if self.movement not in MOVEMENT:

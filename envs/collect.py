@@ -50,7 +50,9 @@ def header(world: Source, plan: dict, name: str) -> dict:
     except AttributeError as error:
         raise Problem(f"{type(world).__name__} has no {error.name}; set it, as envs/protocols.py says of Source") from error
     if own is None:
-        raise Problem(f"{type(world).__name__} has no header() that gives anything; write it, as envs/protocols.py says of Source")
+        raise Problem(
+            f"{type(world).__name__} has no header() that gives anything; write it, as envs/protocols.py says of Source"
+        )
     return {
         **own,
         **plan,
@@ -68,8 +70,8 @@ def plan_of(env: dict, split: str) -> dict:
     plan = env["splits"][split] | {key: env[key] for key in EVERY_SPLIT if key in env}
     for key in ("episodes", "length", "seed"):
         if key not in plan:
-            raise Problem(f"split '{split}' of env '{env['name']}' does not say {key}; a split has episodes, length and seed, it has "
-                          f"{', '.join(plan)}; set +env.splits.{split}.{key}=")  # fmt: skip
+            raise Problem(f"split '{split}' of env '{env['name']}' does not say {key}; a split has episodes, length and seed, "
+                          f"it has {', '.join(plan)}; set +env.splits.{split}.{key}=")  # fmt: skip
     check_seed(env, split)
     for key in ("episodes", "length"):
         if plan[key] < 1:
@@ -82,8 +84,8 @@ def check_seed(env: dict, split: str) -> None:
     """Raise Problem where a split of another name would have the episodes of `final`."""
     seed, kept = env["splits"][split]["seed"], (env["splits"].get(FINAL) or {}).get("seed")
     if split.partition("-")[0] != FINAL and seed == kept:
-        raise Problem(f"split '{split}' of env '{env['name']}' has the seed of split '{FINAL}', {seed}, whose episodes nobody trains or "
-                      f"chooses on; set env.splits.{split}.seed= to another, and train anew")  # fmt: skip
+        raise Problem(f"split '{split}' of env '{env['name']}' has the seed of split '{FINAL}', {seed}, whose episodes nobody "
+                      f"trains or chooses on; set env.splits.{split}.seed= to another, and train anew")  # fmt: skip
 
 
 def _block(
@@ -106,7 +108,9 @@ def splits_of(env: dict, asked: str | Sequence[str]) -> list[str]:
     """Names of splits, in the order of the env.  asked: one, several, or "all".  Raises Problem unless all of them exist."""
     names = [asked] if isinstance(asked, str) else list(asked or ())
     if not names:
-        raise Problem(f"split= is a split of env '{env['name']}', several or all, got {asked}; known: {', '.join(env['splits'])}")
+        raise Problem(
+            f"split= is a split of env '{env['name']}', several or all, got {asked}; known: {', '.join(env['splits'])}"
+        )
     if names == ["all"]:
         return list(env["splits"])
     for name in names:
@@ -187,7 +191,9 @@ def _columns(world: Source, plan: dict) -> dict[str, Column]:
     """
     recorded = world.record({**plan, "length": 1, "start": 0}, np.random.default_rng(0), 1)
     if recorded is None:
-        raise Problem(f"{type(world).__name__} has no record() that gives anything; write it, as envs/protocols.py says of Source")
+        raise Problem(
+            f"{type(world).__name__} has no record() that gives anything; write it, as envs/protocols.py says of Source"
+        )
     sample, _ = recorded
     _check_recorded(world, sample)
     action = world.spec.action
@@ -198,17 +204,19 @@ def _columns(world: Source, plan: dict) -> dict[str, Column]:
 def _check_recorded(world: Source, sample: dict[str, np.ndarray]) -> None:
     """Raise Problem where what models are shown, or the action, is not recorded as the spec says."""
     shown, action = world.shown, world.spec.action
-    asked = {shown.column: (shown.shape, ("uint8", ["uint8"]) if len(shown.shape) == 3 and shown.values == "binary" else NUMBERS)}
+    asked = {
+        shown.column: (shown.shape, ("uint8", ["uint8"]) if len(shown.shape) == 3 and shown.values == "binary" else NUMBERS),
+    }
     if action.size:
         asked["action"] = ((), WHOLE) if action.discrete else ((action.size,), NUMBERS)
     for column, (shape, (said, types)) in asked.items():
         if column not in sample:
-            raise Problem(f"{type(world).__name__} recorded {', '.join(sample)}, and its spec has a column '{column}'; mend its record() or "
-                          f"its spec")  # fmt: skip
+            raise Problem(f"{type(world).__name__} recorded {', '.join(sample)}, and its spec has a column '{column}'; "
+                          f"mend its record() or its spec")  # fmt: skip
         values = sample[column]
         if values.shape[1:] != tuple(shape) or not any(np.issubdtype(values.dtype, one) for one in types):
-            raise Problem(f"{type(world).__name__} recorded column '{column}' as {values.dtype} {values.shape[1:]}, its spec says {said} "
-                          f"{tuple(shape)}; mend its record() or its spec")  # fmt: skip
+            raise Problem(f"{type(world).__name__} recorded column '{column}' as {values.dtype} {values.shape[1:]}, "
+                          f"its spec says {said} {tuple(shape)}; mend its record() or its spec")  # fmt: skip
 
 
 def _check_space(path: Path, rows: int, row_bytes: int) -> None:
@@ -246,4 +254,6 @@ def _report(file: EpisodeFile) -> None:
     print(f"{file.path}: {len(file)} episodes of {_span(file)} actions, {size:.1f} MB, columns {columns}")
     steps = int((file.ep_len - 1).sum())
     for name in [name for name in file.columns if name.startswith("event_")]:
-        print(f"{name.removeprefix('event_').replace('_', ' ')}: {100 * file.read(name)[name].sum() / steps:.1f} % of the steps")
+        print(
+            f"{name.removeprefix('event_').replace('_', ' ')}: {100 * file.read(name)[name].sum() / steps:.1f} % of the steps"
+        )

@@ -18,10 +18,11 @@ NUM_DIRECTIONS = len(DIRECTIONS)
 _FEWER = {f"fewer-{n}": n for n in (1, 2, 3, 4)}  # objects that are not on the board
 _GREY = (32, 128)  # of `background`, from the first to below the second: boards are black elsewhere
 SETTINGS = {
-    "observed": ("train", "test-v1", "test-v2", "test-v3", "zero-shot", "zero-shot-shape", "unseen-shape", "background", *_FEWER),
+    "observed": ("train", "test-v1", "test-v2", "test-v3", "zero-shot", "zero-shot-shape", "unseen-shape", "background",
+                 *_FEWER),
     "unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3", "zero-shot-shape", "unseen-shape", *_FEWER),
     "fixed_unobserved": ("train", "few-shot-1", "few-shot-2", "few-shot-3", *_FEWER),
-}
+}  # fmt: skip
 ABSENT = -9  # row and column of an object that is not on the board: far from every cell, so that it moves and blocks nothing
 COLORMAPS = {
     "observed": ("blues", "reds", "greens"),
@@ -132,7 +133,10 @@ class PhysicsWorld(GridWorld):
                 raise Problem(f"physics has no {key} '{value}': {nearest(value, known)}")
         most = 6 if self._shape_is_index else 9
         if not 2 <= self.num_objects <= most:
-            raise Problem(f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}; set num_objects=")
+            raise Problem(
+                f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}; "
+                f"set num_objects="
+            )
         if not GRID <= self.board <= 9:
             raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.world.board=")
         ranks = {} if self.hidden_weights else {"weight": self.num_objects}
@@ -256,8 +260,14 @@ class PhysicsWorld(GridWorld):
 
     @staticmethod
     def pack(boards: PhysicsBoards) -> np.ndarray:
-        """-> (B, N, 7) float32: row, column, weight, shape, red, green, blue (0..255); an eighth is the grey behind, where not black."""
-        behind = np.repeat(boards.grey[..., None, None], boards.weights.shape[-1], -2) if boards.grey.any() else boards.colors[..., :0]
+        """-> (B, N, 7) float32: row, column, weight, shape, red, green, blue (0..255);
+        an eighth is the grey behind, where not black.
+        """
+        behind = (
+            np.repeat(boards.grey[..., None, None], boards.weights.shape[-1], -2)
+            if boards.grey.any()
+            else boards.colors[..., :0]
+        )
         parts = (boards.positions, boards.weights[..., None], boards.shapes[..., None], boards.colors, behind)
         return np.concatenate([part.astype(np.float32) for part in parts], -1)
 

@@ -13,7 +13,10 @@ FORGOTTEN = 3600  # seconds after which a half-written file is that of a writer 
 
 
 def check_writable(folder: Path, key: str) -> None:
-    """Raise Problem on a folder that cannot be made or written, before hours of work for it.  key: of the config, which names it."""
+    """Raise Problem on a folder that cannot be made or written, before hours of work for it.
+
+    key: of the config, which names it.
+    """
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise Problem(f"cannot write {folder}: {existing} is not a folder; choose another {key}=")

@@ -51,7 +51,9 @@ def adapt(folder, data_dir=None, split: str = "long", episodes: int | None = Non
         posterior = push_posterior(world, state, action, cfg.env.drop_invalid).yields.reshape(-1)[contact]
         progress.step("ceiling")
     if not len(hit):
-        raise Problem(f"nobody pushes in {len(action)} episodes of split '{split}', so that no push can be predicted; ask more episodes")
+        raise Problem(
+            f"nobody pushes in {len(action)} episodes of split '{split}', so that no push can be predicted; ask more episodes"
+        )
     late = step >= AFTER
     results = {
         "run": cfg.name, "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "seed": cfg.seed,
@@ -108,8 +110,9 @@ def run(cfg) -> None:
     results = [adapt(folder, cfg.data_dir, cfg.split, cfg.episodes) for folder in folders]
     for other in results[1:]:
         if unlike := [key for key in ("env", "protocol") if other[key] != results[0][key]]:
-            raise Problem(f"{results[0]['run']} and {other['run']} were measured on other contacts ({unlike[0]} {results[0][unlike[0]]}, got "
-                          f"{other[unlike[0]]}); name runs of one env and one data set")  # fmt: skip
+            raise Problem(f"{results[0]['run']} and {other['run']} were measured on other contacts "
+                          f"({unlike[0]} {results[0][unlike[0]]}, got {other[unlike[0]]}); "
+                          f"name runs of one env and one data set")  # fmt: skip
     header, rows = table_rows(results)
     print_table(header, rows, caption(results))
     print(write_page(results, Path(folders[0]) / "adaptation.html"))

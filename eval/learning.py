@@ -40,8 +40,8 @@ def _levels(cfg, learned: list[Learned]) -> dict[str, dict[str, float]]:
         for one in learned:
             for key, value in one.arena.items():
                 if settings.get(key) != value:
-                    raise Problem(f"{name} of beside= was played with {key}={settings.get(key)}, {one.run} learned with {key}={value}; leave it "
-                                  f"out, or play it so with eval/protocols.py")  # fmt: skip
+                    raise Problem(f"{name} of beside= was played with {key}={settings.get(key)}, {one.run} learned with "
+                                  f"{key}={value}; leave it out, or play it so with eval/protocols.py")  # fmt: skip
         percent = {protocol: 100 * one["last"][0] for protocol, one in scores.items() if "last" in one}
         agent = name.removeprefix(f"{task}-")
         found[name if agent in runs | found.keys() else agent] = percent
@@ -61,8 +61,8 @@ def run(cfg) -> Path:
     levels = _levels(cfg, learned)
     asked = {protocol for one in learned for protocol in one.curves}
     if alone := next((agent for agent, scores in levels.items() if not asked & scores.keys()), None):
-        raise Problem(f"{alone} of beside= has none of the protocols {', '.join(sorted(asked))} of the runs; leave it out, or play "
-                      f"one with eval/protocols.py")  # fmt: skip
+        raise Problem(f"{alone} of beside= has none of the protocols {', '.join(sorted(asked))} of the runs; leave it out, or "
+                      f"play one with eval/protocols.py")  # fmt: skip
     figure = learning_plot({one.run: one.curves for one in learned}, levels, learned[0].env.removeprefix("trifinger_"))
     content = chart_bytes(figure, to)
     to.parent.mkdir(parents=True, exist_ok=True)

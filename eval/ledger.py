@@ -52,8 +52,11 @@ def lines(found: dict[tuple[str, str], dict[str, Scores]]) -> tuple[list[str], l
     header = ["env", "row", "split", *(f"{SHOWN[key[: key.rindex('/') + 1]]} at {key.rpartition('/h')[2]}" for key in keys)]
     rows = []
     for (env, row), splits in found.items():
-        rows += [[env, row, split, *(_cell(list(scores.get(key, {}).values())) for key in keys)] for split, scores in splits.items()]
-        rows.append(["", "", f"{SELECT} - {FINAL}", *(_fell(*(splits[split].get(key, {}) for split in (SELECT, FINAL))) for key in keys)])
+        rows += [
+            [env, row, split, *(_cell(list(scores.get(key, {}).values())) for key in keys)] for split, scores in splits.items()
+        ]
+        rows.append(["", "", f"{SELECT} - {FINAL}",
+                     *(_fell(*(splits[split].get(key, {}) for split in (SELECT, FINAL))) for key in keys)])  # fmt: skip
     return header, rows
 
 
@@ -69,7 +72,10 @@ def _is(key: str, start: str) -> bool:
 
 
 def run_lines(held: list[dict], metrics: list[str]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a table of these scores: of every row and split its runs, and their mean. Raises Problem where no run has one."""
+    """Header and rows of a table of these scores: of every row and split its runs, and their mean.
+
+    Raises Problem where no run has one.
+    """
     known = {key for entry in held for scores in entry["scores"].values() for key in scores["metrics"]}
     for key in metrics:
         if key not in known:
@@ -83,7 +89,9 @@ def run_lines(held: list[dict], metrics: list[str]) -> tuple[list[str], list[lis
                 groups.setdefault((entry["env"], entry["row"], split), []).append((world, str(entry["seed"]), values))
     rows = []
     for group, runs in groups.items():
-        rows += [[*group, world, seed, *("" if value is None else f"{value:g}" for value in values)] for world, seed, values in runs]
+        rows += [
+            [*group, world, seed, *("" if value is None else f"{value:g}" for value in values)] for world, seed, values in runs
+        ]
         if len(runs) > 1:
             columns = [[value for value in column if value is not None] for column in zip(*(values for _, _, values in runs))]
             rows.append(["", "", "mean", "", "", *(f"{mean(column):.2f}" if column else "" for column in columns)])
@@ -122,7 +130,7 @@ def run(cfg) -> None:
     if metrics:
         print_table(*run_lines(held, metrics), "a line for every run that has a score", title=f"ledger {cfg.ledger}", width=160)
         return
-    text = (f"percent, H@1 after so many steps, and among the outcomes of all actions, mean over those that move nothing, one object, several (what if); mean ± "
-            f"sample standard deviation (how many) over seeds and drawn worlds; settings are chosen on {SELECT}; {SELECT} - {FINAL}: over runs that have both; other "
-            f"scores: metrics=")  # fmt: skip
+    text = (f"percent, H@1 after so many steps, and among the outcomes of all actions, mean over those that move nothing, one "
+            f"object, several (what if); mean ± sample standard deviation (how many) over seeds and drawn worlds; settings are "
+            f"chosen on {SELECT}; {SELECT} - {FINAL}: over runs that have both; other scores: metrics=")  # fmt: skip
     print_table(*lines(collected(held)), text, title=f"ledger {cfg.ledger}", width=160)

@@ -68,8 +68,8 @@ def caption(results: dict) -> str:
         f"{results['model']} + {results['loss']} on {results['env']} ({p['split']}, state input), training seed "
         f"{results['seed']}; {p['episodes']} episodes of {p['length']} steps; n = objects whose factors are replaced by noise "
         f"of sigma {p['sigma']:g} (noise seed {p['noise_seed']}). Percent of next colours that are right after one step by the "
-        f"{p['told_by']}, over clean objects without a noisy ancestor; chance {p['chance']:.0f}. Ceiling: the true model, given "
-        f"everything, the better of its mode and of {SAMPLES} draws. Floor: the acted object takes its colour, nothing "
+        f"{p['told_by']}, over clean objects without a noisy ancestor; chance {p['chance']:.0f}. Ceiling: the true model, "
+        f"given everything, the better of its mode and of {SAMPLES} draws. Floor: the acted object takes its colour, nothing "
         f"follows. Published FCDL figures are for another setting (local graphs) and not comparable."
     )
 

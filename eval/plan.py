@@ -3,7 +3,8 @@
     python eval/plan.py run=runs/edge-infonce-physics5-quick-s0                          greedy, closed loop
     python eval/plan.py run=runs/<name> planners=[model_open,simulator,beam,untrained]   the dear ones too
     python eval/plan.py run=runs/<name> reward=flat reach=10 ahead=true planners=[model_open,simulator]   the published way
-    python eval/plan.py run=runs/<name> round=[1,2,5] horizons=[10]      weights of these rounds, of a run with trainer=minutes or updates
+    python eval/plan.py run=runs/<name> round=[1,2,5] horizons=[10]                      weights of these rounds, of a run
+                                                                                         with trainer=minutes or updates
     python eval/plan.py run=runs/<name> planners=[beam,cem] beam.width=50 cem.candidates=500   settings: configs/planner
 
 Goals lie exactly T random actions away and differ from the start; after exactly T actions every object must be where (or
@@ -218,8 +219,8 @@ def run(cfg) -> None:
     modes = composed["mode"] if isinstance(composed["mode"], list) else [composed["mode"]]
     kept = composed["seed"] == KEPT_TASKS
     if kept and cfg.ledger is None:
-        raise Problem(f"the goals of seed={KEPT_TASKS} are asked under one setting of a row, as split '{FINAL}', which a ledger keeps; name it: "
-                      f"ledger=results/ledger, or set another seed=")  # fmt: skip
+        raise Problem(f"the goals of seed={KEPT_TASKS} are asked under one setting of a row, as split '{FINAL}', which a "
+                      f"ledger keeps; name it: ledger=results/ledger, or set another seed=")  # fmt: skip
     if cfg.ledger is not None:
         check_writable(Path(cfg.ledger), "ledger")
     rounds = composed["round"] if isinstance(composed["round"], list) else [composed["round"]]

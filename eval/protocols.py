@@ -73,8 +73,8 @@ def _caption(cfg: dict) -> str:
     return (
         f"{cfg['task']}, agent {_agent_name(cfg['agent'])}: fractional success (95 % bootstrap interval), {cfg['episodes']} "
         f"episodes each, skip {cfg['skip_frame']}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, {cfg['feasibility']} "
-        f"feasibility, masses on P0 within {100 * cfg['mass_spread']:g} %, seed {cfg['seed']}; accepted: share of the starts drawn "
-        f"that the world took"
+        f"feasibility, masses on P0 within {100 * cfg['mass_spread']:g} %, seed {cfg['seed']}; accepted: share of the starts "
+        f"drawn that the world took"
     )
 
 

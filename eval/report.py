@@ -46,8 +46,8 @@ NOTES = {  # how the label of a bound begins -> what the page says below the tab
     "which no model can be expected to pass.",
     "comparison: true model": "The true model in one-hot colours is no ceiling: another geometry of latents may score more. "
     "Counterfactual scores have no ceiling there either, as they depend on the metric of the latents that are asked.",
-    "comparison: trees on true features": "Trees that are handed the true features of the clip they judge are no ceiling: where "
-    "speeds after a collision are among them, a model that only sees what came before can pass them.",
+    "comparison: trees on true features": "Trees that are handed the true features of the clip they judge are no ceiling: "
+    "where speeds after a collision are among them, a model that only sees what came before can pass them.",
 }
 
 
@@ -84,7 +84,10 @@ def _causes(results: dict) -> str:
     if not causes:
         return ""
     unit = "mm further off" if judged_by(metrics, last) == "block_error" else "points of H@1 less"
-    wrong = [f"Most wrong: <b>{escape(first)}</b>, {by:.1f} {unit} than with nothing changed." for first, by in worst(metrics, causes, last)[:1]]
+    wrong = [
+        f"Most wrong: <b>{escape(first)}</b>, {by:.1f} {unit} than with nothing changed."
+        for first, by in worst(metrics, causes, last)[:1]
+    ]
     asked = ", ".join(f"{cause} {count}" for cause, count in results["causes"].items())
     return (
         f"<h2>Causes</h2><p>One cause at a time was set anew, in states and under actions that were the same for all. "
@@ -130,10 +133,14 @@ def _table_rollouts(run: Run, data: Data, horizon: int) -> list[str]:
     """Rollouts of bodies in space. One state under many actions is not shown: of torques or joint positions, one step moves
     bodies by too little to be seen."""
     found = table_rollouts(run.model, run.world, data, horizon)
-    what, among = ("blocks", "in which a block moves more than 1 cm") if found.blocks else ("fingertips", "in which a tip moves more than 1 cm")
+    what, among = (
+        ("blocks", "in which a block moves more than 1 cm")
+        if found.blocks
+        else ("fingertips", "in which a tip moves more than 1 cm")
+    )
     return [
-        f"<h2>Rollouts</h2><p>The model sees the first table and the actions of {horizon} steps. Mean error of the {what} at the "
-        f"end: <b>{found.error:.1f} mm</b> in the median over the {found.pool} held-out windows {among}. The figures show "
+        f"<h2>Rollouts</h2><p>The model sees the first table and the actions of {horizon} steps. Mean error of the {what} at "
+        f"the end: <b>{found.error:.1f} mm</b> in the median over the {found.pool} held-out windows {among}. The figures show "
         f"windows from the median error to the largest. From above: paths of block centres and fingertips, and outlines of "
         f"the blocks at the end; dotted: at the start.</p>",
         found.html,

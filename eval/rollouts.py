@@ -19,7 +19,10 @@ def actions_of(action: np.ndarray, spec) -> torch.Tensor:
 
 
 def finite(latent: torch.Tensor, what: str = "predictions") -> torch.Tensor:
-    """The same. Raises Diverged on NaN or infinity: comparisons with NaN are all false, and a diverged model would look like a weak one."""
+    """The same.
+
+    Raises Diverged on NaN or infinity: comparisons with NaN are all false, and a diverged model would look like a weak one.
+    """
     if not latent.isfinite().all():
         raise Diverged(f"{what} hold NaN or infinity; the model diverged, train it again")
     return latent
@@ -51,7 +54,9 @@ def rollout(model, latent: torch.Tensor, actions: torch.Tensor, memory=None, bat
 
 
 @torch.no_grad()
-def rollout_at(model, latent: torch.Tensor, actions: torch.Tensor, steps: list[int], memory=None, batch: int = 4096) -> list[torch.Tensor]:
+def rollout_at(
+    model, latent: torch.Tensor, actions: torch.Tensor, steps: list[int], memory=None, batch: int = 4096
+) -> list[torch.Tensor]:
     """As `rollout`, the predicted latent (N, K, D) after each of some steps of the same actions, which are computed once."""
     parts, at = [], torch.tensor(steps) - 1
     for rows in torch.arange(len(latent)).split(batch):

@@ -48,7 +48,8 @@ from eval.runs.made_with import versions
 from eval.runs.results import holds_plan, numbers
 from eval.terminal import Steps
 
-OF_ANY_MODEL = ("ranking_pool", "counterfactual", "reference_rule")  # probes that ask a model for nothing but encode and rollout
+# probes that ask a model for nothing but encode and rollout
+OF_ANY_MODEL = ("ranking_pool", "counterfactual", "reference_rule")
 
 
 def _file_name(asked: dict, own, round: int | None = None) -> str:
@@ -70,7 +71,9 @@ def _file_name(asked: dict, own, round: int | None = None) -> str:
 
 
 def _before(path: Path) -> dict:
-    """What stays of an earlier results file: what training took, on which machine, and what eval/plan.py added, where each is whole."""
+    """What stays of an earlier results file: what training took, on which machine, and what eval/plan.py added,
+    where each is whole.
+    """
     try:
         found = json.loads(path.read_text())
     except (FileNotFoundError, ValueError, RecursionError):  # a damaged one is about to be replaced

@@ -97,9 +97,14 @@ def surprise_run(
 def _differing(ways: Sequence[Asked], usual: Asked) -> dict[str, str]:
     """What is asked otherwise than eval/score.py asks, by its name, as a file is called."""
     one = ways[0]
-    told = {"context": (one.context, usual.context), "horizons": (one.horizons, usual.horizons), "decoded": (one.decoded, usual.decoded),
+    told = {"context": (one.context, usual.context), "horizons": (one.horizons, usual.horizons),
+            "decoded": (one.decoded, usual.decoded),
             "of": (tuple(way.of_clip for way in ways), (usual.of_clip,))}  # fmt: skip
-    return {name: "-".join(map(str, asked)) if isinstance(asked, tuple) else str(asked) for name, (asked, here) in told.items() if asked != here}
+    return {
+        name: "-".join(map(str, asked)) if isinstance(asked, tuple) else str(asked)
+        for name, (asked, here) in told.items()
+        if asked != here
+    }
 
 
 def panels_of(found: Measured, names: tuple[str, ...], each: int) -> tuple[dict, dict] | None:

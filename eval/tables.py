@@ -109,11 +109,14 @@ def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], 
         agent = ("train/agent.py", *train)
         return Job(name, lambda: [] if metrics_of(row, env, seed, cfg) else [agent])
     into = f"ledger={cfg['ledger']}"
-    fit = ("train/fit.py", *train, "logger=csv", f"data_dir={cfg['data_dir']}", "goals=false", into)  # plans are asked for below
+    # plans are asked for below
+    fit = ("train/fit.py", *train, "logger=csv", f"data_dir={cfg['data_dir']}", "goals=false", into)
 
     def left() -> list[tuple[str, ...]]:
         steps = []
-        lacking = [c for c in columns if not {c.at(h) for h in HORIZONS} <= (metrics_of(row, env, seed, cfg, c.file) or {}).keys()]
+        lacking = [
+            c for c in columns if not {c.at(h) for h in HORIZONS} <= (metrics_of(row, env, seed, cfg, c.file) or {}).keys()
+        ]
         splits = _joined(c.split for c in lacking if c.split and c.key.startswith("test/"))
         if splits != "[]":
             steps.append(("eval/score.py", f"run={folder}", f"split={splits}", into))
@@ -123,7 +126,8 @@ def _job(name: str, row: str, env: str, seed: int, columns: dict[Column, None], 
                 planners, modes = _joined(_planner(c.key) for c in plans), _joined(c.split or "" for c in plans)
                 where = (f"mode={modes}",) if elsewhere else ()
                 steps.append(("eval/plan.py", f"run={folder}", f"planners={planners}", *where, into))
-        done = metrics_of(row, env, seed, cfg) and (not steps or (folder / "results.json").exists())  # else its weights are elsewhere
+        # A run whose folder is gone has its weights elsewhere: what lacks cannot be asked of it.
+        done = metrics_of(row, env, seed, cfg) and (not steps or (folder / "results.json").exists())
         return steps if done else [fit, *steps]
 
     return Job(name, left)
@@ -160,7 +164,10 @@ def _workers(on_gpu: bool) -> int:
 
 
 def _run_missing(todo: list[Job], minutes: float, cfg, on_gpu: bool) -> dict[str, str]:
-    """Train, score and plan what tables lack; minutes: of one training; on_gpu: where there is one.  -> name of each failed run: why."""
+    """Train, score and plan what tables lack; minutes: of one training; on_gpu: where there is one.
+
+    -> name of each failed run: why.
+    """
     todo = missing(todo)
     if not todo:
         return {}

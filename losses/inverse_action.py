@@ -42,7 +42,8 @@ class InverseAction:
         windows, frames = batch.obs.shape[:2]
         appearance, where = model.encoder.look(batch.obs.flatten(0, 1))
         appearance, where = appearance.unflatten(0, (windows, frames)), where.float().unflatten(0, (windows, frames))
-        target, choice = commands(batch.action, batch.action.shape[-1] // appearance.shape[-1])  # (B, T); slots may be more than objects
+        # (B, T); slots may be more than objects
+        target, choice = commands(batch.action, batch.action.shape[-1] // appearance.shape[-1])
         index = target[..., None, None].expand(-1, -1, 1, appearance.shape[-1])
         acted_on = appearance[:, 1:].gather(2, index)[:, :, 0]
         same = torch.einsum("bkp,btkp->btk", where[:, 0], where[:, 1:]).clamp(min=1e-6)

@@ -35,7 +35,8 @@ class RecurrentState:
         yield from gives(self, model, "gaussian")
         yield from decoded(self, model, spec)
         yield isinstance(model.transition, Stochastic), (
-            f"RecurrentState needs a transition with a distribution, and {type(model.transition).__name__} has none; set model=rssm"
+            f"RecurrentState needs a transition with a distribution, and {type(model.transition).__name__} has none; "
+            f"set model=rssm"
         )
 
     def __call__(self, model, batch: Batch) -> LossTerms:

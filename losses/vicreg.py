@@ -19,7 +19,9 @@ class VICReg(JointEmbedding):
     prediction, variance, covariance: weights.
     """
 
-    def __init__(self, prediction: float = 25.0, variance: float = 25.0, covariance: float = 1.0, open_loop: bool = False) -> None:
+    def __init__(
+        self, prediction: float = 25.0, variance: float = 25.0, covariance: float = 1.0, open_loop: bool = False
+    ) -> None:
         super().__init__(prediction, open_loop)
         self.variance, self.covariance = variance, covariance
 

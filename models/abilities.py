@@ -33,7 +33,9 @@ class Filters(Protocol):
     """A model that can be given what was seen, from which its rollouts go on where its transition `Remembers`."""
 
     def filter(self, latents: Tensor, actions: Tensor) -> Tensor | None:
-        """The memory of a history: latents (B, T+1, K, D), actions (B, T, A)  ->  (B, M); None where its transition keeps none."""
+        """The memory of a history: latents (B, T+1, K, D), actions (B, T, A)  ->  (B, M);
+        None where its transition keeps none.
+        """
 
 
 # -- transitions -------------------------------------------------------------------------------------------------------
@@ -52,7 +54,9 @@ class Remembers(Protocol):
 
 @runtime_checkable
 class ReadsWindows(Protocol):
-    """A transition that uses more of a training window than one frame: earlier frames, or the true next values of other slots."""
+    """A transition that uses more of a training window than one frame:
+    earlier frames, or the true next values of other slots.
+    """
 
     def windows(self, latent: Tensor, action: Tensor) -> Tensor:
         """Predictions of all steps: latent (B, T+1, K, D), action (B, T, A)  ->  (B, T, K, D)."""

@@ -10,8 +10,8 @@ Who reads what of an action:
 - `causal` does the same and also reads which slots are acted on (`acted`). Its graph claims which slot moves which, so a
   mechanism must not read the actions on other objects. With graph=full it makes no such claim and reads the whole action.
 - `modular`, `edge`, `transformer` and `pairwise_lstm` read the whole action with weights of their own for each slot or ordered
-  pair, and `mlp`, `lstm`, `rssm`, `rim` and `scoff` read it beside one vector for all objects. They learn which block moves which slot, in
-  whatever order the encoder arranged the slots; blocks would impose an order and save them nothing but weights.
+  pair, and `mlp`, `lstm`, `rssm`, `rim` and `scoff` read it beside one vector for all objects. They learn which block moves
+  which slot, in whatever order the encoder arranged the slots; blocks would impose an order and save them nothing but weights.
 """
 
 import torch

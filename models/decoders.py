@@ -38,7 +38,9 @@ def painter(size: str, slots: int, width: int) -> nn.Sequential:
 
 
 def conv_painter(slots: int, colors: int, width: int = 64, enlarged: tuple[int, int] | None = None) -> nn.Sequential:
-    """Maps to pictures of eight times their side, (B, slots, h, w) -> logits (B, colors, 8 h, 8 w), or to enlarged ones (H, W)."""
+    """Maps to pictures of eight times their side, (B, slots, h, w) -> logits (B, colors, 8 h, 8 w),
+    or to enlarged ones (H, W).
+    """
     layers = []
     for inputs, outputs in ((slots, width), (width, width // 2)):
         layers += [nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]

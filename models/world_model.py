@@ -12,7 +12,8 @@ from models.interfaces import Latent
 from models.layers.normalised import Normalised
 from models.layers.pixels import to_float
 
-NORMALISED_BY = 100_000  # observations at least, where the split has them, and fewer than twice as many; spread over all episodes
+# observations at least, where the split has them, and fewer than twice as many; spread over all episodes
+NORMALISED_BY = 100_000
 AT_ONCE = 256  # frames of clips that are encoded or decoded together
 
 
@@ -21,7 +22,9 @@ def one_cycle(progress: float, warm_up: float = 0.05, start: float = 0.04, end: 
 
     That of torch's OneCycleLR, for stages that do not know their steps.
     """
-    first, last, part = (start, 1.0, progress / warm_up) if progress < warm_up else (1.0, end, (progress - warm_up) / (1 - warm_up))
+    first, last, part = (
+        (start, 1.0, progress / warm_up) if progress < warm_up else (1.0, end, (progress - warm_up) / (1 - warm_up))
+    )
     return last + (first - last) * (1 + math.cos(math.pi * min(1.0, part))) / 2
 
 
@@ -118,7 +121,12 @@ class WorldModel(LightningModule):
 
     @torch.no_grad()
     def surprises(
-        self, obs: Tensor, action: Tensor | None = None, context: int = 10, horizons: Sequence[int] = (1,), decoded: bool = False
+        self,
+        obs: Tensor,
+        action: Tensor | None = None,
+        context: int = 10,
+        horizons: Sequence[int] = (1,),
+        decoded: bool = False,
     ) -> Tensor:
         """How wrong the prediction of every frame is that was made so many frames before it; horizons: how many, each once.
 
@@ -131,8 +139,8 @@ class WorldModel(LightningModule):
         """
         count, frames = obs.shape[:2]
         if context < 1 or min(horizons) < 1 or context + max(horizons) > frames:
-            raise ValueError(f"a clip of {frames} frames is too short for context={context} and horizon={max(horizons)}; each is "
-                             f"1 or more, and together they are at most {frames}")  # fmt: skip
+            raise ValueError(f"a clip of {frames} frames is too short for context={context} and horizon={max(horizons)}; "
+                             f"each is 1 or more, and together they are at most {frames}")  # fmt: skip
         latent = torch.cat([self.encode(part) for part in obs.flatten(0, 1).split(AT_ONCE)]).unflatten(0, (count, frames))
         action = latent.new_zeros(count, frames - 1, 0) if action is None else action
         wrong = latent.new_zeros(len(horizons), count, frames)

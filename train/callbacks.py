@@ -83,7 +83,8 @@ class BestWeights(ModelCheckpoint):
         return super().state_dict() | {"scores": self.scores}
 
     def load_state_dict(self, state_dict) -> None:
-        best = str(Path(self.dirpath) / self.best.name)  # as Lightning names it, or it would remove the next best as an older one
+        # as Lightning names it, or it would remove the next best as an older one
+        best = str(Path(self.dirpath) / self.best.name)
         self.scores = state_dict.get("scores", [])  # runs of before do not say
         here = {
             "dirpath": self.dirpath, "best_model_path": best, "kth_best_model_path": best,

@@ -38,7 +38,9 @@ class WholeCheckpoints(TorchCheckpointIO):
 
 
 def state_to_resume(working: Path) -> Path | None:
-    """The state that a stage resumes from, its newest: the last, or the best where a kill came between the two; None if it has not begun."""
+    """The state that a stage resumes from, its newest: the last, or the best where a kill came between the two;
+    None if it has not begun.
+    """
     there = [path for path in (working / "last.ckpt", working / "best.ckpt") if path.exists()]
     return max(there, key=lambda path: read_checkpoint(path)["epoch"]) if there[1:] else next(iter(there), None)
 
@@ -60,7 +62,12 @@ def clear_parts(folder: Path) -> None:
 
 def forget_scores(folder: Path) -> None:
     """Remove what was measured of weights that are gone, before a run is trained from its beginning."""
-    for path in (*folder.glob("results*.json"), *folder.glob("plan-*.json"), *folder.glob("checkpoints/round-*.ckpt"), folder / "metrics.csv"):
+    for path in (
+        *folder.glob("results*.json"),
+        *folder.glob("plan-*.json"),
+        *folder.glob("checkpoints/round-*.ckpt"),
+        folder / "metrics.csv",
+    ):
         path.unlink(missing_ok=True)
 
 

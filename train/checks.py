@@ -1,4 +1,6 @@
-"""What a training is refused for before anything is made: parts that do not fit, a plan that cannot end, a graph of another world."""
+"""What a training is refused for before anything is made:
+parts that do not fit, a plan that cannot end, a graph of another world.
+"""
 
 import sys
 
@@ -13,7 +15,9 @@ from train.distributed import processes_of
 
 
 def check_parts(model, objectives, spec, stages=()) -> None:
-    """Raise Problem on the first unmet need of a part of the model or of an objective, and on a stage that trains what is not there."""
+    """Raise Problem on the first unmet need of a part of the model or of an objective,
+    and on a stage that trains what is not there.
+    """
     for part in (model.encoder, model.transition, model.decoder, *objectives):
         for met, sentence in part.needs(model, spec) if isinstance(part, Demands) else ():
             if not met:
@@ -22,26 +26,36 @@ def check_parts(model, objectives, spec, stages=()) -> None:
         for name in stage.trains:
             if name not in model.PARTS or getattr(model, name) is None:
                 there = [part for part in model.PARTS if getattr(model, part) is not None]
-                raise Problem(f"stage '{stage.name}' trains the {name}, and this model has {', '.join(there)}; choose another loss=")
+                raise Problem(
+                    f"stage '{stage.name}' trains the {name}, and this model has {', '.join(there)}; choose another loss="
+                )
     learned = {name for stage in stages for name in stage.trains}
     drawn = sum(p.numel() for p in model.encoder.parameters()) and "encoder" not in learned
     if stages and drawn and any(getattr(one, "wants_learned_encoder", False) for one in objectives):
-        raise Problem(f"no stage of this loss trains the encoder, and {type(model.encoder).__name__} would stay as it was drawn; "
-                      f"choose another loss=, or a model whose encoder has nothing to learn: model=fingers, model=tracks")  # fmt: skip
+        raise Problem(f"no stage of this loss trains the encoder, and {type(model.encoder).__name__} would stay as it was "
+                      f"drawn; choose another loss=, or a model whose encoder has nothing to learn: "
+                      f"model=fingers, model=tracks")  # fmt: skip
 
 
 def _check_updates(updates, rounds: dict[str, int]) -> None:
     """Raise Problem where rounds would have none.  updates: of all stages, or of each.  rounds: of each stage, by its name."""
     if isinstance(updates, int):
         if updates < (count := sum(rounds.values())):
-            raise Problem(f"trainer.updates={updates} are to be shared by {count} rounds; set it to {count} or more, or the epochs of its stages to less")
+            raise Problem(
+                f"trainer.updates={updates} are to be shared by {count} rounds; set it to {count} or more, "
+                f"or the epochs of its stages to less"
+            )
         return
     if len(updates) != len(rounds):
-        raise Problem(f"trainer.updates= has {len(updates)} numbers, and the loss has {len(rounds)} stages, {', '.join(rounds)}; give one for each, "
-                      f"or one number that all share")  # fmt: skip
+        raise Problem(f"trainer.updates= has {len(updates)} numbers, and the loss has {len(rounds)} "
+                      f"stage{'s' if len(rounds) > 1 else ''}, {', '.join(rounds)}; "
+                      f"give one for each, or one number that all share")  # fmt: skip
     for own, (stage, count) in zip(updates, rounds.items()):
         if own < count:
-            raise Problem(f"trainer.updates= gives {own} to stage {stage}, which has {count} rounds; give it {count} or more, or set its epochs to less")
+            raise Problem(
+                f"trainer.updates= gives {own} to stage {stage}, which has {count} rounds; give it {count} or more, "
+                f"or set its epochs to less"
+            )
 
 
 def check_plan(cfg) -> None:
@@ -52,8 +66,8 @@ def check_plan(cfg) -> None:
         )
     if cfg.trainer.precision == MIXED != fast_precision(cfg.trainer.accelerator):
         raise Problem(
-            f"trainer.precision={MIXED} needs bfloat16, which this machine has no instructions for; set trainer.precision={SINGLE}, or "
-            f"train and resume where it has"
+            f"trainer.precision={MIXED} needs bfloat16, which this machine has no instructions for; "
+            f"set trainer.precision={SINGLE}, or train and resume where it has"
         )
     if cfg.trainer.precision == "16-mixed" and (cfg.trainer.accelerator == "cpu" or not torch.cuda.is_available()):
         raise Problem(f"trainer.precision=16-mixed needs a GPU; set trainer.precision={SINGLE}")
@@ -61,17 +75,22 @@ def check_plan(cfg) -> None:
     kinds = {"cpu_minutes": "is the time", "updates": "is the number of updates"}
     for key, is_of in kinds.items() if processes > 1 else ():
         if cfg.trainer.get(key):
-            raise Problem(f"trainer.{key}= {is_of} of one process, and {processes} are asked for; set trainer.devices=1, or trainer=ddp")
+            raise Problem(
+                f"trainer.{key}= {is_of} of one process, and {processes} are asked for; set trainer.devices=1, or trainer=ddp"
+            )
     if len(asked := [key for key in kinds if cfg.trainer.get(key)]) > 1:
-        raise Problem(f"a training has so much time or so many updates, and got both, trainer.{asked[0]}={cfg.trainer[asked[0]]} and "
-                      f"trainer.{asked[1]}={cfg.trainer[asked[1]]}; leave one of them out")  # fmt: skip
+        raise Problem(f"a training has so much time or so many updates, and got both, "
+                      f"trainer.{asked[0]}={cfg.trainer[asked[0]]} and trainer.{asked[1]}={cfg.trainer[asked[1]]}; "
+                      f"leave one of them out")  # fmt: skip
     if updates := cfg.trainer.get("updates"):
         _check_updates(updates, {stage.name: stage.epochs for stage in cfg.loss.stages})
     for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")
     if cfg.score.split == FINAL:
-        raise Problem("split 'final' is scored after a setting was chosen, by eval/score.py split=final; set score.split=select")
+        raise Problem(
+            "split 'final' is scored after a setting was chosen, by eval/score.py split=final; set score.split=select"
+        )
     if max(cfg.score.horizons) > cfg.env.splits[cfg.score.split].length:
         raise Problem(
             f"score.horizons={list(cfg.score.horizons)} reach beyond the episodes of split '{cfg.score.split}' "
@@ -85,9 +104,13 @@ def check_plan(cfg) -> None:
                 f"'{stage.name}' does not train it; set it to 0"
             )
         looked_at = cfg.model.get("frames")
-        if looked_at is not None and (asked := looked_at if isinstance(looked_at, int) else max(looked_at) + 1) > stage.window + 1:
+        if (
+            looked_at is not None
+            and (asked := looked_at if isinstance(looked_at, int) else max(looked_at) + 1) > stage.window + 1
+        ):
             raise Problem(
-                f"model.frames={looked_at} asks for {asked} frames, and a clip has {stage.window + 1}; set model.frames= to less"
+                f"model.frames={looked_at} asks for {asked} frames, and a clip has {stage.window + 1}; "
+                f"set model.frames= to less"
             )
         if processes > max(1, stage.batch_size // stage.window):
             raise Problem(
@@ -123,8 +146,10 @@ def check_graph(world, transition) -> None:
 
 
 def tell_untrained_memory(transition, stages) -> None:
-    """On stderr, where no window has a second step for a memory to be read at: rollouts go on from weights as they were drawn."""
+    """On stderr, where no window has a second step for a memory to be read at:
+    rollouts go on from weights as they were drawn.
+    """
     windows = [stage.window for stage in stages if "transition" in stage.trains]
     if isinstance(transition, Remembers) and windows and max(windows) == 1:
-        print(f"warning: windows of one step train no memory, and {type(transition).__name__} has one, which every prediction after "
-              f"the first reads; set loss.window=2 or more", file=sys.stderr, flush=True)  # fmt: skip
+        print(f"warning: windows of one step train no memory, and {type(transition).__name__} has one, which every prediction "
+              f"after the first reads; set loss.window=2 or more", file=sys.stderr, flush=True)  # fmt: skip

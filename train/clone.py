@@ -2,7 +2,7 @@
 
     python train/clone.py task=picking
     python train/clone.py task=pushing cloning.starts=[P0,P4,P5] cloning.episodes=1200 seed=1
-    python eval/protocols.py task=picking skip_frame=10 agent=runs/<name>/checkpoints/agent.zip      200 episodes of each protocol
+    python eval/protocols.py task=picking skip_frame=10 agent=runs/<name>/checkpoints/agent.zip    200 episodes of each protocol
 
 Rerun the command to resume it. Writes runs/<name>/ with config.yaml, demonstrations/, checkpoints/agent.zip, metrics.csv and
 results.json. Needs the extra `trifinger`: pip install -e '.[trifinger]'
@@ -72,7 +72,9 @@ def run(cfg) -> dict:
             "versions": versions(),
         }  # fmt: skip
         write_whole(folder / "results.json", json.dumps(results, indent=2))
-    told = f"expert of {cfg.task} cloned in {seconds / 60:.0f} minutes, seed {cfg.seed}, {cfg.episodes} episodes of each protocol"
+    told = (
+        f"expert of {cfg.task} cloned in {seconds / 60:.0f} minutes, seed {cfg.seed}, {cfg.episodes} episodes of each protocol"
+    )
     print_scores(metrics, told)
     print(f"\n{folder / 'results.json'}")
     return results

@@ -47,7 +47,8 @@ def streams(files: Sequence[EpisodeFile], shown: Observation, stream: bool | str
         return need > memory_gb * 1e9
     if not stream and need > (present := machine_memory()):
         raise Problem(f"data.stream=false keeps observations '{shown.column}' of training in memory; they take "
-                      f"{need / 1e9:.1f} GB{f' in {copies} processes' if copies > 1 else ''}, and this machine has {present / 1e9:.1f} GB; set data.stream=auto")  # fmt: skip
+                      f"{need / 1e9:.1f} GB{f' in {copies} processes' if copies > 1 else ''}, and this machine has "
+                      f"{present / 1e9:.1f} GB; set data.stream=auto")  # fmt: skip
     return stream
 
 
@@ -173,7 +174,8 @@ class Windows:
         return as_obs(self.obs.index_select(0, rows))  # ten times faster than self.obs[rows]
 
     def encode(self, model) -> Tensor:
-        """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, rows of real numbers each, and processes share the work.
+        """Latents of all rows, (R, K, D) on the CPU; equal frames are encoded once, rows of real numbers each,
+        and processes share the work.
 
         Of a model of clips every row of a window has the latent of the window.
         """
@@ -228,7 +230,9 @@ class EpisodeData(LightningDataModule):
         self.loader: Callable[[Windows, int], Iterable[Batch]] | None = None  # of a stage whose epochs are no passes
 
     @classmethod
-    def of(cls, cfg, train: EpisodeFile, valid: EpisodeFile, world, surprising: EpisodeFile | None = None, copies: int = 1) -> "EpisodeData":
+    def of(
+        cls, cfg, train: EpisodeFile, valid: EpisodeFile, world, surprising: EpisodeFile | None = None, copies: int = 1
+    ) -> "EpisodeData":
         """The data of a run, by its config; old runs have no key `data`.  copies: processes of this machine that have them."""
         how = {"stream": cfg.data.stream, "memory_gb": cfg.data.memory_gb} if "data" in cfg else {}
         return cls(train, valid, world.spec, cfg.seed, world.observation, **how, surprising=surprising, copies=copies)

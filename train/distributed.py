@@ -36,7 +36,10 @@ FORWARDED = (Problem, FloatingPointError, OSError)  # errors forwarded to the pa
 
 
 def devices_of(cfg: DictConfig) -> int:
-    """Processes on each machine; raises Problem on too many GPUs. auto: every GPU, or where there is none every core that we may use."""
+    """Processes on each machine; raises Problem on too many GPUs.
+
+    auto: every GPU, or where there is none every core that we may use.
+    """
     asked, present = cfg.trainer.get("devices"), torch.cuda.device_count() if on_gpu(cfg) else cores()
     if asked is not None and asked != "auto" and asked > present and on_gpu(cfg):
         raise Problem(

@@ -1,4 +1,6 @@
-"""One step of a model and of its losses on made-up numbers before data are collected: a part of a wrong shape is told by its name."""
+"""One step of a model and of its losses on made-up numbers before data are collected:
+a part of a wrong shape is told by its name.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -27,7 +29,9 @@ def check_shapes(model, objectives: Sequence, shown: Observation, spec: EnvSpec)
     rows = np.zeros((WINDOWS * FRAMES, *shown.shape), np.uint8 if shown.values == "binary" else np.float32)
     obs = as_obs(torch.from_numpy(rows)).unflatten(0, (WINDOWS, FRAMES))
     shape = (WINDOWS, FRAMES - 1)
-    action = vector(torch.zeros(shape, dtype=torch.long) if spec.action.discrete else torch.zeros(*shape, spec.action.size), spec.action)
+    action = vector(
+        torch.zeros(shape, dtype=torch.long) if spec.action.discrete else torch.zeros(*shape, spec.action.size), spec.action
+    )
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
@@ -48,11 +52,13 @@ def _check_parts(model, obs: Tensor, action: Tensor) -> None:
         raise Problem(f"{_name(model.encoder)} gave {_shape(dist)}; an encoder gives a Latent, as Latent(mean)")
     latent = dist.mean
     if latent.ndim != 3 or len(latent) != len(obs):
-        raise Problem(f"{_name(model.encoder)} gave {_shape(latent)} for observations {_shape(obs)}; an encoder gives latents (B, K, D)")
+        raise Problem(
+            f"{_name(model.encoder)} gave {_shape(latent)} for observations {_shape(obs)}; an encoder gives latents (B, K, D)"
+        )
     predicted = _asked(model.transition, model.transition, "latents and actions", latent, action)
     if _shape(predicted) != _shape(latent):
-        raise Problem(f"{_name(model.transition)} gave {_shape(predicted)} for latents {_shape(latent)}; a transition keeps their shape "
-                      f"(B, K, D)")  # fmt: skip
+        raise Problem(f"{_name(model.transition)} gave {_shape(predicted)} for latents {_shape(latent)}; "
+                      f"a transition keeps their shape (B, K, D)")  # fmt: skip
 
 
 def _check_terms(objective, model, batch: Batch) -> None:
@@ -64,7 +70,9 @@ def _check_terms(objective, model, batch: Batch) -> None:
         raise Problem(f"{_name(objective)} gave {_shape(terms)}; a loss gives named scalars, {{'name': term}}")
     for name, term in terms.items():
         if not isinstance(term, Tensor) or term.numel() != 1:
-            raise Problem(f"term '{name}' of {_name(objective)} is {_shape(term)}; every term of a loss is a scalar, as term.mean()")
+            raise Problem(
+                f"term '{name}' of {_name(objective)} is {_shape(term)}; every term of a loss is a scalar, as term.mean()"
+            )
 
 
 def _asked(function: Callable, part, what: str, *given: Tensor):

@@ -28,7 +28,9 @@ from envs.problem import Problem
 
 
 def prepare(overrides: list[str]) -> list[str]:
-    """Add trainer=gpu where a GPU is present and neither a trainer nor an experiment is named; resume= stands alone, or with goals= and ledger=."""
+    """Add trainer=gpu where a GPU is present and neither a trainer nor an experiment is named;
+    resume= stands alone, or with goals= and ledger=.
+    """
     import torch
 
     if any(o.startswith("resume=") and o != "resume=null" for o in overrides):
@@ -91,7 +93,8 @@ def run(cfg) -> dict:
         files["train"].source(column)  # a world without labels is told before a folder is opened
     timing = {"data_s": time.monotonic() - start}
     train, valid, *pairs = (files[split] for split in needed)
-    data = EpisodeData.of(cfg, train, valid, world, *pairs, copies=devices_of(cfg))  # refuses files that lack a column or memory
+    # refuses files that lack a column or memory
+    data = EpisodeData.of(cfg, train, valid, world, *pairs, copies=devices_of(cfg))
     with open_folder(folder, cfg, overwrite) if node == 0 else nullcontext():
         return _train_and_score(cfg, folder, node, model, world, files, data, timing, goals, ledger)
 

@@ -42,7 +42,8 @@ class HardWindows(Callback):
 
     def on_train_epoch_start(self, trainer, model) -> None:
         self.windows.chances = None
-        if self.share == 0 or self.windows.hold_all or trainer.current_epoch == 0:  # an untrained model is wrong about everything
+        # an untrained model is wrong about everything
+        if self.share == 0 or self.windows.hold_all or trainer.current_epoch == 0:
             return
         model.eval()
         with trainer.precision_plugin.forward_context():

@@ -55,10 +55,12 @@ def run(cfg) -> dict:
 
     check_learner(cfg)
     if cfg.residual is not None and cfg.algo.get("relabelled"):
-        raise Problem("an expert acts for its episode's goal, and relabelled goals are others; set residual=null or algo.relabelled=0")
+        raise Problem(
+            "an expert acts for its episode's goal, and relabelled goals are others; set residual=null or algo.relabelled=0"
+        )
     if cfg.reward == "dense" and cfg.algo.get("relabelled"):
-        raise Problem("dense rewards are of the goal that an episode had, and relabelled goals are others; set reward=fractional, "
-                      "reward=sparse or algo.relabelled=0")  # fmt: skip
+        raise Problem("dense rewards are of the goal that an episode had, and relabelled goals are others; "
+                      "set reward=fractional, reward=sparse or algo.relabelled=0")  # fmt: skip
     protocols_for_agent(cfg.task, cfg.protocols)  # raises on unknown names first
     if cfg.evaluate.every is not None:
         protocols_for_agent(cfg.task, cfg.evaluate.protocols)

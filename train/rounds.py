@@ -66,7 +66,8 @@ class Rounds(Callback, ABC):
         return {"used": self.used}
 
     def load_state_dict(self, state_dict: dict) -> None:
-        self.earlier, self.start = state_dict["used"], time.process_time()  # what the stage prepares was paid before it broke off
+        # what the stage prepares was paid before it broke off
+        self.earlier, self.start = state_dict["used"], time.process_time()
 
 
 class Clock(Rounds):

@@ -71,7 +71,9 @@ def on_gpu(cfg: DictConfig) -> bool:
 
 
 def accelerator_of(cfg: DictConfig) -> str:
-    """What Lightning is told: where several processes share a batch without a GPU of ours, the processor, as it would take Apple's."""
+    """What Lightning is told: where several processes share a batch without a GPU of ours, the processor,
+    as it would take Apple's.
+    """
     return "cpu" if count() > 1 and not on_gpu(cfg) else cfg.trainer.accelerator
 
 
@@ -85,7 +87,10 @@ def _rounds(cfg: DictConfig, number: int, checkpoints: Path) -> Rounds | None:
     if not in_rounds(cfg.trainer):
         return None
     epochs = [stage.epochs for stage in cfg.loss.stages]
-    told, earlier = by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds"), {stage.name for stage in cfg.loss.stages[:number]}
+    told, earlier = (
+        by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds"),
+        {stage.name for stage in cfg.loss.stages[:number]},
+    )
     spent = max((max(of_epoch.values()) for (stage, _), of_epoch in told.items() if stage in earlier), default=0.0)
     where = sum(epochs[:number]), checkpoints, spent
     if minutes := cfg.trainer.get("cpu_minutes"):
@@ -98,7 +103,9 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
     objective = instantiate(stage.objective)
     usual = {key: stage[key] for key in ("schedule", "weight_decay", "optimizer") if key in stage}
     rounds = _rounds(cfg, number, checkpoints)
-    model.configure_stage(objective, stage.trains, stage.learning_rate, **usual, progress=rounds and partial(getattr, rounds, "progress"))
+    model.configure_stage(
+        objective, stage.trains, stage.learning_rate, **usual, progress=rounds and partial(getattr, rounds, "progress")
+    )
     data.cut(stage.window, stage.batch_size)
     data.loader = rounds and rounds.round
     data.label(getattr(objective, "columns", ()))

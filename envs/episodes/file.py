@@ -153,7 +153,10 @@ class EpisodeFile:
         return [columns[name][index] for name in names]
 
     def windows(self, *names: str, steps: int, count: int | None = None) -> list[np.ndarray]:
-        """The named columns of windows of `steps` actions, (W, steps + 1, ...) each, in the order of the episodes.  count: see `starts`."""
+        """The named columns of windows of `steps` actions, (W, steps + 1, ...) each, in the order of the episodes.
+
+        count: see `starts`.
+        """
         rows = self.starts(steps, count)[:, None] + np.arange(steps + 1)
         columns = self.read(*names)
         if (np.diff(rows.ravel()) == 1).all():  # whole episodes: nothing is copied

@@ -55,7 +55,9 @@ class EpisodeWriter:
                 self._file.attrs["blocks"] = "[]"
         except BlockingIOError as error:
             self._lock.release()
-            raise Problem(f"{self._part} is open in another program; close it there, and give the same command again") from error
+            raise Problem(
+                f"{self._part} is open in another program; close it there, and give the same command again"
+            ) from error
         except OSError as error:
             self._lock.release()
             raise Problem(f"cannot write {self._part}: {error.strerror or error}; choose another data_dir=") from error

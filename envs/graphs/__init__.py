@@ -5,6 +5,6 @@ from envs.graphs.matrices import ancestors, from_adjacency, order, permute, rand
 from envs.graphs.resolve import NUMBERING, adjacency, numbered, resolve
 
 __all__ = [
-    "NUMBERING", "adjacency", "ancestors", "describe", "from_adjacency", "numbered", "order", "parse", "permute", "preset", "random_dag",
-    "resolve",
+    "NUMBERING", "adjacency", "ancestors", "describe", "from_adjacency", "numbered", "order", "parse", "permute", "preset",
+    "random_dag", "resolve",
 ]  # fmt: skip

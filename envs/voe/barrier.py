@@ -51,7 +51,10 @@ def simulate(setting: Setting, version: Version) -> Simulated:
 
 
 def half_extents(setting: Setting) -> np.ndarray:
-    """(3,): half of the object along x, y and z. A torus is turned so that it faces the wall, and made as wide as it is said to be."""
+    """(3,): half of the object along x, y and z.
+
+    A torus is turned so that it faces the wall, and made as wide as it is said to be.
+    """
     width, height = setting.width, setting.height
     return np.array([0.2 * width if setting.shape == "torus" else width, width, height])
 

@@ -9,7 +9,8 @@ FRAMES = 50  # at 24 frames a second
 
 CATEGORIES = {"A": "support", "B": "occlusion", "C": "containment", "D": "collision", "E": "barrier"}
 SUBTYPES = ("A1", "A2", "B1", "B2", "C1", "C2", "D1", "D2", "D3", "E1", "E2", "E3")
-SHAPES = ("cube", "sphere", "torus", "cylinder", "side_cylinder", "cone", "inverted_cone")  # in the order of their class numbers
+# in the order of their class numbers
+SHAPES = ("cube", "sphere", "torus", "cylinder", "side_cylinder", "cone", "inverted_cone")
 
 # Segment numbers of masks: those of the published set. B's object is 6 there; here every object is 1.
 GROUND, OBJECT, WALL, OCCLUDER, CONTAINER, SUPPORT, LEFT, RIGHT = range(8)

@@ -16,7 +16,8 @@ FEATURES = {
 }  # fmt: skip
 CLASSES = {name: none + 1 for name, none in FEATURES.items() if none > 0}  # how many a class has, "irrelevant" with them
 RELEVANT = {
-    "A": (0, 1, 18, 20), "B": (0, 1, 19, 20), "C": (0, 1, 12, 13, 20, 23), "D": (*range(2, 12), 21, 22), "E": (0, 1, 14, 15, 16, 17, 20),
+    "A": (0, 1, 18, 20), "B": (0, 1, 19, 20), "C": (0, 1, 12, 13, 20, 23), "D": (*range(2, 12), 21, 22),
+    "E": (0, 1, 14, 15, 16, 17, 20),
 }  # fmt: skip
 
 

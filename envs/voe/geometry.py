@@ -1,4 +1,6 @@
-"""What follows from sizes alone, before anything moves: volumes over an edge, what shows over an occluder, what enters a container."""
+"""What follows from sizes alone, before anything moves:
+volumes over an edge, what shows over an occluder, what enters a container.
+"""
 
 from functools import lru_cache
 

@@ -106,7 +106,9 @@ class PublishedVoe(Source):
         if split.rpartition("-")[2] in set(Version) - {Version.EXPECTED}:
             return {}
         there = self._manifest.get("versions", _VERSIONS) if self._root else _VERSIONS
-        return {version.value: split if version is Version.EXPECTED else f"{split}-{version}" for version in map(Version, there)}
+        return {
+            version.value: split if version is Version.EXPECTED else f"{split}-{version}" for version in map(Version, there)
+        }
 
     def record(self, plan: Mapping, rng, episodes: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Columns (rows, ...) of `episodes` trials from number `start` of the folder on, as those of VoeSource.

@@ -103,7 +103,9 @@ def scene(path: Path) -> dict:
         )
     for number, entities in frames.items():
         if not (isinstance(entities, dict) and all(map(_is_placed, entities.values()))):
-            raise Problem(f"{path} places something in frame {number} without x, y, z of its 'Pose' and 'Orientation' in numbers")
+            raise Problem(
+                f"{path} places something in frame {number} without x, y, z of its 'Pose' and 'Orientation' in numbers"
+            )
     known = data.get("instance", {})
     if not (isinstance(known, dict) and all(key.isdecimal() and int(key) < 256 for key in known)):
         raise Problem(f"{path} has instances {str(known)[:80]}, expected a mapping of numbers from 0 to 255")

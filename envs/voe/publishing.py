@@ -151,8 +151,8 @@ def _check(file: EpisodeFile) -> None:
         raise Problem(f"{file.path} has no column '{lacking[0]}', which the published layout has; collect it with "
                       f"env.world.record_depth=true env.world.record_mask=true")  # fmt: skip
     if (file.ep_len != FRAMES).any():
-        raise Problem(f"{file.path} has clips of {int(file.ep_len.min())} frames, a published one has {FRAMES}; collect it with "
-                      f"length={FRAMES - 1} of its split")  # fmt: skip
+        raise Problem(f"{file.path} has clips of {int(file.ep_len.min())} frames, a published one has {FRAMES}; "
+                      f"collect it with length={FRAMES - 1} of its split")  # fmt: skip
 
 
 def _clips(file: EpisodeFile) -> Iterator[dict[str, np.ndarray]]:

@@ -24,7 +24,9 @@ def rows_of(plan: Mapping, segments: Iterable[str], versions: Iterable[Version])
     """Rows of every clip of a split, at most FRAMES. Raises Problem on a segment, a version or a length that is not there."""
     for key, known in (("segment", list(segments)), ("version", [version.value for version in versions])):
         if plan.get(key) not in known:
-            raise Problem(f"a split of VoE has {key}= one of {', '.join(known)}, got {plan.get(key)!r}; set it in the env's splits")
+            raise Problem(
+                f"a split of VoE has {key}= one of {', '.join(known)}, got {plan.get(key)!r}; set it in the env's splits"
+            )
     if plan["length"] + 1 > FRAMES:
         raise Problem(f"clips have {FRAMES} frames, got length={plan['length']}; set length={FRAMES - 1} of the split")
     return plan["length"] + 1

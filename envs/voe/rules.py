@@ -9,7 +9,8 @@ Features, with sizes, widths, heights and speeds in the paper's unit (two scene 
   (share of the width beyond the edge), middle_segment_height (share of the occluder's height): numbers, -1 where there is none;
   left_prior_direction, right_prior_direction, left_posterior_direction, right_posterior_direction: 0 left, 1 right, 2 none;
   wall_opening, wall_soft: 0 no, 1 yes, 2 none;
-  object_shape, left_shape, right_shape: 0 cube, 1 sphere, 2 torus, 3 cylinder, 4 side_cylinder, 5 cone, 6 inverted_cone, 7 none;
+  object_shape, left_shape, right_shape: 0 cube, 1 sphere, 2 torus, 3 cylinder, 4 side_cylinder, 5 cone, 6 inverted_cone,
+  7 none;
   container_shape: 0 box, 1 mug, 2 none.
 Measured quantities, in scene units:
   A  center_moved: how far the object's center has moved on the support from its landing to the end.
@@ -51,7 +52,10 @@ _SIGNS = {  # feature that only one category has -> the category, and what says 
 
 
 def prior_rules(features: dict) -> np.ndarray:
-    """(13,) int: 0 no, 1 yes, 2 irrelevant. They follow from the features alone, and are the same in all versions of a trial."""
+    """(13,) int: 0 no, 1 yes, 2 irrelevant.
+
+    They follow from the features alone, and are the same in all versions of a trial.
+    """
     category, get = _reader(features)
     return _filled(13, PRIOR_OF[category], _PRIOR[category](get))
 

@@ -114,7 +114,8 @@ def _steps(low: float, high: float, step: float = 0.1, *more: float) -> tuple[fl
 _NOT = {"A": "inverted_cone", "D": "torus"}  # of no use there: it falls over, or rolls
 _SHAPES = {category: tuple(shape for shape in SHAPES if shape != _NOT.get(category)) for category in CATEGORIES}
 _D = {
-    "left_shape": _SHAPES["D"], "right_shape": _SHAPES["D"], "left_size": _steps(0.5, 1.5, 0.25), "right_size": _steps(0.5, 1.5, 0.25),
+    "left_shape": _SHAPES["D"], "right_shape": _SHAPES["D"],
+    "left_size": _steps(0.5, 1.5, 0.25), "right_size": _steps(0.5, 1.5, 0.25),
     "left_speed": _steps(0.5, 2.5, 0.5), "right_speed": _steps(0.5, 2.5, 0.5),
 }  # fmt: skip
 _BODY = {"width": _steps(0.4, 1.6), "height": _steps(0.4, 1.6)}
@@ -131,7 +132,8 @@ GRIDS = {
     "released": {
         "A": {"shape": _SHAPES["A"], "width": _steps(0.4, 1.0) + _steps(1.2, 1.8), "height": _steps(0.6, 1.4),
               "contact": _steps(0.2, 0.8)},
-        "B": {"shape": SHAPES, "width": _steps(0.4, 1.4, 0.1, 1.6), "height": _steps(0.4, 1.4, 0.1, 1.6), "middle": _steps(0.1, 0.9)},
+        "B": {"shape": SHAPES, "width": _steps(0.4, 1.4, 0.1, 1.6), "height": _steps(0.4, 1.4, 0.1, 1.6),
+              "middle": _steps(0.1, 0.9)},
         "C": {"shape": SHAPES, "width": _steps(0.4, 1.4, 0.2), "height": _steps(0.4, 1.4, 0.2), "container": CONTAINER_SHAPES,
               "container_width": _steps(0.7, 1.5, 0.2), "container_height": _steps(0.5, 1.3, 0.2)},
         "D": _D,

@@ -85,7 +85,9 @@ def wall_pieces(depth: float, width: float, height: float, opening_width: float,
 
 
 def sheet(points: np.ndarray) -> np.ndarray:
-    """Triangles (n, 3, 3) of a cloth from its grid of points (rows, columns, 3), each twice: a cloth is seen from both sides."""
+    """Triangles (n, 3, 3) of a cloth from its grid of points (rows, columns, 3), each twice:
+    a cloth is seen from both sides.
+    """
     a, b, c, d = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
     front = np.stack([np.stack([a, b, c], -2), np.stack([a, c, d], -2)]).reshape(-1, 3, 3)
     return np.concatenate([front, front[:, ::-1]])

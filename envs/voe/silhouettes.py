@@ -1,4 +1,5 @@
-"""How large a change is to the eye, before anything is drawn: outlines of convex parts, one over the other, on a coarse picture.
+"""How large a change is to the eye, before anything is drawn:
+outlines of convex parts, one over the other, on a coarse picture.
 
 Controls are sized with it. It knows neither light nor shadow.
 """

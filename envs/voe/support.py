@@ -23,9 +23,9 @@ _BEYOND = 0.25  # half widths beyond the edge is the center of mass of a surpris
 _LIFT = 1.5  # at most; what has fallen then still lies lower than the support
 _HAIR = 0.05  # of the width
 
-# Half of the width over the edge is undecided, in the world and in the published set, where about 43 % of these trials fall. A hair
-# decides here, and its side follows from shape and height. The table is fitted: to the counts of the supplement, and to what is
-# known of the published labels, that trees learn them from the features. It says nothing about the world.
+# Half of the width over the edge is undecided, in the world and in the published set, where about 43 % of these trials fall. A
+# hair decides here, and its side follows from shape and height. The table is fitted: to the counts of the supplement, and to
+# what is known of the published labels, that trees learn them from the features. It says nothing about the world.
 _TIPS = {"torus": (0.0, 9.0), "sphere": (0.0, 1.15), "side_cylinder": (0.0, 1.15), "cube": (1.15, 9.0)}  # heights that lean out
 
 

@@ -1,4 +1,5 @@
-"""After which round of a training the scored weights were: that of its least validation loss, which not every row has at the end.
+"""After which round of a training the scored weights were:
+that of its least validation loss, which not every row has at the end.
 
 Models of clips keep weights by how they judge pairs (train/callbacks.py); no table of equal effort has one.
 """

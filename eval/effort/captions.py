@@ -1,15 +1,26 @@
 """Captions of tables of equal effort: the protocol, without which a number means nothing."""
 
-from collections import Counter
 from collections.abc import Sequence
 from statistics import mean
 
-from eval.effort.cells import mean_least_most
 from eval.effort.filled import Filled
 from eval.effort.ledger_rows import asked_by_pushes, chosen_there
 from eval.effort.score_names import AT_ONCE, BAYES, BLIND, LIKELIEST, READ_OUTS, WEIGHTS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
+from eval.effort.training_captions import (
+    listed,
+    of_commits,
+    of_effort,
+    of_late_transitions,
+    of_machines,
+    of_precision,
+    of_seeds,
+    of_stages,
+    of_tuning,
+    of_updates,
+    of_worlds,
+)
 from eval.runs.final import FINAL, KEPT_TASKS, SELECT
 
 READ = AT_ONCE["factors read"].format(READ_OUTS[0])
@@ -17,13 +28,17 @@ ABOVE = 1.0  # percent by which a draw must be above copying, to have learned an
 ENDS = "the end: what the whole time gave, the weights of the least validation loss until then; before it weights as they were"
 CLAIMS = [
     "in brackets 95 % intervals of each sentence taken alone",
-    "p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least times their number), "
-    "then by Holm's correction for all sentences on pairs that were tested, times the looks at final, of which seeds were added after all but the last",
+    "p: the larger of Student's and the bootstrap's, of a sentence on several pairs the largest (where it fails, the least "
+    "times their number), then by Holm's correction for all sentences on pairs that were tested, times the looks at final, "
+    "of which seeds were added after all but the last",
     "'taken alone': its interval tells, and the correction does not",
     "rows were chosen by what if and not by H@1",
 ]
 
-PUSHED_TWICE = "data of physics hold no push that would need a second one, as in the paper, so that what it does cannot be learned, and not all is reached"
+PUSHED_TWICE = (
+    "data of physics hold no push that would need a second one, as in the paper, "
+    "so that what it does cannot be learned, and not all is reached"
+)
 PUSHES = [
     "order of weights: Kendall's tau; its SHD: pairs of blocks whose heavier one is told wrong, of 10 where there are five",
     "pushes told: which of two blocks pushes the other, each asked alone, chance 50",
@@ -56,31 +71,39 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         ]
     return [
         f"{env}",
-        f"split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, {study.states} states asked what if",
+        f"split {FINAL}, {study.episodes} episodes are the ranking pool, rule grouped, ties against us, "
+        f"{study.states} states asked what if",
         "what if: H@1 among the outcomes of all actions, mean over actions that change nothing, one object, several",
         "floor: the start in place of the prediction, in the row's own latents",
         "*: not above it",
         *_of_goals(filled),
         *_of_bounds(filled),
         *_of_blindness(filled),
-        f"{_of_effort(study)} for every row, {_of_seeds(filled)}",
-        "mean and half of the 95 % interval, which holds that of a bootstrap over seeds and episodes and that of Student's t over seeds, of goals "
-        "and single columns t alone, and is not cut at 0 and 100",
+        f"{of_effort(study)} for every row, {of_seeds(filled)}",
+        "mean and half of the 95 % interval, which holds that of a bootstrap over seeds and episodes and that of Student's t "
+        "over seeds, of goals and single columns t alone, and is not cut at 0 and 100",
         "of two seeds both in braces, of one neither",
-        "select - final: of what if at the last horizon, over seeds that have both; - where worlds are drawn, which have no select of their own",
-        f"updates: training steps{_of_updates(study)}",
-        *_of_stages(filled),
-        f"parameters: of all parts; {_of_width(filled)}sizes of hidden layers are those of the row's own configuration{_of_units(study)}",
+        "select - final: of what if at the last horizon, over seeds that have both; "
+        "- where worlds are drawn, which have no select of their own",
+        f"updates: training steps{of_updates(study)}",
+        *of_stages(filled),
+        f"parameters: of all parts; {_of_width(filled)}"
+        f"sizes of hidden layers are those of the row's own configuration{_of_units(study)}",
         _privileges(filled),
-        *_of_precision(filled),
-        *_of_machines(filled),
-        *_of_commits(filled),
-        *(_of_tuning(env) if study.tuned else ["loss, rate, window and epochs are those of the paper, encoders are small and 128 wide"]),
+        *of_precision(filled),
+        *of_machines(filled),
+        *of_commits(filled),
+        *(
+            of_tuning(env)
+            if study.tuned
+            else ["loss, rate, window and epochs are those of the paper, encoders are small and 128 wide"]
+        ),
         *_of_cases(study),
-        "scored are the weights of the least validation loss, by the row's own objective, which for some are not those of the end",
-        f"kept at: after which part of the {'rounds' if study.in_rounds else 'epochs'} those were, percent, mean over seeds, least and most; of several "
-        "stages the last is chosen from",
-        *_worlds(env),
+        "scored are the weights of the least validation loss, by the row's own objective, "
+        "which for some are not those of the end",
+        f"kept at: after which part of the {'rounds' if study.in_rounds else 'epochs'} those were, percent, mean over seeds, "
+        "least and most; of several stages the last is chosen from",
+        *of_worlds(env),
         "percent",
     ]
 
@@ -112,60 +135,57 @@ def _of_kept_tasks(filled: Sequence[Filled]) -> list[str]:
     apart = [kept[seed] - usual[seed] for usual, kept in both for seed in usual.keys() & kept.keys()]
     if not apart:
         return []
-    return [f"of {len(apart)} runs also 1000 tasks of seed {KEPT_TASKS}, asked of the frozen setting alone: {mean(apart):+.1f} on average at {last} steps, "
-            f"from {min(apart):+.1f} to {max(apart):+.1f}"]  # fmt: skip
+    return [f"of {len(apart)} runs also 1000 tasks of seed {KEPT_TASKS}, asked of the frozen setting alone: "
+            f"{mean(apart):+.1f} on average at {last} steps, from {min(apart):+.1f} to {max(apart):+.1f}"]  # fmt: skip
 
 
 def _of_goals(filled: Sequence[Filled]) -> list[str]:
     if not filled[0].study.goals:
         return []
-    return ["goals: 1000 tasks, closed loop, exactly T actions, on no split, the same of seed 0 that runs were asked all through development",
+    return ["goals: 1000 tasks, closed loop, exactly T actions, on no split, "
+            "the same of seed 0 that runs were asked all through development",
             *_of_kept_tasks(filled),
-            "true world: the same search, greedy and one step ahead, in the world itself, a comparison and no bound"]  # fmt: skip
-
-
-def _of_tuning(env: str) -> list[str]:
-    tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
-    return [
-        f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, the best {tune['finalists']} again "
-        f"for {causes()['studies'][MAIN]['minutes']} minutes, of which one was chosen, all by the mean of what if at {_list(causes()['horizons'])} "
-        f"steps in {tune['states']} states of {SELECT}",
-        "intervals are given the chosen setting, the chance of choosing is not in them",
-    ]
+            "true world: the same search, greedy and one step ahead, in the world itself, "
+            "a comparison and no bound"]  # fmt: skip
 
 
 def _of_bounds(filled: Sequence[Filled]) -> list[str]:
     """What a world has besides: an order of weights, or a bound that chance sets."""
-    order = [f"{WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; by number: who calls that of the smaller number heavier, and asks "
-             f"nothing"] if asked_by_pushes(filled) else []  # fmt: skip
+    order = [f"{WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; by number: who calls that of the smaller "
+             f"number heavier, and asks nothing"] if asked_by_pushes(filled) else []  # fmt: skip
     drawn = any(one.number(BAYES.format(h)) for one in filled for h in one.study.horizons)
     asked = any(one.number(LIKELIEST.format(h)) for one in filled for h in one.study.horizons)
     return [
         *order,
         *drawn * ["exact Bayes: outcomes are drawn, and no model of any kind can expect more"],
-        *asked * ["likeliest: of the outcomes of all actions, by exact Bayes; no bound: outcomes of one state share what chance decided, "
-                   "and the mean over classes of actions pays for leaning to the rare one"],
+        *asked * ["likeliest: of the outcomes of all actions, by exact Bayes; no bound: outcomes of one state share "
+                  "what chance decided, and the mean over classes of actions pays for leaning to the rare one"],
     ]
 
 
 def _of_blindness(filled: Sequence[Filled]) -> list[str]:
     if not any(one.number(key.format(filled[0].study.horizons[-1])) for one in filled for key in BLIND.values()):
         return []
-    return ["weights unknown: the true world under every order of the weights, of the outcomes the likeliest, of boards the best guess; what is not "
-            "above it need know no weight, and after one step it is never wrong among the outcomes of all actions"]  # fmt: skip
+    return ["weights unknown: the true world under every order of the weights, of the outcomes the likeliest, "
+            "of boards the best guess; what is not above it need know no weight, "
+            "and after one step it is never wrong among the outcomes of all actions"]  # fmt: skip
 
 
 def of_reading(filled: Sequence[Filled]) -> list[str]:
     """What is read off latents."""
-    choosing = SELECT if any(one.number(READ, SELECT) for one in filled) else "valid, which holds the frames that they learned from"
+    choosing = (
+        SELECT if any(one.number(READ, SELECT) for one in filled) else "valid, which holds the frames that they learned from"
+    )
     return [
-        f"a linear and a small network learn the factors of all objects from latents of valid, of each run the one is asked that reads more factors on {choosing}",
+        f"a linear and a small network learn the factors of all objects from latents of valid, "
+        f"of each run the one is asked that reads more factors on {choosing}",
         "(3 of 5): of so many of its seeds, the others were not asked",
         "place, weight (which the shade shows), color: of true frames, floor: the usual values",
         "true outcome: share of episodes of which every factor is read off the latent of what happened, the bound of reading",
         "predicted outcome: off the predicted latent",
-        "of every action: off the predictions for all actions of a state, mean over actions that change nothing, one object, several, told by start and "
-        "end; floor: the state that was; places of every action: of all objects, whatever else is read",
+        "of every action: off the predictions for all actions of a state, mean over actions that change nothing, one object, "
+        "several, told by start and end; floor: the state that was; places of every action: of all objects, "
+        "whatever else is read",
         *_of_blindness(filled),
         *([PUSHED_TWICE] if asked_by_pushes(filled) else ["where outcomes are drawn, chance bounds what is predicted"]),
     ]
@@ -175,122 +195,59 @@ def of_structure(filled: Sequence[Filled]) -> list[str]:
     """What pushes tell, in worlds with pushes, and which slot holds what."""
     return [
         *PUSHES * asked_by_pushes(filled),
-        "own R2: of objects in their own slots, learned from half of the episodes of valid and told of the other half; MCC: mean correlation of "
-        "what is read so with the factors; disentanglement and completeness (DCI, of that R2): how far one object is read off a slot, and an object "
-        "off one slot; slots matched to objects; none of latents without slots",
+        "own R2: of objects in their own slots, learned from half of the episodes of valid and told of the other half; "
+        "MCC: mean correlation of what is read so with the factors; disentanglement and completeness (DCI, of that R2): "
+        "how far one object is read off a slot, and an object off one slot; slots matched to objects; "
+        "none of latents without slots",
         "smallest gap: of two states that differ in one object, percent of a random pair, below 2 a variable is lost",
     ]
-
-
-def _of_seeds(filled: Sequence[Filled]) -> str:
-    """Those that any row has, however many were asked for."""
-    last = max((seed for one in filled for seed in one.entries), default=0)
-    other = filled[0].own_worlds and len({tuple(sorted(one.entries)) for one in filled}) > 1
-    of_those = ", of which each row has those that it lacked there" if filled[0].study.trains_missing_seeds else ""
-    every = f"seeds 0 to {last} at most" if last else "seed 0"
-    return every + of_those + ("; rows that lack seeds lack worlds, which may be the harder" if other else "")
-
-
-def _of_effort(study: Study) -> str:
-    if study.trains_missing_seeds:
-        return f"in each stage the fewest updates that a training of the row made in table {MAIN}"
-    if study.updates:
-        return f"{study.updates} updates"
-    return f"{study.minutes} minutes of processor time" if study.minutes else "the paper's settings and epochs"
-
-
-def _of_updates(study: Study) -> str:
-    """What decides how many there are, to follow "training steps"."""
-    if study.updates or study.minutes is None:
-        return ""
-    return (" in that time, mean over seeds, least and most; a slow model does fewer, and so did all beside other work on the machine, "
-            "and patch and small encoders before 28 November 2026, so that intervals over seeds hold this as well")  # fmt: skip
-
-
-def _of_stages(filled: Sequence[Filled]) -> list[str]:
-    """Rows that learn one part after the other: equal time for each is not equal work."""
-    found = {}
-    for one in filled:
-        every = list(one.updates.values())
-        if every and len(every[0]) > 1:
-            found[one.label] = ", ".join(f"{stage} {mean_least_most([each[stage] for each in every])}" for stage in every[0])
-    return [f"of {label} by stage, which share its rounds as evenly as they can: {told}" for label, told in found.items()]
 
 
 def _privileges(filled: Sequence[Filled]) -> str:
     """What the words of column `told` mean, of those that stand there."""
     present = {word for one in filled for word in one.told}
-    return f"told: what a row knows beforehand, {', '.join(f'{word}: {what}' for word, what in causes()['privileges'].items() if word in present)}"
-
-
-def _of_precision(filled: Sequence[Filled]) -> list[str]:
-    """In what was multiplied, which decides how many updates a minute holds; where rows differ, which had what."""
-    rows: dict[str, list[str]] = {}
-    for one in filled:
-        for precision in sorted({entry["setting"]["trainer"]["precision"] for entry in one.entries.values() if "setting" in entry}):
-            rows.setdefault(precision, []).append(one.label)
-    named = [precision if len(rows) == 1 else f"{precision} of {', '.join(labels)}" for precision, labels in rows.items()]
-    return [f"trainer.precision={'; '.join(named)}"] if named else []
-
-
-def _of_machines(filled: Sequence[Filled]) -> list[str]:
-    """What the trainings ran on, and where that was not one kind of machine, how many on which."""
-    every = [entry["machine"] for one in filled for entry in one.entries.values() if "machine" in entry]
-    count = Counter(machine.get("gpu") or machine["processor"] for machine in every)
-    return [f"trained on {', '.join(name if len(count) == 1 else f'{name} ({n})' for name, n in count.most_common())}"] if count else []
-
-
-def _of_commits(filled: Sequence[Filled]) -> list[str]:
-    """How many runs no commit identifies the code of."""
-    every = [entry["versions"]["commit"] for one in filled for entry in one.entries.values() if "commit" in entry.get("versions", {})]
-    changed = sum(commit.endswith("-dirty") for commit in every)
-    return [f"{changed} of {len(every)} runs were scored from a working tree with changes beside its commit"] if changed else []
-
-
-def _worlds(env: str) -> list[str]:
-    """Which drawn worlds a table saw, where there are any."""
-    told = causes()["worlds"].get(env)
-    return [f"chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed"] if told else []
+    return (
+        f"told: what a row knows beforehand, "
+        f"{', '.join(f'{word}: {what}' for word, what in causes()['privileges'].items() if word in present)}"
+    )
 
 
 def of_curve(filled: Sequence[Filled]) -> list[str]:
-    return [f"rounds of one training of {_of_effort(filled[0].study)}, over all of which the learning rate falls", ENDS,
-            *_of_goals_on_the_way(filled), *_late(filled), *_without_rounds(filled)]  # fmt: skip
+    return [f"rounds of one training of {of_effort(filled[0].study)}, over all of which the learning rate falls", ENDS,
+            *_of_goals_on_the_way(filled), *of_late_transitions(filled), *_without_rounds(filled)]  # fmt: skip
 
 
 def _of_goals_on_the_way(filled: Sequence[Filled]) -> list[str]:
     """Where any round was asked for them."""
     if not any("plan" in one for row in filled for entry in row.entries.values() for one in entry["rounds"]):
         return []
-    return ["goals of rounds were asked of weights at hand, since 27 November 2026, on the tasks of seed 0; (n of m): of so many seeds"]
+    return [
+        "goals of rounds were asked of weights at hand, since 27 November 2026, on the tasks of seed 0; "
+        "(n of m): of so many seeds"
+    ]
 
 
 def _without_rounds(filled: Sequence[Filled]) -> list[str]:
     """Seeds that are missing in a curve and not at its end: trained, and their weights gone before their rounds were scored."""
-    lacking = {one.label: [str(seed) for seed, entry in one.entries.items() if FINAL in entry["scores"] and one.study.rounds_without_score(entry)]
+    lacking = {one.label: [str(seed) for seed, entry in one.entries.items()
+                           if FINAL in entry["scores"] and one.study.rounds_without_score(entry)]
                for one in filled}  # fmt: skip
-    return [f"of {label} some rounds of seed {' and '.join(seeds)} were never scored" for label, seeds in lacking.items() if seeds]
-
-
-def _late(filled: Sequence[Filled]) -> list[str]:
-    """Rows that train their transition after something else, whose curves begin with an untrained one."""
-    rounds = filled[0].study.rounds
-    return [f"{one.label} trains its transition from round {after + 1} of {rounds} on" for one in filled
-            if one.entries and (after := one.row.rounds_before_transition(rounds))]  # fmt: skip
+    return [
+        f"of {label} some rounds of seed {' and '.join(seeds)} were never scored" for label, seeds in lacking.items() if seeds
+    ]
 
 
 def of_settings(filled: Sequence[Filled]) -> list[str]:
     told = causes()["tune"]
     return [
-        f"worth: mean of what if at {_list(causes()['horizons'])} steps in {told['states']} states of {SELECT}, seed {told['seed']}, which no score above "
-        f"has; of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, of draws after a training of {told['minutes']} minutes",
-        *[f"worth - {FINAL}: less the same mean on {FINAL}, under other seeds and, where worlds are drawn, in other worlds"] * chosen_there(filled),
-        f"copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start in their own latents, which is to have "
-        f"learned nothing",
+        f"worth: mean of what if at {listed(causes()['horizons'])} steps in {told['states']} states of {SELECT}, "
+        f"seed {told['seed']}, which no score above has; "
+        f"of the finalists after {causes()['studies'][MAIN]['minutes']} minutes, "
+        f"of draws after a training of {told['minutes']} minutes",
+        *[f"worth - {FINAL}: less the same mean on {FINAL}, under other seeds and, where worlds are drawn, in other worlds"]
+        * chosen_there(filled),
+        f"copying: how many of the {told['draws']} draws are then at most {ABOVE:g} point above copying the start "
+        f"in their own latents, which is to have learned nothing",
         "strength: of the number that balances the terms of the objective",
         "hard share: decides nothing where window is 1, as every epoch then holds all windows",
     ]
-
-
-def _list(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))

@@ -1,4 +1,5 @@
-"""The text of one score of a row, with its interval, of how many seeds, and whether it is above its floor; and of when its weights were."""
+"""The text of one score of a row, with its interval, of how many seeds, and whether it is above its floor;
+and of when its weights were."""
 
 from collections.abc import Collection, Sequence
 from statistics import mean

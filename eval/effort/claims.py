@@ -32,12 +32,17 @@ PAIRS = (  # sentence, section of the paper, metric, the rows that are said to b
     ("models with structure beat the monolithic one, asked what if (ours to ask)", "4.1", "what if",
      ("GNN + InfoNCE", "modular + InfoNCE", "edge + InfoNCE"), "AE + InfoNCE"),
     ("with structure the contrastive loss ranks better than likelihood", "4.4", "H@1", ("edge + hinge",), "edge + NLL"),
-    ("with structure the contrastive loss knows more than likelihood, asked what if (ours to ask)", "4.4", "what if", ("edge + hinge",), "edge + NLL"),
-    ("negatives of the same episode help the hinge (after Biza et al. 2021)", "", "H@1", ("edge + hinge, same episode",), "edge + hinge"),
-    ("negatives of the same episode help the hinge, asked what if (ours to ask)", "", "what if", ("edge + hinge, same episode",), "edge + hinge"),
-    ("hiding objects helps, asked what if (C-JEPA)", "", "what if", ("transformer + InfoNCE, hidden objects",), "transformer + InfoNCE"),
+    ("with structure the contrastive loss knows more than likelihood, asked what if (ours to ask)", "4.4", "what if",
+     ("edge + hinge",), "edge + NLL"),
+    ("negatives of the same episode help the hinge (after Biza et al. 2021)", "", "H@1",
+     ("edge + hinge, same episode",), "edge + hinge"),
+    ("negatives of the same episode help the hinge, asked what if (ours to ask)", "", "what if",
+     ("edge + hinge, same episode",), "edge + hinge"),
+    ("hiding objects helps, asked what if (C-JEPA)", "", "what if",
+     ("transformer + InfoNCE, hidden objects",), "transformer + InfoNCE"),
 )  # fmt: skip
-CORRELATED = (("H@1", "goals", "4.3"), ("what if", "goals", "4.3"), ("H@1", "what if", "ours"))  # scores, and whose sentence it is
+# scores, and whose sentence it is
+CORRELATED = (("H@1", "goals", "4.3"), ("what if", "goals", "4.3"), ("H@1", "what if", "ours"))
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,14 @@ def _all_at_once(verdicts: list[Verdict], looks: int) -> list[Verdict]:
     def judged(one: Verdict) -> Verdict:
         p = corrected[one.claim]
         word = one.word + ALONE if one.word in (HOLDS, FAILS) and p >= ERROR else one.word
-        return replace(one, word=word, figures=f"{one.figures}; p {one.p:.3f}, of {len(tested)} sentences{f', {looks} looks' if looks > 1 else ''} {p:.3f}")
+        return replace(
+            one,
+            word=word,
+            figures=(
+                f"{one.figures}; p {one.p:.3f}, of {len(tested)} sentences"
+                f"{f', {looks} looks' if looks > 1 else ''} {p:.3f}"
+            ),
+        )
 
     return [one if one.p is None else judged(one) for one in verdicts]
 
@@ -76,7 +88,7 @@ def _all_at_once(verdicts: list[Verdict], looks: int) -> list[Verdict]:
 def _unfit(one: Filled, name: str, horizon: int) -> tuple[str, str] | None:
     """Why a row can be part of no test: a word, and a reason; None where it can."""
     if one.diverged:
-        return UNTESTED, f"{len(one.diverged)} trainings of {one.label} diverged"
+        return UNTESTED, f"{len(one.diverged)} training{'s' if len(one.diverged) > 1 else ''} of {one.label} diverged"
     if len(one.scores(name, horizon)) < SEEDS:
         return MISSING, f"{one.label} has {len(one.scores(name, horizon))} of {SEEDS} seeds"
     above = one.above_floor(name, horizon)
@@ -86,12 +98,15 @@ def _unfit(one: Filled, name: str, horizon: int) -> tuple[str, str] | None:
 
 
 def _fit(rows: list[Filled], name: str, horizon: int) -> list[Filled]:
-    """The rows that can be part of a test; where every seed is a drawn world, in those that all of them have, none of fewer than SEEDS."""
+    """The rows that can be part of a test; where every seed is a drawn world, in those that all of them have,
+    none of fewer than SEEDS."""
     fit = in_common([one for one in rows if _unfit(one, name, horizon) is None], name, horizon)
     return [one for one in fit if len(one.scores(name, horizon)) >= SEEDS]
 
 
-def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name: str, better: tuple[str, ...], worse: str) -> Verdict:
+def _pairs(
+    rows: dict[str, Filled], horizon: int, claim: str, section: str, name: str, better: tuple[str, ...], worse: str
+) -> Verdict:
     text = f"{claim}, {name} at {horizon} steps{f' ({section})' if section else ''}"
     if lacking := [row for row in (*better, worse) if row not in rows]:
         return Verdict(text, MISSING, lacking[0])
@@ -101,7 +116,9 @@ def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name
     if few := [row for row in better if len(scores_of_both(rows[row], rows[worse], name, horizon)[0]) < SEEDS]:
         return Verdict(text, MISSING, f"{few[0]} and {worse} have fewer than {SEEDS} drawn worlds in common")
     apart = {row: difference(rows[row], rows[worse], name, horizon) for row in better}
-    figures = "; ".join(f"{row} {one.mean:+.1f} [{one.low:.1f}, {one.high:.1f}]" for row, one in apart.items()) + f" against {worse}"
+    figures = (
+        "; ".join(f"{row} {one.mean:+.1f} [{one.low:.1f}, {one.high:.1f}]" for row, one in apart.items()) + f" against {worse}"
+    )
     low, high = min(one.low for one in apart.values()), min(one.high for one in apart.values())
     against = [one.p for one in apart.values() if one.high < 0]  # one pair refutes a sentence, all are needed to hold it
     p = min(1.0, len(apart) * min(against)) if against else max(one.p for one in apart.values())
@@ -113,16 +130,26 @@ def _pairs(rows: dict[str, Filled], horizon: int, claim: str, section: str, name
 
 
 def _correlated(rows: list[Filled], name: str, other: str, section: str, horizon: int) -> Verdict:
-    """Rows are drawn with replacement. Chance of seeds in the means of rows lowers a correlation: where it does so by much, nothing is told."""
-    text = f"{name} and {other.replace('goals', 'success')} correlate only partly (Spearman below {PARTLY}), {horizon} steps ({section})"
+    """Rows are drawn with replacement.
+
+    Chance of seeds in the means of rows lowers a correlation: where it does so by much, nothing is told.
+    """
+    text = (
+        f"{name} and {other.replace('goals', 'success')} correlate only partly (Spearman below {PARTLY}), "
+        f"{horizon} steps ({section})"
+    )
     fit = [one for one in _fit(rows, name, horizon) if len(one.scores(other, horizon)) >= SEEDS]
     if len(fit) < FEWEST:
-        return Verdict(text, UNTESTED, f"rows above their floor of copying in {name} with {SEEDS} seeds: {len(fit)}; {FEWEST} are needed")
+        return Verdict(
+            text, UNTESTED, f"rows above their floor of copying in {name} with {SEEDS} seeds: {len(fit)}; {FEWEST} are needed"
+        )
     sides = [[one.estimate(side, horizon) for one in fit] for side in (name, other)]
     points = [Point(one.label, "", "", x.mean, y.mean) for one, x, y in zip(fit, *sides)]
     rho, kept = rank_correlation(points), np.sqrt(np.prod([reliability(side, fit[0].own_worlds) for side in sides]))
     if rho is None or kept < RELIABLE:
-        return Verdict(text, UNTESTED, f"{len(fit)} rows lie too near each other: seeds alone would lower a correlation of 1 to {kept:.2f}")
+        return Verdict(
+            text, UNTESTED, f"{len(fit)} rows lie too near each other: seeds alone would lower a correlation of 1 to {kept:.2f}"
+        )
     draw = np.random.default_rng(0).integers(len(points), size=(REPLICATES, len(points)))
     drawn = [value for of in draw if (value := rank_correlation([points[i] for i in of])) is not None]
     low, high = ends(drawn)
@@ -131,14 +158,25 @@ def _correlated(rows: list[Filled], name: str, other: str, section: str, horizon
 
 
 def _ranks_and_knows(rows: list[Filled], horizon: int) -> Verdict:
-    """Ours: most that rank well do not know what another action would have done. The share is bootstrapped over rows, seeds and episodes."""
+    """Ours: most that rank well do not know what another action would have done.
+
+    The share is bootstrapped over rows, seeds and episodes.
+    """
     text = f"most models that rank above {RANKS:g} know less than {KNOWS:g} of what another action does, {horizon} steps (ours)"
     fit = [one for one in _fit(rows, "H@1", horizon) if one.draws("what if", horizon) is not None]
-    ranked, known = (np.stack([one.draws(name, horizon) for one in fit]) if fit else np.zeros((0, REPLICATES)) for name in ("H@1", "what if"))
+    ranked, known = (
+        np.stack([one.draws(name, horizon) for one in fit]) if fit else np.zeros((0, REPLICATES)) for name in ("H@1", "what if")
+    )
     well = ranked > RANKS  # (rows, R)
     if not fit or np.median(well.sum(0)) < FEWEST:
-        return Verdict(text, UNTESTED, f"rows that rank above {RANKS:g} with {SEEDS} seeds: {int(np.median(well.sum(0))) if fit else 0}; {FEWEST} are needed")
-    among = np.random.default_rng(1).multinomial(len(fit), np.full(len(fit), 1 / len(fit)), REPLICATES).T  # (rows, R): how often each is drawn
+        return Verdict(
+            text,
+            UNTESTED,
+            f"rows that rank above {RANKS:g} with {SEEDS} seeds: {int(np.median(well.sum(0))) if fit else 0}; "
+            f"{FEWEST} are needed",
+        )
+    # (rows, R): how often each is drawn
+    among = np.random.default_rng(1).multinomial(len(fit), np.full(len(fit), 1 / len(fit)), REPLICATES).T
     ranking, ignorant = ((among * of).sum(0) for of in (well, well & (known < KNOWS)))
     share = 100 * ignorant[ranking > 0] / ranking[ranking > 0]
     low, high = ends(share)

@@ -1,4 +1,6 @@
-"""The command of a table of equal effort: draws and chooses settings, trains what was chosen, and prints what the ledger holds."""
+"""The command of a table of equal effort: draws and chooses settings, trains what was chosen,
+and prints what the ledger holds.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,9 +50,10 @@ def _scored(ledger: Path, env: str, names: dict[int, str]) -> dict[int, dict]:
 
 
 def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) -> dict[str, str]:
-    """Draw and train settings, the best for longer, and choose one for every row that has all.  -> name of each failed run: why.
+    """Draw and train settings, the best for longer, and choose one for every row that has all.
 
-    What is wrong with one row is told, and does not stand in the way of the others. Raises Problem where no row is left.
+    -> name of each failed run: why.  What is wrong with one row is told, and does not stand in the way of the others.
+    Raises Problem where no row is left.
     """
     draws, ledger, failed, wrong = range(causes()["tune"]["draws"]), Path(cfg["ledger"]), {}, {}
     asked = [(row, env) for env in envs for row in rows if row.fits(env)]
@@ -71,11 +74,16 @@ def _tune(rows: list[Row], envs: list[str], cfg: dict, run_missing: RunMissing) 
             scored[row, env] = _scored(ledger, env, {draw: tune_name(row, env, draw) for draw in draws})
             if len(scored[row, env]) == len(draws):
                 best[row, env] = finalists(row, env, scored[row, env])
-    train({(row, env): [finalist_job(row, env, draw, cfg) for draw in of] for (row, env), of in best.items()}, studies()[MAIN].minutes)
+    train(
+        {(row, env): [finalist_job(row, env, draw, cfg) for draw in of] for (row, env), of in best.items()},
+        studies()[MAIN].minutes,
+    )
     for row, env in (of for of in asked if of not in wrong):
         with _told_apart(wrong, (row, env)):
             if (row, env) not in best:
-                print(f"{env}, {row.name}: {len(scored[row, env])} of {len(draws)} drawn settings are there, none is chosen yet")
+                print(
+                    f"{env}, {row.name}: {len(scored[row, env])} of {len(draws)} drawn settings are there, none is chosen yet"
+                )
                 continue
             ended = _scored(ledger, env, {draw: finalist_name(row, env, draw) for draw in best[row, env]})
             if len(ended) < len(best[row, env]):
@@ -124,23 +132,36 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
         with _told_apart(wrong, (row, env)):
             setting = study.settings(ledger, env, row)
             if setting is None:
-                raise Problem(f"no setting was chosen for row '{row.name}' on {source}; run first: python eval/tables.py table={MAIN} "
-                              f"tune=true envs=[{source}]")  # fmt: skip
+                raise Problem(f"no setting was chosen for row '{row.name}' on {source}; run first: python eval/tables.py "
+                              f"table={MAIN} tune=true envs=[{source}]")  # fmt: skip
             of_row = study.cases_of(row)
             for case in of_row:
-                check_overrides(ledger, env, entered_row(study, case, row), [*setting, *study.effort(row), *study.overrides, *study.cases[case]])
+                check_overrides(
+                    ledger,
+                    env,
+                    entered_row(study, case, row),
+                    [*setting, *study.effort(row), *study.overrides, *study.cases[case]],
+                )
             lacking = missing_seeds(study, row, env, ledger, cfg["seeds"])
             jobs = {case: {seed: table_job(study, case, row, env, seed, cfg) for seed in lacking} for case in of_row}
             anywhere = f"python eval/tables.py table={MISSING_SEEDS} envs=[{env}] seeds={cfg['seeds']}"
             for case, of_case in jobs.items():
-                check_precision(precision_of(study, case, row, env, ledger), study.accelerator, list(of_case.values()), anywhere * (study.name == MAIN))
+                check_precision(
+                    precision_of(study, case, row, env, ledger),
+                    study.accelerator,
+                    list(of_case.values()),
+                    anywhere * (study.name == MAIN),
+                )
             ready.append(jobs)
     _tell(wrong, len(asked), "not trained")
     return [of_case[seed] for seed in range(cfg["seeds"]) for jobs in ready for of_case in jobs.values() if seed in of_case]
 
 
 def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
-    """Tune, or train and print.  run_missing: runs jobs of so many minutes each, on a GPU or not.  -> name of each failed run: why."""
+    """Tune, or train and print.
+
+    run_missing: runs jobs of so many minutes each, on a GPU or not.  -> name of each failed run: why.
+    """
     study = studies()[name]
     cfg = cfg | {"envs": study.envs if cfg["envs"] is None else cfg["envs"]}
     rows, envs = study.rows_of(cfg["rows"]), envs_of(cfg)
@@ -168,7 +189,8 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
 
 
 def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
-    """The rows and seeds asked for on the terminal; all that the ledger has as files and figure, so that none is lost by asking for others.
+    """The rows and seeds asked for on the terminal; all that the ledger has as files and figure,
+    so that none is lost by asking for others.
 
     What is wrong with one is told, and does not stand in the way of the others. Raises Problem where no row asked for is left.
     """
@@ -191,7 +213,10 @@ def _show(study: Study, asked: list[Row], env: str, cfg: dict) -> None:
 
 
 def _write(filled: list[Filled], made: dict[str, tuple[Table, list[str]]], out: Path) -> Path:
-    """Whole file by whole file, rows in the order of causes.yaml.  made: their tables.  -> the table, which others lie beside."""
+    """Whole file by whole file, rows in the order of causes.yaml.
+
+    made: their tables.  -> the table, which others lie beside.
+    """
     study, env = filled[0].study, filled[0].env
     out.mkdir(parents=True, exist_ok=True)
     parts = [f"### {env}: {title}\n\n{markdown(header, body, bullets(told))}" for title, ((header, body), told) in made.items()]
@@ -199,7 +224,8 @@ def _write(filled: list[Filled], made: dict[str, tuple[Table, list[str]]], out: 
     write_whole(out / f"{env}.csv", long_csv(filled))
     title = f"{env}, {study.title}"
     drawings = {} if study.modes else {f"{env}-scaling": scaling_figure(filled, title)}
-    drawings |= {env: chart(filled, title)} if not study.modes and len(study.cases) == 1 else {}  # cases of one row are no rows of their own
+    # cases of one row are no rows of their own
+    drawings |= {env: chart(filled, title)} if not study.modes and len(study.cases) == 1 else {}
     drawings |= {f"{env}-rows": rows_figure(filled, title)} if study.name == MAIN else {}
     for name, drawing in drawings.items():
         replace_chart(drawing, out / name)

@@ -19,7 +19,8 @@ class Difference(NamedTuple):
 
 
 def scores_of_both(one: Filled, other: Filled, name: str, horizon: int) -> tuple[dict[int, float], dict[int, float]]:
-    """Seed -> score of either; where every seed is a drawn world, of those alone that both have: in other worlds it is another question."""
+    """Seed -> score of either; where every seed is a drawn world, of those alone that both have:
+    in other worlds it is another question."""
     mine, theirs = (found.scores(name, horizon) for found in (one, other))
     if one.own_worlds:
         both = sorted(mine.keys() & theirs.keys())

@@ -43,7 +43,9 @@ def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[RowPoin
         for one in filled:
             sides = one.estimate(x, h), one.estimate(y, h)
             if all(sides):
-                points.append(RowPoint(one.label, one.row.model, *(side.mean for side in sides), one.above_floor("H@1", h) is not False))
+                points.append(
+                    RowPoint(one.label, one.row.model, *(side.mean for side in sides), one.above_floor("H@1", h) is not False)
+                )
         if points:
             plots[f"{h} step{'s' if h > 1 else ''}"] = points
     return plots

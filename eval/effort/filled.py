@@ -58,11 +58,12 @@ class Filled:
             if entry is None:
                 continue
             if entry["seed"] != seed:
-                raise Problem(f"run '{entry['run']}' of the ledger says seed {entry['seed']}; expected {seed}; take its entry from the "
-                              f"history again, or remove it and enter its run anew")  # fmt: skip
+                raise Problem(f"run '{entry['run']}' of the ledger says seed {entry['seed']}; expected {seed}; take its entry "
+                              f"from the history again, or remove it and enter its run anew")  # fmt: skip
             if first is not None and entry.get("world") != first + seed:
-                raise Problem(f"run '{entry['run']}' of the ledger was trained in drawn world {entry.get('world')}; expected {first + seed}, by "
-                              f"worlds: in eval/effort/causes.yaml; remove such entries, or set worlds: back")  # fmt: skip
+                raise Problem(f"run '{entry['run']}' of the ledger was trained in drawn world {entry.get('world')}; "
+                              f"expected {first + seed}, by worlds: in eval/effort/causes.yaml; "
+                              f"remove such entries, or set worlds: back")  # fmt: skip
             found[seed] = entry
         return cls(study, case, row, env, choice(ledger, env, row) if study.tuned else None, found)
 
@@ -110,7 +111,9 @@ class Filled:
         every = {kind: self.number(AT_ONCE[name].format(kind), *splits) for kind in READ_OUTS}
         read = {kind: self.number(AT_ONCE["factors read"].format(kind), SELECT, "valid") for kind in READ_OUTS}
         better = {seed: max(READ_OUTS, key=lambda kind: read[kind].get(seed, -1.0)) for seed in self.entries}
-        return {seed: round(SCALE.get(name, 1.0) * every[kind][seed], 4) for seed, kind in better.items() if seed in every[kind]}
+        return {
+            seed: round(SCALE.get(name, 1.0) * every[kind][seed], 4) for seed, kind in better.items() if seed in every[kind]
+        }
 
     @cached_property
     def _drawn(self) -> dict[tuple[str, int, tuple[int, ...]], np.ndarray | None]:
@@ -148,8 +151,8 @@ class Filled:
         try:
             yield
         except ValueError as error:
-            raise Problem(f"the ledger's answers of {self.label} on {self.env} are damaged ({error}); take its entries from the history "
-                          f"again") from error  # fmt: skip
+            raise Problem(f"the ledger's answers of {self.label} on {self.env} are damaged ({error}); take its entries "
+                          f"from the history again") from error  # fmt: skip
 
     @property
     def own_worlds(self) -> bool:
@@ -171,17 +174,23 @@ class Filled:
         if ours is None or floor is None:
             return None
         copied, drawn = self.scores(FLOORS[name], horizon), ends(ours - floor)
-        apart = Estimate.over_seeds({seed: value - copied[seed] for seed, value in self.scores(name, horizon).items() if seed in copied})
+        apart = Estimate.over_seeds(
+            {seed: value - copied[seed] for seed, value in self.scores(name, horizon).items() if seed in copied}
+        )
         return (drawn if len(apart.values) < FEW else wider(drawn, (apart.low, apart.high)))[0] > 0
 
     def reached_elsewhere(self, mode: str) -> dict[int, float]:
         """Seed -> success at the last horizon on boards of a mode."""
-        key, plans = SHOWN["goals"].format(self.study.horizons[-1]), {s: e.get("plans", {}).get(mode) for s, e in self.entries.items()}
+        key, plans = (
+            SHOWN["goals"].format(self.study.horizons[-1]),
+            {s: e.get("plans", {}).get(mode) for s, e in self.entries.items()},
+        )
         return {seed: plan["metrics"][key] for seed, plan in plans.items() if plan and key in plan["metrics"]}
 
     @cached_property
     def curve(self) -> dict[tuple[str, int], list[Scored]]:
-        """(name, horizon) -> scores of rounds, and at the end of what all of them gave: the weights of the least validation loss."""
+        """(name, horizon) -> scores of rounds, and at the end of what all of them gave:
+        the weights of the least validation loss."""
         found: dict = {}
         for name in CURVES:
             for h in self.study.horizons:
@@ -190,12 +199,15 @@ class Filled:
                     minutes = [one["cpu_s"] / 60 for one in entry["rounds"]]
                     of_rounds = ((one["round"], at, _of_round(one, name).get(key)) for one, at in zip(entry["rounds"], minutes))
                     points = [*of_rounds, (END, max(minutes, default=0.0), ends.get(seed))]
-                    found.setdefault((name, h), []).extend(Scored(after, at, seed, value) for after, at, value in points if value is not None)
+                    found.setdefault((name, h), []).extend(
+                        Scored(after, at, seed, value) for after, at, value in points if value is not None
+                    )
         return {of: points for of, points in found.items() if points}
 
     @property
     def updates(self) -> dict[int, dict[str, int]]:
-        """Seed -> stage -> training steps, of trainings that ended: equal minutes are not equal work where a model is slow or a machine is shared."""
+        """Seed -> stage -> training steps, of trainings that ended: equal minutes are not equal work
+        where a model is slow or a machine is shared."""
         ended = {seed: entry for seed, entry in self.entries.items() if not entry.get("diverged")}
         every = {seed: {one["stage"]: one["updates"] for one in entry["rounds"]} for seed, entry in ended.items()}
         return {seed: found for seed, found in every.items() if found}

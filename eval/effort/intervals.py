@@ -39,7 +39,8 @@ class Estimate(NamedTuple):
 
     @property
     def whiskers(self) -> tuple[float | None, float | None]:
-        """The interval of a percentage in a figure, of FEW seeds or more: Student's t knows of no bounds, a percentage has some."""
+        """The interval of a percentage in a figure, of FEW seeds or more:
+        Student's t knows of no bounds, a percentage has some."""
         return (max(self.low, 0.0), min(self.high, 100.0)) if len(self.values) >= FEW else (None, None)
 
     @property
@@ -99,6 +100,8 @@ def reliability(estimates: Sequence[Estimate], worlds: bool = False) -> float:
     shared = {seed for one in estimates for seed in one.values} if worlds else ()
     usual = {seed: mean(one.values[seed] for one in estimates if seed in one.values) for seed in shared}
     own = len(estimates) / (len(estimates) - 1) if worlds else 1.0  # a row is a part of the usual that is taken from it
-    chance = own * mean(stdev(value - usual.get(seed, 0.0) for seed, value in one.values.items()) ** 2 / len(one.values) for one in estimates)
+    chance = own * mean(
+        stdev(value - usual.get(seed, 0.0) for seed, value in one.values.items()) ** 2 / len(one.values) for one in estimates
+    )
     spread = stdev(one.mean for one in estimates) ** 2
     return max(0.0, 1 - chance / spread) if spread else 0.0

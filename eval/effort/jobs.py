@@ -57,7 +57,8 @@ def _asked(names: list[str], episodes: int, states: int) -> list[str]:
 def _tune_overrides(row: Row, env: str, draw: int, time: list[str]) -> list[str]:
     told = causes()["tune"]
     return [*row.fit, f"env={env}", f'row="{row.name}"', "trainer=minutes", *row.overrides(drawn(draw)), *time,
-            *_asked(probes(env), told["episodes"], told["states"]), *_world(env, "tune", 0), f"seed={told['seed']}", f"score.split={SELECT}", "goals=false"]  # fmt: skip
+            *_asked(probes(env), told["episodes"], told["states"]), *_world(env, "tune", 0), f"seed={told['seed']}",
+            f"score.split={SELECT}", "goals=false"]  # fmt: skip
 
 
 def _short(row: Row) -> list[str]:
@@ -127,8 +128,8 @@ def entered_row(study: Study, case: str, row: Row) -> str:
 
 def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> list[str]:
     """What decides a training of a table and its first scores, but for seed and world."""
-    return [*row.fit, f"env={env}", f'row="{entered_row(study, case, row)}"', *setting, *study.effort(row), *study.overrides, *study.cases[case],
-            *_asked([*probes(env, study.main), *row.probes * study.main], study.episodes, study.states),
+    return [*row.fit, f"env={env}", f'row="{entered_row(study, case, row)}"', *setting, *study.effort(row), *study.overrides,
+            *study.cases[case], *_asked([*probes(env, study.main), *row.probes * study.main], study.episodes, study.states),
             f"score.horizons=[{','.join(map(str, study.horizons))}]", f"goals={str(study.goals).lower()}"]  # fmt: skip
 
 
@@ -143,7 +144,8 @@ def precision_of(study: Study, case: str, row: Row, env: str, ledger: Path) -> s
 
 
 def _trained_with(key: str, study: Study, case: str, row: Row, env: str, ledger: Path):
-    """What trainer.<key> of a row's first run is that `final` saw, else of its first that is entered; None where none is yet."""
+    """What trainer.<key> of a row's first run is that `final` saw, else of its first that is entered;
+    None where none is yet."""
     frozen = OmegaConf.select(frozen_setting(ledger, env, entered_row(study, case, row)), f"trainer.{key}")
     return frozen or _first(key, _entered(study, case, row, env, ledger))
 
@@ -185,9 +187,12 @@ def check_precision(precision: str | None, accelerator: str, jobs: list[Job], el
     """Raise Problem where trainings are left of a row that has bfloat16, and this machine has none: they would be several times
     slower.  else_run: a command that trains them in another way.
     """
-    if precision == MIXED != fast_precision(accelerator) and any(step[0] == FIT for job in jobs for step in steps_of(job) or ()):
-        raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, so that it would be "
-                      f"several times slower; train it on one that has, or {f'run: {else_run}' if else_run else 'in a ledger of your own: ledger='}")  # fmt: skip
+    if precision == MIXED != fast_precision(accelerator) and any(
+        step[0] == FIT for job in jobs for step in steps_of(job) or ()
+    ):
+        raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, so that it would "
+                      f"be several times slower; train it on one that has, "
+                      f"or {f'run: {else_run}' if else_run else 'in a ledger of your own: ledger='}")  # fmt: skip
 
 
 def table_name(study: Study, case: str, row: Row, env: str, setting: list[str], seed: int) -> str:

@@ -1,4 +1,5 @@
-"""Rows of a study as the ledger has them: all that are whole, what is left out and why, and which of them stand beside one another."""
+"""Rows of a study as the ledger has them: all that are whole, what is left out and why,
+and which of them stand beside one another."""
 
 import re
 from collections.abc import Sequence
@@ -27,8 +28,9 @@ def whole_of(study: Study, rows: list[Row], env: str, cfg: dict) -> tuple[list[F
             continue
         shown = {entry["run"] for one in found if one.row == row for entry in one.entries.values()}
         if others := [run for run in _runs_of(study, row, env, cfg) if run not in shown]:
-            wrong[row.name] = Problem(f"its {others[0]}{f' and {len(others) - 1} more' if others[1:] else ''} ran under another setting than "
-                                      f"the one that is chosen today; remove such entries from the ledger, or choose again")  # fmt: skip
+            wrong[row.name] = Problem(f"its {others[0]}{f' and {len(others) - 1} more' if others[1:] else ''} ran under "
+                                      f"another setting than the one that is chosen today; "
+                                      f"remove such entries from the ledger, or choose again")  # fmt: skip
     return found, wrong
 
 

@@ -1,4 +1,5 @@
-"""What stands beside the scores of all rows, and is told of the world alone: what needs no weights, exact Bayes, the same search in the true world."""
+"""What stands beside the scores of all rows, and is told of the world alone:
+what needs no weights, exact Bayes, the same search in the true world."""
 
 from collections.abc import Sequence
 from statistics import mean
@@ -10,7 +11,8 @@ from eval.runs.final import FINAL, SELECT
 
 
 class Reference(NamedTuple):
-    """score: what is compared with it.  word: its own name.  key: its metric, {}: the horizon.  splits: the first of them that has it."""
+    """score: what is compared with it.  word: its own name.  key: its metric, {}: the horizon.
+    splits: the first of them that has it."""
 
     score: str
     word: str

@@ -14,7 +14,8 @@ Lines = dict[str, list[LinePoint]]
 
 
 def scaling(filled: Sequence[Filled]) -> tuple[str, Lines]:
-    """What a study varies, and label of a line -> its points, lines of most at the last point first. Rows without a run have none."""
+    """What a study varies, and label of a line -> its points, lines of most at the last point first.
+    Rows without a run have none."""
     study = filled[0].study
     if len(study.cases) > 1:
         what, lines = _over_cases(filled)
@@ -31,8 +32,16 @@ def scaling_figure(filled: Sequence[Filled], title: str = ""):
     what, lines = scaling(filled)
     study = filled[0].study
     at = "" if what == "steps" else f" at {study.horizons[-1]} steps"
-    ticks = [study.minutes * after / study.rounds for after in sorted({*study.curve, study.rounds})] if what == MINUTES and study.minutes else []
-    return lines_figure(lines, what, f"{SCORE}{at}, %", title, ticks) if any(len(points) > 1 for points in lines.values()) else None
+    ticks = (
+        [study.minutes * after / study.rounds for after in sorted({*study.curve, study.rounds})]
+        if what == MINUTES and study.minutes
+        else []
+    )
+    return (
+        lines_figure(lines, what, f"{SCORE}{at}, %", title, ticks)
+        if any(len(points) > 1 for points in lines.values())
+        else None
+    )
 
 
 def _point(x: float, found: Estimate) -> LinePoint:
@@ -57,7 +66,9 @@ def _over_minutes(one: Filled) -> list[LinePoint]:
     for scored in one.curve.get((SCORE, one.study.horizons[-1]), []):
         if scored.after != one.study.rounds:
             after.setdefault(scored.after, []).append(scored)
-    return [_point(mean(s.minutes for s in same), Estimate.over_seeds({s.seed: s.value for s in same})) for same in after.values()]
+    return [
+        _point(mean(s.minutes for s in same), Estimate.over_seeds({s.seed: s.value for s in same})) for same in after.values()
+    ]
 
 
 def _over_steps(one: Filled) -> list[LinePoint]:

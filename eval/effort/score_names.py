@@ -8,7 +8,8 @@ from envs.protocols import FACTORS
 WEIGHTS = "order of weights"  # the name of ORDER in tables
 ORDER, SHD, ASKS = "order/tau", "order/shd", "order/asks"  # of eval/probes/weight_order.py
 SHOWN = {"H@1": "test/hits@1/h{}", "copy floor": "floor/copy/hits@1/h{}", "what if": "test/cf_hits@1/mean/h{}",
-         "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}", "goals": "plan/success/h{}"}  # fmt: skip
+         "what if, copy floor": "floor/copy/cf_hits@1/mean/h{}", "what if, several": "test/cf_hits@1/several/h{}",
+         "goals": "plan/success/h{}"}  # fmt: skip
 CURVES = "what if", "H@1", "goals"  # what rounds of a training are asked for
 READ_OUTS = "linear", "mlp"  # of eval/probes/readout.py
 CHANGED = "nothing", "one", "several"  # classes of actions, of eval/probes/counterfactual.py
@@ -46,5 +47,6 @@ BLIND = {  # name -> what the world itself says of it where the weights are unkn
 BAYES, LIKELIEST = "bayes/hits@1/h{}", "bayes/cf_hits@1/mean/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 BY_NUMBER = "floor/order/tau"  # of eval/probes/weight_order.py: the order that the numbers of blocks would give
-ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}  # where a world has no classes of actions
+# where a world has no classes of actions
+ALSO = {"what if": "test/cf_hits@1/h{}", "what if, copy floor": "floor/copy/cf_hits@1/h{}"}
 FLOORS = {"H@1": "copy floor", "what if": "what if, copy floor"}

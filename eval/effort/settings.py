@@ -107,9 +107,13 @@ def rows_of(only: list[str] | str | None) -> list[Row]:
     only = [only] if isinstance(only, str) else only
     for name in only or ():
         if name not in known:
-            inner = any(str(name) in one.split(", ") for one in known)  # a part of a name, which the shell's quotes do not hold together
+            # a part of a name, which the shell's quotes do not hold together
+            inner = any(str(name) in one.split(", ") for one in known)
             raise Problem(f"there is no row '{name}': {nearest(str(name), known)}{QUOTED if inner else ''}")
-    parts = {name: {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()} for name, row in known.items()}
+    parts = {
+        name: {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+        for name, row in known.items()
+    }
     return [Row(name, **row) for name, row in parts.items() if only is None or name in only]
 
 
@@ -121,14 +125,19 @@ def envs_of(cfg: dict) -> list[str]:
     envs = [cfg["envs"]] if isinstance(cfg["envs"], str) else list(cfg["envs"])
     for env in envs:
         if not (CONFIGS / "env" / f"{env}.yaml").exists():
-            raise Problem(f"there is no env '{env}': {nearest(str(env), (p.stem for p in (CONFIGS / 'env').glob('[!_]*.yaml')))}")
+            raise Problem(
+                f"there is no env '{env}': {nearest(str(env), (p.stem for p in (CONFIGS / 'env').glob('[!_]*.yaml')))}"
+            )
         if family(env) not in causes()["probes"]:
             raise Problem(f"table {MAIN} asks physics and chemistry, and '{env}' is neither; set envs=")
         if family(env) == "chemistry" and env not in causes()["worlds"]:
-            raise Problem(f"{env} is a drawn world, and nobody says which are for choosing and which for '{FINAL}'; add it to worlds: in "
-                          f"eval/effort/causes.yaml, or set envs=")  # fmt: skip
+            raise Problem(f"{env} is a drawn world, and nobody says which are for choosing and which for '{FINAL}'; "
+                          f"add it to worlds: in eval/effort/causes.yaml, or set envs=")  # fmt: skip
         if (_config(env).get("world") or {}).get("hidden_weights"):
-            raise Problem(f"the frames of {env} do not show the weights that every row is asked for, and rows keep no memory of those before; set envs=")
+            raise Problem(
+                f"the frames of {env} do not show the weights that every row is asked for, "
+                f"and rows keep no memory of those before; set envs="
+            )
         if env in causes()["worlds"] and cfg["seeds"] > len(KEPT_WORLDS):
             raise Problem(f"seeds={cfg['seeds']} asks for as many drawn worlds of {env}, and {len(KEPT_WORLDS)} are kept for "
                           f"'{FINAL}'; set seeds={len(KEPT_WORLDS)} or fewer")  # fmt: skip
@@ -190,9 +199,12 @@ def _tried(row: Row, env: str, scored: dict[int, dict]) -> list[dict]:
     """
     draws = causes()["tune"]["draws"]
     if missing := [n for n in range(draws) if n not in scored]:
-        raise Problem(f"row '{row.name}' has {len(scored)} of {draws} drawn settings on {env}, draw {missing[0]} is missing; run: "
-                      f"python eval/tables.py table={MAIN} tune=true")  # fmt: skip
-    worths = {name: [_worth(row, env, scored[n], of) for n in range(draws)] for name, of in (("worth", "test/"), ("copying", "floor/copy/"))}
+        raise Problem(f"row '{row.name}' has {len(scored)} of {draws} drawn settings on {env}, draw {missing[0]} is missing; "
+                      f"run: python eval/tables.py table={MAIN} tune=true")  # fmt: skip
+    worths = {
+        name: [_worth(row, env, scored[n], of) for n in range(draws)]
+        for name, of in (("worth", "test/"), ("copying", "floor/copy/"))
+    }
     return [{"draw": n, "setting": drawn(n)} | {name: of[n] for name, of in worths.items()} for n in range(draws)]
 
 
@@ -210,7 +222,9 @@ def finalists(row: Row, env: str, scored: dict[int, dict]) -> list[int]:
     """
     whole = [one for one in _tried(row, env, scored) if one["worth"] is not None]
     if not whole:
-        raise Problem(f"every drawn setting of row '{row.name}' diverged on {env}; change its loss, or space: in eval/effort/causes.yaml")
+        raise Problem(
+            f"every drawn setting of row '{row.name}' diverged on {env}; change its loss, or space: in eval/effort/causes.yaml"
+        )
     best = sorted(whole, key=lambda one: (-one["worth"], one["draw"]))
     return [one["draw"] for one in best[: causes()["tune"]["finalists"]]]
 
@@ -224,8 +238,8 @@ def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict], ended: dic
     """
     asked, path = finalists(row, env, scored), chosen_file(ledger, env, row)
     if missing := [n for n in asked if n not in ended]:
-        raise Problem(f"row '{row.name}' has {len(asked) - len(missing)} of {len(asked)} finalists on {env}, draw {missing[0]} is missing; "
-                      f"run: python eval/tables.py table={MAIN} tune=true")  # fmt: skip
+        raise Problem(f"row '{row.name}' has {len(asked) - len(missing)} of {len(asked)} finalists on {env}, "
+                      f"draw {missing[0]} is missing; run: python eval/tables.py table={MAIN} tune=true")  # fmt: skip
     tried = _tried(row, env, scored)
     for n in asked:
         tried[n]["worth_at_end"] = _worth(row, env, ended[n])
@@ -234,27 +248,31 @@ def choose(ledger: Path, env: str, row: Row, scored: dict[int, dict], ended: dic
         raise Problem(f"every finalist of row '{row.name}' diverged on {env}; change its loss, or space: or tune.finalists: in "
                       f"eval/effort/causes.yaml")  # fmt: skip
     best = max(whole, key=lambda one: (one["worth_at_end"], -one["draw"]))
-    found = {"row": row.name, "env": env, "criterion": causes()["criterion"], "mark": _protocol_digest(row), "chosen": best["draw"],
-             "setting": best["setting"], "overrides": row.overrides(best["setting"]), "tried": tried}  # fmt: skip
+    found = {"row": row.name, "env": env, "criterion": causes()["criterion"], "mark": _protocol_digest(row),
+             "chosen": best["draw"], "setting": best["setting"], "overrides": row.overrides(best["setting"]),
+             "tried": tried}  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(found, indent=1) + "\n")
     return found
 
 
 def choice(ledger: Path, env: str, row: Row) -> dict | None:
-    """What was chosen for a row, on the env or on that whose settings it takes, or None. Raises Problem on a file that is damaged."""
+    """What was chosen for a row, on the env or on that whose settings it takes, or None.
+
+    Raises Problem on a file that is damaged.
+    """
     path = chosen_file(ledger, causes()["tuned_on"].get(env, env), row)
     if not path.exists():
         return None
     try:
         found = json.loads(path.read_text())
         if found["mark"] != _protocol_digest(row):
-            raise Problem(f"{path} was chosen among other settings, or by another criterion, than causes.yaml says today; choose anew "
-                          f"with: python eval/tables.py table={MAIN} tune=true")  # fmt: skip
+            raise Problem(f"{path} was chosen among other settings, or by another criterion, than causes.yaml says today; "
+                          f"choose anew with: python eval/tables.py table={MAIN} tune=true")  # fmt: skip
         best = found["tried"][found["chosen"]]
         if best["worth"] is None or not isinstance(best["worth_at_end"], float | int):
             raise ValueError("worth")
         return {key: found[key] for key in ("chosen", "setting", "overrides", "tried")}
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise Problem(f"{path} is no choice of a setting ({type(error).__name__}); take it from the history again, or choose anew "
-                      f"with: python eval/tables.py table={MAIN} tune=true") from error  # fmt: skip
+        raise Problem(f"{path} is no choice of a setting ({type(error).__name__}); take it from the history again, "
+                      f"or choose anew with: python eval/tables.py table={MAIN} tune=true") from error  # fmt: skip

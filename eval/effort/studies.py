@@ -70,13 +70,17 @@ class Study:
         return None if chosen is None else chosen["overrides"]
 
     def effort(self, row: Row) -> list[str]:
-        """How long a row is trained, as overrides of train/fit.py; by epochs: nothing, the study's own say it; of one that trains
-        missing seeds: all but the number of updates, which the ledger tells."""
+        """How long a row is trained, as overrides of train/fit.py; by epochs: nothing, the study's own say it; of one that
+        trains missing seeds: all but the number of updates, which the ledger tells."""
         if not self.in_rounds:
             return []
         if self.trains_missing_seeds:
             return ["trainer=updates", *row.rounds(self.rounds)]
-        by = ("updates", f"trainer.updates={self.updates}") if self.updates else ("minutes", f"trainer.cpu_minutes={self.minutes}")
+        by = (
+            ("updates", f"trainer.updates={self.updates}")
+            if self.updates
+            else ("minutes", f"trainer.cpu_minutes={self.minutes}")
+        )
         return [f"trainer={by[0]}", by[1], *row.rounds(self.rounds)]
 
     def rounds_without_score(self, entry: dict) -> list[int]:

@@ -29,7 +29,10 @@ CLAIMED = "claims"  # the title of the last table
 STRUCTURE = "which slot holds what", "who pushes whom, and which slot holds what"  # without pushes, with them
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
 UNKNOWN = "weights unknown"
-OF_ONE_WORLD = ["one training of each row, with no interval", "smallest gap: of two states that differ in one object, percent of a random pair"]
+OF_ONE_WORLD = [
+    "one training of each row, with no interval",
+    "smallest gap: of two states that differ in one object, percent of a random pair",
+]
 Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
@@ -69,7 +72,10 @@ def _headed(text: str, found: Sequence[Beside]) -> str:
 
 def _floored(one: Filled, name: str, horizon: int, found: Sequence[Beside]) -> str:
     """A score with its own floor and what else stands beside it in brackets, and the mark where it is not above the floor."""
-    return f"{cell(one, name, horizon)} ({'; '.join([mean_cell(one, FLOORS[name], horizon), *_own(one, found)])}){low(one, name, horizon)}"
+    return (
+        f"{cell(one, name, horizon)} ({'; '.join([mean_cell(one, FLOORS[name], horizon), *_own(one, found)])})"
+        f"{low(one, name, horizon)}"
+    )
 
 
 def _within(text: str, one: Filled, found: Sequence[Beside]) -> str:
@@ -112,16 +118,22 @@ def _at_once(filled: Sequence[Filled], names: Sequence[str]) -> Table:
 def all_steps(filled: Sequence[Filled]) -> Table:
     """Scores of every row that has some, a line for each horizon; rows as in `lines`."""
     texts = {name: mean_cell if name in FLOORS.values() else cell for name in SHOWN if name != "goals" or filled[0].study.goals}
-    every = [(one, h, [text(one, name, h) for name, text in texts.items()]) for one in in_order(filled) for h in one.study.horizons]
+    every = [
+        (one, h, [text(one, name, h) for name, text in texts.items()]) for one in in_order(filled) for h in one.study.horizons
+    ]
     return ["", "steps", *texts], [[one.label, str(h), *cells] for one, h, cells in every if set(cells) != {MISSING}]
 
 
 def drawn_worlds(filled: Sequence[Filled]) -> dict[str, Table]:
-    """Title -> scores in one drawn world, where each seed has its own: means over seeds mix worlds, and other ones where a row lacks a seed."""
+    """Title -> scores in one drawn world, where each seed has its own:
+    means over seeds mix worlds, and other ones where a row lacks a seed."""
     if not filled[0].own_worlds:
         return {}
     first = causes()["worlds"][filled[0].env]["table"]
-    return {f"drawn world {first + seed}": _drawn_lines(filled, seed) for seed in sorted({seed for one in filled for seed in one.entries})}
+    return {
+        f"drawn world {first + seed}": _drawn_lines(filled, seed)
+        for seed in sorted({seed for one in filled for seed in one.entries})
+    }
 
 
 def _drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
@@ -132,7 +144,8 @@ def _drawn_lines(filled: Sequence[Filled], seed: int) -> Table:
     header = ["", *(_floor_headed(f"what if {h}", of) for h, of in known.items()), _floor_headed(f"H@1 {last}", ranked),
               _headed(f"goals {last}", reach), "smallest gap", "updates"]  # fmt: skip
     rows = [[one.label, *(_floored(one, "what if", h, of) for h, of in known.items()), _floored(one, "H@1", last, ranked),
-             _within(cell(one, "goals", last), one, reach), once(one, "smallest gap"), _updates(one)] for one in here]  # fmt: skip
+             _within(cell(one, "goals", last), one, reach), once(one, "smallest gap"), _updates(one)]
+            for one in here]  # fmt: skip
     return header, rows
 
 
@@ -154,7 +167,11 @@ def _curve_lines(filled: Sequence[Filled], name: str) -> Table:
 
 
 def _after(one: Filled, at: Sequence[Scored]) -> str:
-    return f"{mean(p.value for p in at):.1f} ({mean(p.minutes for p in at):.1f})" + fewer(one, {p.seed for p in at}) if at else MISSING
+    return (
+        f"{mean(p.value for p in at):.1f} ({mean(p.minutes for p in at):.1f})" + fewer(one, {p.seed for p in at})
+        if at
+        else MISSING
+    )
 
 
 def setting_lines(filled: Sequence[Filled]) -> Table:
@@ -170,15 +187,18 @@ def setting_lines(filled: Sequence[Filled]) -> Table:
         others = [each["worth_at_end"] for each in tried if each["draw"] != draw and "worth_at_end" in each]
         rows.append([one.row.name, *told, str(draw), f"{tried[draw]['worth_at_end']:.1f}", *(_fell(one) for _ in falls),
                      " ".join("diverged" if other is None else f"{other:.1f}" for other in others) or MISSING,
-                     f"{tried[draw]['worth']:.1f}", f"{max(worths):.1f}", f"{min(worths):.1f}", copying, str(len(tried) - len(worths))])  # fmt: skip
+                     f"{tried[draw]['worth']:.1f}", f"{max(worths):.1f}", f"{min(worths):.1f}", copying,
+                     str(len(tried) - len(worths))])  # fmt: skip
     minutes = causes()["tune"]["minutes"]
     return ["", *(key.replace("_", " ") for key in keys), "draw", "worth", *falls, "other finalist",
-            *(f"{what}, {minutes} min" for what in ("worth", "best draw", "worst draw", "copying")), "diverged"], rows  # fmt: skip
+            *(f"{what}, {minutes} min" for what in ("worth", "best draw", "worst draw", "copying")),
+            "diverged"], rows  # fmt: skip
 
 
 def _fell(one: Filled) -> str:
     """Worth less the same mean on `final`, over seeds."""
-    ranked = one.scores("H@1", one.study.horizons[-1])  # of other seeds some probe may have been asked by hand, and nothing else
+    # of other seeds some probe may have been asked by hand, and nothing else
+    ranked = one.scores("H@1", one.study.horizons[-1])
     there = [worth(one.entries[seed]["scores"][FINAL]["metrics"]) for seed in ranked]
     return f"{one.chosen['tried'][one.chosen['chosen']]['worth_at_end'] - mean(there):+.1f}" if there else MISSING
 
@@ -201,7 +221,9 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
             both = usual.keys() & there.keys()
             fell = f" ({mean(there[s] - usual[s] for s in both):+.1f})" if both else ""
             text.append(Estimate.over_seeds(there).text() + fell + fewer(one, there) if there else MISSING)
-        rows.append([one.label, *text, *(once(one, WEIGHTS, *splits) for splits in ((), *((split,) for split in study.orders)))])
+        rows.append(
+            [one.label, *text, *(once(one, WEIGHTS, *splits) for splits in ((), *((split,) for split in study.orders)))]
+        )
     order = [WEIGHTS, *(f"{WEIGHTS}, {split}" for split in study.orders)]
     return ["", "as in training", *study.modes, *order], rows
 
@@ -247,9 +269,15 @@ def long_csv(filled: Sequence[Filled]) -> str:
         for name in AT_ONCE:
             out.writerows([*where, name, "", END, seed, value] for seed, value in one.at_once(name).items())
         for h in one.study.horizons:
-            out.writerows([*where, "what if, likeliest", h, END, seed, value] for seed, value in one.number(LIKELIEST.format(h)).items())
+            out.writerows(
+                [*where, "what if, likeliest", h, END, seed, value] for seed, value in one.number(LIKELIEST.format(h)).items()
+            )
         for mode in (*one.study.modes, *[FINAL] * one.study.asks_kept_tasks):
-            out.writerows([*where, f"goals, {mode}", last, END, seed, value] for seed, value in one.reached_elsewhere(mode).items())
+            out.writerows(
+                [*where, f"goals, {mode}", last, END, seed, value] for seed, value in one.reached_elsewhere(mode).items()
+            )
         for (name, h), points in one.curve.items():
-            out.writerows([*where, name, h, f"{point.minutes:.2f}", point.seed, point.value] for point in points if point.after != END)
+            out.writerows(
+                [*where, name, h, f"{point.minutes:.2f}", point.seed, point.value] for point in points if point.after != END
+            )
     return text.getvalue()

@@ -19,7 +19,8 @@ from eval.paper.table_text import bullets, markdown
 
 KNOWN, RANKED = "what if", "H@1"
 FACTS = [
-    "what if after the first and the last number of steps, H@1 after the last, split final, means over as many seeds as are told",
+    "what if after the first and the last number of steps, H@1 after the last, split final, "
+    "means over as many seeds as are told",
     "where every seed is a drawn world of its own, of those seeds alone that all rows have",
     "(floor): the start in place of the prediction, in the row's own latents, of what if its mean over rows",
     "*: the number after the last step is not above the row's own floor",
@@ -54,7 +55,9 @@ def side_by_side(whole: dict[str, list[Filled]]) -> dict[str, list[Filled]]:
 
 
 def _beside(worlds: dict[str, list[Filled]]) -> dict[str, dict[str, Filled]]:
-    """Label -> env -> the row there; best first by what if in the first world, those that it lacks follow in the order of the next."""
+    """Label -> env -> the row there; best first by what if in the first world,
+    those that it lacks follow in the order of the next.
+    """
     found: dict[str, dict[str, Filled]] = {}
     for env, filled in worlds.items():
         for one in filled:
@@ -68,7 +71,11 @@ def worlds_lines(worlds: dict[str, list[Filled]]) -> Table:
     header, rows = [""], {label: [label] for label in beside}
     for env, filled in worlds.items():
         first, last = filled[0].study.horizons[0], filled[0].study.horizons[-1]
-        header += [f"{env}: {KNOWN} {first} / {last} (floor {_floor(filled, first)} / {_floor(filled, last)})", f"{RANKED} {last} (floor)", "seeds"]
+        header += [
+            f"{env}: {KNOWN} {first} / {last} (floor {_floor(filled, first)} / {_floor(filled, last)})",
+            f"{RANKED} {last} (floor)",
+            "seeds",
+        ]
         for label, row in beside.items():
             one = row.get(env)
             rows[label] += [MISSING] * 3 if one is None else [

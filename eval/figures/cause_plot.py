@@ -1,4 +1,5 @@
-"""The picture of the probe wrong_causes: ranking and error of the block for every cause that was set, in space A and in space B."""
+"""The picture of the probe wrong_causes: ranking and error of the block for every cause that was set,
+in space A and in space B."""
 
 from collections.abc import Sequence
 
@@ -9,7 +10,10 @@ from eval.probes.wrong_causes import AS_RECORDED, cause_key
 
 _COLORS = dict(zip(SPACES, ("#2f6f9f", "#d6603f")))
 _KINDS = {"block_error": "error of the block, median mm", "hits@1": "H@1, %"}
-_BESIDE = {"block_error": ("effect", "how far the cause moved it"), "hits@1": ("usual_hits@1", "the same states, nothing changed")}
+_BESIDE = {
+    "block_error": ("effect", "how far the cause moved it"),
+    "hits@1": ("usual_hits@1", "the same states, nothing changed"),
+}
 
 
 def judged_by(metrics: dict[str, float], horizon: str) -> str:
@@ -24,7 +28,10 @@ def worst(metrics: dict[str, float], causes: Sequence[str], horizon: str) -> lis
     kind, found = judged_by(metrics, horizon), {}
     sign = 1 if kind == "block_error" else -1
     for cause in causes:
-        pairs = [(metrics.get(cause_key(cause, space, kind, horizon)), metrics.get(_usual(cause, space, kind, horizon))) for space in SPACES]
+        pairs = [
+            (metrics.get(cause_key(cause, space, kind, horizon)), metrics.get(_usual(cause, space, kind, horizon)))
+            for space in SPACES
+        ]
         falls = [sign * (value - usual) for value, usual in pairs if value is not None and usual is not None]
         if cause != AS_RECORDED and falls:
             found[cause] = max(falls)
@@ -33,7 +40,11 @@ def worst(metrics: dict[str, float], causes: Sequence[str], horizon: str) -> lis
 
 def _usual(cause: str, space: str, kind: str, horizon: str) -> str:
     """With nothing changed: the error of the block over all states, or H@1 among those that took the cause."""
-    return cause_key(AS_RECORDED, SPACES[0], kind, horizon) if kind == "block_error" else cause_key(cause, space, "usual_hits@1", horizon)
+    return (
+        cause_key(AS_RECORDED, SPACES[0], kind, horizon)
+        if kind == "block_error"
+        else cause_key(cause, space, "usual_hits@1", horizon)
+    )
 
 
 def cause_plot(metrics: dict[str, float], causes: Sequence[str], horizon: str):

@@ -14,9 +14,9 @@ from envs.whole_files import write_whole
 from eval.figures.svg import calm, inline_svg, svg_text
 
 INK, SOFT, GREEN = "#23303b", "#6b7a87", "#4a9b7f"
-MODELS = {"ae": "#9a7b4f", "vae": "#b0487a", "gnn": "#d6903f", "modular": "#2f6f9f", "edge": "#3d8f83", "categorical": "#8a5a9c",
-          "causal": "#d6603f", "transformer": "#b8860b", "slot_attention": "#7a5195", "rssm": "#546e7a",
-          "pairwise_lstm": "#5f9ea8", "random": "#8895a0"}  # fmt: skip
+MODELS = {"ae": "#9a7b4f", "vae": "#b0487a", "gnn": "#d6903f", "modular": "#2f6f9f", "edge": "#3d8f83",
+          "categorical": "#8a5a9c", "causal": "#d6603f", "transformer": "#b8860b", "slot_attention": "#7a5195",
+          "rssm": "#546e7a", "pairwise_lstm": "#5f9ea8", "random": "#8895a0"}  # fmt: skip
 OTHERS = ("#5b7f3a", "#6a6fb5", "#a8553f", "#4f6d7a")  # of models without a colour of their own, by their order
 HATCHES = {"contrastive": "", "nll": "/////", "infonce": "....", "inverse_action": "xxxx"}
 OTHER_HATCH = "\\\\\\"
@@ -164,7 +164,9 @@ def correlation_text(points: list[Point], which: str = "") -> str:
     found = rank_correlation(points)
     if found is not None:
         return f"Spearman {found:.2f}, n = {len(points)}{which}"
-    return f"n = {len(points)}{which}, " + ("too few for a correlation" if len(points) < FEWEST else "no spread, no correlation")
+    return f"n = {len(points)}{which}, " + (
+        "too few for a correlation" if len(points) < FEWEST else "no spread, no correlation"
+    )
 
 
 def percent_axes(axes, title: str, x_label: str, y_label: str) -> None:

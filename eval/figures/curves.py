@@ -72,7 +72,9 @@ def lines_figure(lines: dict[str, list[LinePoint]], x_label: str, y_label: str, 
     for (label, points), color in zip(lines.items(), COLORS):
         look = {"color": color, "marker": "o", "ms": 4, "lw": 1.8}
         whiskers = [[0 if one.low is None else end * (one[at] - one.y) for one in points] for at, end in ((2, -1), (3, 1))]
-        axes.errorbar([one.x for one in points], [one.y for one in points], whiskers, label=label, capsize=2, elinewidth=1, **look)
+        axes.errorbar(
+            [one.x for one in points], [one.y for one in points], whiskers, label=label, capsize=2, elinewidth=1, **look
+        )
     others = [*lines.values()][len(COLORS) :]
     for n, points in enumerate(others):
         label = f"{len(others)} more" if n == 0 else None

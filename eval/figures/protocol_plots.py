@@ -35,7 +35,9 @@ def bar_plot(found: dict[str, dict], task: str, metric: str = "last"):
 
 
 def radar_plot(found: dict[str, dict], task: str, metric: str = "last"):
-    """One closed line for each agent, one axis for each protocol; the line is broken at protocols that an agent did not play."""
+    """One closed line for each agent, one axis for each protocol;
+    the line is broken at protocols that an agent did not play.
+    """
     from matplotlib.figure import Figure
 
     protocols = list(dict.fromkeys(p for scores in found.values() for p in scores))

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from eval.figures.svg import calm
 
 INK, SOFT, LINE = "#23303b", "#6b7a87", "#c9d2d9"
-LOOKS = (("o", "#3d8f83", True), ("o", "#2f6f9f", False), ("D", "#d6903f", True))  # marker, colour, filled; by the order of names
+# marker, colour, filled; by the order of names
+LOOKS = (("o", "#3d8f83", True), ("o", "#2f6f9f", False), ("D", "#d6903f", True))
 HEIGHT = 0.36  # inches of a row
 APART = 0.2  # of a row, between its marks: each has a lane of its own, so that none hides another
 
@@ -30,8 +31,11 @@ class Level(NamedTuple):
     value: float
 
 
-def marks_figure(rows: dict[str, dict[str, Mark]], x_label: str, floor_label: str, title: str = "", levels: Sequence[Level] = ()):
-    """Label of a row -> name of a percentage -> its mark, the first row on top; floors are upright strokes in the colour of their score.  -> Figure.
+def marks_figure(
+    rows: dict[str, dict[str, Mark]], x_label: str, floor_label: str, title: str = "", levels: Sequence[Level] = ()
+):
+    """Label of a row -> name of a percentage -> its mark, the first row on top;
+    floors are upright strokes in the colour of their score.  -> Figure.
 
     levels: dotted lines through all rows, in the colour of what they are compared with.  Raises ValueError on more names than
     there are looks.

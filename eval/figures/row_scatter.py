@@ -1,4 +1,5 @@
-"""One score of rows against another: every row by its number, hollow where its ranking is worth no more than copying the start."""
+"""One score of rows against another: every row by its number,
+hollow where its ranking is worth no more than copying the start."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -39,9 +40,20 @@ def row_figure(plots: dict[str, list[RowPoint]], x_label: str, y_label: str, tit
         for p in points:
             gid = f"row-{i}-{len(titles)}"
             titles[gid] = f"{p.row}: {x_label} {p.x:.2f}, {y_label} {p.y:.2f}{'' if p.above else ', not above copying'}"
-            axes.plot(p.x, p.y, "o", ms=7, alpha=0.85, mec=colors[p.model], mfc=colors[p.model] if p.above else "white", gid=gid)
+            axes.plot(
+                p.x, p.y, "o", ms=7, alpha=0.85, mec=colors[p.model], mfc=colors[p.model] if p.above else "white", gid=gid
+            )
         for at, rows in _labels(points, numbers):
-            axes.annotate(" ".join(map(str, rows)), at, (-6, 0), textcoords="offset points", ha="right", va="center", fontsize=7, color=INK)
+            axes.annotate(
+                " ".join(map(str, rows)),
+                at,
+                (-6, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=7,
+                color=INK,
+            )
         above = [p for p in points if p.above]
         correlation = correlation_text(above, " above copying" if len(above) < len(points) else "")
         percent_axes(axes, f"{name}\n{correlation}", x_label, "" if i else y_label)
@@ -64,4 +76,7 @@ def _labels(points: Sequence[RowPoint], numbers: dict[str, int]) -> list[tuple[t
             near[0].append(p)
         else:
             groups.append([p])
-    return [((min(p.x for p in group), sum(p.y for p in group) / len(group)), sorted(numbers[p.row] for p in group)) for group in groups]
+    return [
+        ((min(p.x for p in group), sum(p.y for p in group) / len(group)), sorted(numbers[p.row] for p in group))
+        for group in groups
+    ]

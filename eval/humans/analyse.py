@@ -30,8 +30,8 @@ from eval.terminal import print_table
 
 FOLDER = "analysis"
 COLUMNS = (
-    "participant", "accepted", "list", "position", "category", "subtype", "trial", "version", "clip", "kind", "repeat_of", "rating",
-    "rt_ms", "plays",
+    "participant", "accepted", "list", "position", "category", "subtype", "trial", "version", "clip", "kind", "repeat_of",
+    "rating", "rt_ms", "plays",
 )  # fmt: skip
 
 
@@ -130,9 +130,10 @@ def print_analysis(found: dict) -> None:
     counts = list(found["ratings_of_a_version"])
     each = counts[0] if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     missed = ", ".join(f"{people} for {what}" for what, people in found["rejected"].items())
-    told = (f"{found['accepted']} of {found['finished']} participants accepted (rejected: {missed}); {each} ratings of a version; "
-            f"hit rate of mean ratings, over trials; accuracy and AUC of one participant, over participants; 95 % intervals; no kappa: "
-            f"pairs without a common clip + pairs whose clips all lie on one side")  # fmt: skip
+    told = (f"{found['accepted']} of {found['finished']} participants accepted (rejected: {missed}); "
+            f"{each} ratings of a version; hit rate of mean ratings, over trials; "
+            f"accuracy and AUC of one participant, over participants; 95 % intervals; "
+            f"no kappa: pairs without a common clip + pairs whose clips all lie on one side")  # fmt: skip
     print_table(["", "hit rate", "accuracy", "AUC", "kappa, median (quartiles)", "pairs", "no kappa"], rows, told)
 
 

@@ -64,7 +64,9 @@ def read_exports(study: Study) -> list[Export]:
     folder = study.folder / FOLDER
     paths = sorted(folder.glob("*.json"))
     if not paths:
-        raise Problem(f"{folder} holds no export (*.json), nobody has finished yet; run: python -m eval.humans serve {study.folder}")
+        raise Problem(
+            f"{folder} holds no export (*.json), nobody has finished yet; run: python -m eval.humans serve {study.folder}"
+        )
     accepted: dict[int, Path] = {}
     exports = []
     for path in paths:

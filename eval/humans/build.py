@@ -151,7 +151,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", help="the new folder")
     parser.add_argument("--data", default="data", help="where collected episode files lie, and are collected to (%(default)s)")
     parser.add_argument("--published", help="a folder in the published layout, in place of collected files")
-    parser.add_argument("--pixels", type=int, default=112, help="side of the encoded pictures (%(default)s, as models see them)")
+    parser.add_argument(
+        "--pixels", type=int, default=112, help="side of the encoded pictures (%(default)s, as models see them)"
+    )
     for name, default, told in (
         ("seed", 0, "of versions, orders and names"),
         ("trials-each", sizes.trials_each, "test trials of each category"),
@@ -180,7 +182,7 @@ def summary(study: Study) -> str:
     roles = {role: sum(clip.role == role for clip in clips) for role in ("test", "check", "familiarisation")}
     checks = [f"{clip.subtype} {clip.version} (trial {clip.trial})" for clip in clips if clip.role == "check"]
     weight = sum(path.stat().st_size for path in study.folder.glob("clips/*")) / 1e6
-    return (f"{study.folder}: study {study.id}, {len(study.lists)} lists of {len(study.lists[0])} clips; {roles['test']} test clips, "
-            f"{roles['check']} checks, {len(study.familiarisation)} scenarios, {weight:.1f} MB\n"
+    return (f"{study.folder}: study {study.id}, {len(study.lists)} lists of {len(study.lists[0])} clips; "
+            f"{roles['test']} test clips, {roles['check']} checks, {len(study.familiarisation)} scenarios, {weight:.1f} MB\n"
             f"checks: {', '.join(sorted(checks))}\n"
             f"next: python -m eval.humans invite {study.folder}")  # fmt: skip

@@ -52,8 +52,8 @@ def choose_scenarios(
     rounds = [[(kind, ranked[kind][turn]) for kind in kinds if turn < len(ranked[kind])] for turn in range(count)]
     chosen = [one for of_turn in rounds for one in of_turn][:count]
     if len(chosen) < count:
-        raise Problem(f"{count} scenarios are taken from validation trials that are no checks, and there are {len(chosen)}; ask for "
-                      f"fewer --familiarisation")  # fmt: skip
+        raise Problem(f"{count} scenarios are taken from validation trials that are no checks, and there are {len(chosen)}; "
+                      f"ask for fewer --familiarisation")  # fmt: skip
     return [(category, row) for (category, _), row in sorted(chosen, key=lambda one: kinds.index(one[0]))]
 
 

@@ -52,8 +52,8 @@ class Database:
                 self._prepare(session)
                 self.now = Clock(session.get_one(StudyRow, study.id).clock)
         except exc.OperationalError as error:  # a folder that cannot be written, a disk that is full
-            raise Problem(f"{self.path} cannot be opened or written ({error.orig}); the answers in it are untouched: see to the disk and the "
-                          f"rights of its folder, and start again") from None  # fmt: skip
+            raise Problem(f"{self.path} cannot be opened or written ({error.orig}); the answers in it are untouched: "
+                          f"see to the disk and the rights of its folder, and start again") from None  # fmt: skip
         except exc.DatabaseError as error:
             raise Problem(f"{self.path} is no database of human trials ({error.orig}); move it away to start anew") from None
 
@@ -74,8 +74,8 @@ class Database:
                           "or move the file away to start anew")  # fmt: skip
         row, own = session.scalar(select(StudyRow)), self.study.id
         if row is None or (row.id, row.manifest) != (own, self.study.manifest):
-            raise Problem(f"{self.path} belongs to study {row.id if row else 'none'}, not to {own} of {self.study.folder}; put it "
-                          "beside the study.json that it was started with")  # fmt: skip
+            raise Problem(f"{self.path} belongs to study {row.id if row else 'none'}, not to {own} of {self.study.folder}; "
+                          "put it beside the study.json that it was started with")  # fmt: skip
 
     @contextmanager
     def read(self) -> Iterator[Session]:

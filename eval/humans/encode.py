@@ -79,8 +79,8 @@ def check_playable(paths: Iterable[Path]) -> None:
     sizes = {path: _check_opens(path) for path in paths}
     for path, size in sizes.items():
         if size != max(sizes.values()):
-            raise Problem(f"clip {path} has {size} bytes, others of the study have {max(sizes.values())}; copy the whole folder "
-                          f"again")  # fmt: skip
+            raise Problem(f"clip {path} has {size} bytes, others of the study have {max(sizes.values())}; "
+                          f"copy the whole folder again")  # fmt: skip
 
 
 def _check_opens(path: Path) -> int:

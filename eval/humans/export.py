@@ -92,8 +92,9 @@ def run(args: argparse.Namespace) -> None:
     ended = ", ".join(f"{people} {outcome}" for outcome, people in seen.ended.items())
     print(f"{database.path.parent / FOLDER}: {late} handed in now; {ended}; {len(seen.running)} invitations run")
     if failed:
-        raise Problem(f"the file of {failed} who have given all answers could not be written into {database.path.parent / FOLDER}; nothing is "
-                      f"lost: free some space there and run this again")  # fmt: skip
+        raise Problem(f"the file of {failed} who have given all answers could not be written "
+                      f"into {database.path.parent / FOLDER}; nothing is lost: "
+                      f"free some space there and run this again")  # fmt: skip
 
 
 def _participant(session, handle: str) -> Participant | None:
@@ -101,7 +102,9 @@ def _participant(session, handle: str) -> Participant | None:
 
 
 def _document(database: Database, person: Participant) -> dict | None:
-    """What the analysis reads: list, demographics, all answers in their order, and whether they are accepted; None once erased."""
+    """What the analysis reads: list, demographics, all answers in their order, and whether they are accepted;
+    None once erased.
+    """
     study, entries = database.study, database.study.lists[person.list]
     with database.read() as session:
         given = {row.position: row for row in session.scalars(select(Response).where(Response.participant == person.id))}
@@ -125,7 +128,8 @@ def _write_durably(path: Path, content: str) -> None:
     part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # a second click writes its own
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:  # nobody else on the machine reads it
+        # nobody else on the machine reads it
+        with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -139,4 +143,5 @@ def _write_durably(path: Path, content: str) -> None:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise NotExported(f"Your answers are saved, but the server could not write its file ({error.strerror}); "
-                          "press again in a minute; keep this page open until it shows your code, or tell the researchers.") from None  # fmt: skip
+                          "press again in a minute; keep this page open until it shows your code, "
+                          "or tell the researchers.") from None  # fmt: skip

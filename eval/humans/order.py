@@ -52,8 +52,9 @@ def order(clips: Sequence[str], checks: Sequence[str], rules: Rules, rng: np.ran
             inside = (place[len(items) :] >= rules.margin) & (place[len(items) :] < total - rules.margin)
             if far.all() and inside.all():
                 return _entries([*(clips[item] for item in items), *checks], place, len(items))
-    raise Problem(f"no order of {total} clips was found in {_MOST} shuffles with {rules.repeats} repeats {rules.distance} places away "
-                  f"and no check in the first and last {rules.margin}; ask for a smaller --distance, or fewer --repeats")  # fmt: skip
+    raise Problem(f"no order of {total} clips was found in {_MOST} shuffles with {rules.repeats} repeats "
+                  f"{rules.distance} places away and no check in the first and last {rules.margin}; "
+                  f"ask for a smaller --distance, or fewer --repeats")  # fmt: skip
 
 
 def _entries(shown: Sequence[str], place: np.ndarray, checks_from: int) -> tuple[Entry, ...]:

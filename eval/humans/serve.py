@@ -105,7 +105,9 @@ def _check(args: argparse.Namespace) -> None:
     if args.dev and args.host not in LOOPBACK:
         raise Problem(f"--dev serves plain http, for this machine alone, and --host is {args.host}; leave out --host or --dev")
     if args.dev and args.proxies:
-        raise Problem("--dev serves plain http to this machine alone, and no proxy stands in front; leave out --proxies or --dev")
+        raise Problem(
+            "--dev serves plain http to this machine alone, and no proxy stands in front; leave out --proxies or --dev"
+        )
     if not args.dev and not args.proxies and not (args.cert and args.key):
         raise Problem("participants are served over https alone; give --cert and --key, or --proxies 1 behind a proxy that "
                       "speaks https, or try it on this machine with --dev")  # fmt: skip
@@ -116,4 +118,6 @@ def _check(args: argparse.Namespace) -> None:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(args.cert, args.key)
         except ssl.SSLError as error:
-            raise Problem(f"{args.cert} and {args.key} are no certificate and its key ({error.reason or 'no PEM'}); name others") from None
+            raise Problem(
+                f"{args.cert} and {args.key} are no certificate and its key ({error.reason or 'no PEM'}); name others"
+            ) from None

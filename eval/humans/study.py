@@ -124,7 +124,9 @@ class Study:
     def contents(self) -> dict:
         """What study.json holds beside schema and id."""
         skipped = ("folder", "id")
-        return {field.name: to_jsonable_python(getattr(self, field.name)) for field in fields(self) if field.name not in skipped}
+        return {
+            field.name: to_jsonable_python(getattr(self, field.name)) for field in fields(self) if field.name not in skipped
+        }
 
     def digest(self) -> str:
         """12 hex digits of the contents."""

@@ -22,14 +22,18 @@ def read_played(folder: Path, task: str) -> Played:
     """A finished folder. Raises Problem where there is none, where it is damaged, and where it is another task's."""
     try:
         settings, scores = (json.loads((folder / name).read_text()) for name in ("settings.json", "scores.json"))
-        known = all(name in PROTOCOLS and isinstance(entry["episodes"], int) and _is_score(entry) for name, entry in scores.items())
+        known = all(
+            name in PROTOCOLS and isinstance(entry["episodes"], int) and _is_score(entry) for name, entry in scores.items()
+        )
         if not scores or not known or not isinstance(settings, dict):
             raise ValueError("protocols")
     except FileNotFoundError as error:
         raise Problem(f"{folder} holds no finished protocols ({Path(error.filename).name} is missing); play them with: python "
                       f"eval/protocols.py task={task} agent=...") from None  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Problem(f"{folder} holds no scores of protocols ({type(error).__name__}); remove it and play them again") from error
+        raise Problem(
+            f"{folder} holds no scores of protocols ({type(error).__name__}); remove it and play them again"
+        ) from error
     if settings.get("task") != task:
         raise Problem(f"{folder} was played on task={settings.get('task')}, expected {task}; leave it out of beside=")
     return Played(settings, scores)
@@ -63,6 +67,9 @@ def comparison_caption(task: str, played: dict[str, Played]) -> str:
     for agent, one in played.items():
         numbers = sorted({entry["episodes"] for entry in one.scores.values()})
         own = [f"{key} {one.settings.get(key)}" for key in _TOLD if key not in shared]
-        told.append(f"{agent}: {', '.join([f'{numbers[0]} to {numbers[-1]} episodes' if len(numbers) > 1 else f'{numbers[0]} episodes', *own])}")
+        told.append(
+            f"{agent}: "
+            f"{', '.join([f'{numbers[0]} to {numbers[-1]} episodes' if len(numbers) > 1 else f'{numbers[0]} episodes', *own])}"
+        )
     every = ", ".join(f"{key} {value}" for key, value in shared.items())
     return f"{task}: fractional success, {METRICS['last']}, percent (95 % bootstrap interval); {every}; {'; '.join(told)}"

@@ -1,4 +1,5 @@
-"""Controllers that protocols run: random, still, experts, agents of train/manipulation.py and train/clone.py, and CausalWorld's.
+"""Controllers that protocols run: random, still, experts, agents of train/manipulation.py and train/clone.py,
+and CausalWorld's.
 
 A controller gives an action (9,) in [-1, 1] for an observation; it is made for one episode of an environment.
 """
@@ -81,8 +82,8 @@ def _archive(path: Path, written: int = 0) -> tuple[Network, dict]:
         raise
     except FileNotFoundError:
         raise Problem(
-            f"{path} does not exist; agents come from train/manipulation.py and train/clone.py, or with the package causal_world "
-            "1.2, under assets/baseline_actors"
+            f"{path} does not exist; agents come from train/manipulation.py and train/clone.py, or with the package "
+            "causal_world 1.2, under assets/baseline_actors"
         ) from None
     except _CRAFTED as error:
         why = f"{type(error).__name__}: {error}"

@@ -68,7 +68,8 @@ def play(cfg: dict, protocol: str, episodes: list[int]) -> list[dict]:
 
 
 def _other_masses(env, cfg: dict, rng: np.random.Generator) -> dict[str, float]:
-    """Masses of the blocks within a share of what they are: the protocol that draws nothing is one and the same episode else."""
+    """Masses of the blocks within a share of what they are:
+    the protocol that draws nothing is one and the same episode else."""
     paths = ROLES[cfg["task"]].get("mass", ())
     return {path: float(env.value(path)) * (1 + cfg["mass_spread"] * rng.uniform(-1, 1)) for path in paths}
 

@@ -19,14 +19,19 @@ BEYOND = 20.0  # percent by which H@1 is above what if, of a row that ranks and 
 
 
 def goal_gifs(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
-    """Of the row that knows most, and of the one that ranks furthest beyond what it knows: a goal that was reached, and one that was missed."""
+    """Of the row that knows most, and of the one that ranks furthest beyond what it knows: a goal that was reached,
+    and one that was missed."""
     h = filled[0].study.horizons[-1]
     known = {one.label: (one.estimate("H@1", h), one.estimate("what if", h), one) for one in filled}
     known = {label: (x.mean, y.mean, one) for label, (x, y, one) in known.items() if x and y}
     if not known:
         return ""
-    chosen = {max(known, key=lambda label: known[label][1]): "knows most"}
-    beyond = {label: x - y for label, (x, y, one) in known.items() if y < claims.KNOWS and one.above_floor("H@1", h) is not False}
+    best = max(known, key=lambda label: known[label][1])
+    chosen = {best: "knows most"}
+    beyond = {
+        label: x - y for label, (x, y, one) in known.items()
+        if label != best and y < claims.KNOWS and one.above_floor("H@1", h) is not False
+    }
     if beyond and max(beyond.values()) > BEYOND:
         chosen |= {max(beyond, key=beyond.get): "ranks, and does not know"}
     parts = []
@@ -36,8 +41,9 @@ def goal_gifs(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
         for kind, made in (_kept(one, folder) or _drawn(one, folder, runs_dir)).items():
             figures += gif_figure(made, kind, f"{label}: a goal that was {kind}")
         if figures:
-            parts.append(f"<h3>{escape(label)}: {why}</h3><p class=soft>One goal each, however often they are reached; planned by distances of "
-                         f"latents, where the numbers above are by a learned distance.</p><div class=gifs>{figures}</div>")  # fmt: skip
+            parts.append(f"<h3>{escape(label)}: {why}</h3><p class=soft>One goal each, however often they are reached; "
+                         f"planned by distances of latents, where the numbers above are by a learned distance.</p>"
+                         f"<div class=gifs>{figures}</div>")  # fmt: skip
     return "".join(parts)
 
 
@@ -53,7 +59,9 @@ def _name(entry: dict, kind: str) -> str:
 
 def _drawn(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
     """Of the first seed whose weights are at hand; none otherwise. They are kept."""
-    entry = next((entry for entry in one.entries.values() if weights_at_hand(runs_dir / entry["run"], entry, entry["split"])), None)
+    entry = next(
+        (entry for entry in one.entries.values() if weights_at_hand(runs_dir / entry["run"], entry, entry["split"])), None
+    )
     if entry is None:
         return {}
     run = Run.open(runs_dir / entry["run"])

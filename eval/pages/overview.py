@@ -59,9 +59,9 @@ def _best(scored: dict[Path, dict]) -> str:
         rows.append([escape(env), escape(budget), escape(split), f"{pool:,}", " ".join(horizons), str(len(runs)), *cells])
     header = ["env", "budget", "split", "pool", "horizons", "runs", *(escape(_best_column(row)) for row in shown)]
     return table(header, rows, text_columns=3) + (
-        '<p class="soft">The single best run of each, in percent where nothing else is said, with its ceiling (exact Bayes) where '
-        "chance decides and the world is small; each env may hold several drawn worlds with ceilings of their own. The best of "
-        "many is lucky: means over seeds stand below.</p>"
+        '<p class="soft">The single best run of each, in percent where nothing else is said, with its ceiling (exact Bayes) '
+        "where chance decides and the world is small; each env may hold several drawn worlds with ceilings of their own. The "
+        "best of many is lucky: means over seeds stand below.</p>"
     )
 
 
@@ -94,7 +94,9 @@ def _numbers(results: dict) -> dict[str, float]:
 
 def in_order(scored: dict[Path, dict]) -> dict[Path, dict]:
     """The same, runs of one setting side by side."""
-    return dict(sorted(scored.items(), key=lambda item: (*(str(item[1][key]) for key in ("env", "model", "loss")), item[1]["seed"])))
+    return dict(
+        sorted(scored.items(), key=lambda item: (*(str(item[1][key]) for key in ("env", "model", "loss")), item[1]["seed"]))
+    )
 
 
 def runs_section(scored: dict[Path, dict], root: Path) -> str:

@@ -41,11 +41,12 @@ from eval.pages.goal_gifs import goal_gifs
 from eval.pages.html import page, table
 from eval.pages.row_pairs import COMPARE, compare_rows
 
-INTRO = """<p><b>Does a world model know what its actions cause?</b> It is asked in three ways. <i>H@1</i>: after so many actions, is what
-really happened nearest to the prediction, among what happened in thousands of other episodes? <i>What if</i>: of one state under
-every possible action, is the true outcome of each nearest to what was predicted for it? <i>Goals</i>: how often greedy planning with
-the model ends exactly where it should. All rows of a table trained equally long, or for as many updates, and had the same drawn
-settings to choose from; but for the paper's hundred epochs, which have the paper's settings.</p>"""
+INTRO = """<p><b>Does a world model know what its actions cause?</b> It is asked in three ways. <i>H@1</i>: after so many
+actions, is what really happened nearest to the prediction, among what happened in thousands of other episodes? <i>What if</i>:
+of one state under every possible action, is the true outcome of each nearest to what was predicted for it? <i>Goals</i>: how
+often greedy planning with the model ends exactly where it should. All rows of a table trained equally long, or for as many
+updates, and had the same drawn settings to choose from; but for the paper's hundred epochs, which have the paper's
+settings.</p>"""
 WRAPPED = "<style>.said td { white-space: normal; vertical-align: top; } .said td:first-child { white-space: nowrap; }</style>"
 
 
@@ -61,7 +62,11 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
             sections[env], worlds[env] = _section(filled, ledger, goal_gifs(filled, ledger, runs_dir)), filled
     if not sections:
         raise Problem(f"{ledger} holds no run of table causes; make some with: python eval/tables.py table=causes")
-    body = framed("Causal World Models", "Which world models learn causes?", {"In short": INTRO + _short(next(iter(worlds.values())))} | _worlds(worlds) | sections)
+    body = framed(
+        "Causal World Models",
+        "Which world models learn causes?",
+        {"In short": INTRO + _short(next(iter(worlds.values())))} | _worlds(worlds) | sections,
+    )
     out.mkdir(parents=True, exist_ok=True)
     return write_whole(out / "index.html", page("Results", body, wide=True, head=STYLE + WRAPPED + SCRIPT + COMPARE))
 
@@ -82,13 +87,15 @@ def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
     parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)),
              _folded("At all steps", *all_steps(filled)), *_drawn(filled), _facts(caption(filled)), _download(filled),
              "<h3>Read off latents</h3>", _table(*read_lines(filled)), _facts(of_reading(filled)),
-             f"<h3>{STRUCTURE[asked_by_pushes(filled)].capitalize()}</h3>", _table(*structure_lines(filled)), _facts(of_structure(filled)),
-             "<h3>Two rows side by side</h3>", compare_rows(filled), gifs,
-             "<h3>What is said, and what was found</h3>", f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
+             f"<h3>{STRUCTURE[asked_by_pushes(filled)].capitalize()}</h3>", _table(*structure_lines(filled)),
+             _facts(of_structure(filled)), "<h3>Two rows side by side</h3>", compare_rows(filled), gifs,
+             "<h3>What is said, and what was found</h3>",
+             f"<div class=said>{_table(*claims.lines(claims.check(filled)), text_columns=3)}</div>",
              _facts(of_claims(filled))]  # fmt: skip
     if any(entry["rounds"] for one in filled for entry in one.entries.values()):
         parts += [f"<h3>What if at {last} steps over the minutes of training</h3>", _curves(filled),
-                  *(_folded(title.capitalize(), *numbers) for title, numbers in curves(filled).items() if numbers[1])]  # fmt: skip
+                  *(_folded(title.capitalize(), *numbers)
+                    for title, numbers in curves(filled).items() if numbers[1])]  # fmt: skip
     parts += [_folded("Chosen settings", *setting_lines(filled)), _facts(of_settings(filled))]
     for other in studies().values():
         if other.name == MAIN:
@@ -127,8 +134,9 @@ def _short(filled: list[Filled]) -> str:
     floors = [floor.mean for one in filled if (floor := one.estimate(FLOORS["what if"], h))]
     floor = f" (copying the start: {max(floors):.1f} at most)" if floors else ""
     mean_alone = f" In the mean of their seeds alone: {_scores_of(undecided)}." if undecided else ""
-    return (f"<p>After {h} steps of <i>{escape(filled[0].env)}</i> <b>{len(knowing)} of {len(both)}</b> rows, of {seeds} each, know more than {claims.KNOWS:g} % of what another action would "
-            f"have done under every seed{floor}{': ' * bool(knowing)}{_scores_of(knowing)}.{mean_alone}{_ranking(both, h)}</p>")  # fmt: skip
+    return (f"<p>After {h} steps of <i>{escape(filled[0].env)}</i> <b>{len(knowing)} of {len(both)}</b> rows, of {seeds} each, "
+            f"know more than {claims.KNOWS:g} % of what another action would have done under every seed{floor}"
+            f"{': ' * bool(knowing)}{_scores_of(knowing)}.{mean_alone}{_ranking(both, h)}</p>")  # fmt: skip
 
 
 def _ranking(both: list[tuple[float, Estimate, Filled]], horizon: int) -> str:
@@ -138,9 +146,13 @@ def _ranking(both: list[tuple[float, Estimate, Filled]], horizon: int) -> str:
         return ""
     less = [one for known, one in well if known <= claims.KNOWS]
     empty = [one.label for one in less if one.above_floor("H@1", horizon) is False]
-    copying = f", and {len(empty)} of these rank{'s' * (len(empty) == 1)} no better than copying the start: {escape('; '.join(empty))}" if empty else ""
+    copying = (f", and {len(empty)} of these rank{'s' * (len(empty) == 1)} no better than copying the start: "
+               f"{escape('; '.join(empty))}") if empty else ""  # fmt: skip
     hides = "Ranking does not say which: " if less else ""
-    return f" {hides}<b>{len(well)}</b> rank above {claims.RANKS:g} %, of which <b>{len(less)}</b> know{'s' * (len(less) == 1)} less{copying}."
+    return (
+        f" {hides}<b>{len(well)}</b> rank above {claims.RANKS:g} %, of which <b>{len(less)}</b> "
+        f"know{'s' * (len(less) == 1)} less{copying}."
+    )
 
 
 def _scores_of(rows: list[tuple[float, Estimate, Filled]]) -> str:

@@ -20,7 +20,8 @@ addEventListener("DOMContentLoaded", () => {
       for (const [name, values] of Object.entries(found.scores)) {
         const [x, y] = [values[a.value], values[b.value]], row = body.insertRow();
         const turned = +a.value > +b.value, key = turned ? b.value + " " + a.value : a.value + " " + b.value;
-        const [apart, ...ends] = (found.apart[name][key] || [null]).map(value => value === null ? null : turned ? -value : value);
+        const signed = value => value === null ? null : turned ? -value : value;
+        const [apart, ...ends] = (found.apart[name][key] || [null]).map(signed);
         ends.sort((p, q) => p - q);
         const gap = text(apart) + (ends.length ? ` [${text(ends[0])}, ${text(ends[1])}]` : "");
         for (const cell of [name, text(x), text(y), gap]) row.insertCell().textContent = cell;
@@ -46,19 +47,25 @@ def compare_rows(filled: list[Filled]) -> str:
             scores[title] = [None if one is None else round(one.mean, 2) for one in found]
             pairs = {f"{a} {b}": _apart(filled[a], filled[b], name, h) for a, b in combinations(range(len(filled)), 2)}
             apart[title] = {key: [round(value, 2) for value in pair] for key, pair in pairs.items() if pair}
-    shared = "<p class=soft>Every seed is a drawn world: a difference is over those that both rows have.</p>" if filled[0].own_worlds else ""
+    shared = (
+        "<p class=soft>Every seed is a drawn world: a difference is over those that both rows have.</p>"
+        if filled[0].own_worlds
+        else ""
+    )
     data = json.dumps({"scores": scores, "apart": apart}).replace("<", "\\u003c")
     menu = "".join(f'<option value="{i}"{{}}>{escape(one.label)}</option>' for i, one in enumerate(filled))
     second = menu.replace("{}", "", 1).replace("{}", " selected", 1).replace("{}", "")
     return (
-        f'<div data-compare><script type="application/json">{data}</script><p><select aria-label="first row">{menu.replace("{}", "")}</select> '
-        f'against <select aria-label="second row">{second}</select></p><div class="scroll"><table><thead><tr><th class=text>steps</th>'
+        f'<div data-compare><script type="application/json">{data}</script><p><select aria-label="first row">'
+        f'{menu.replace("{}", "")}</select> against <select aria-label="second row">{second}</select></p>'
+        f'<div class="scroll"><table><thead><tr><th class=text>steps</th>'
         f"<th>first</th><th>second</th><th>first - second [95 %]</th></tr></thead><tbody></tbody></table></div>{shared}</div>"
     )
 
 
 def _apart(one: Filled, other: Filled, name: str, horizon: int) -> list[float]:
-    """By how much the first is more, and the ends of the interval where it has one; nothing where they have no seeds to compare."""
+    """By how much the first is more, and the ends of the interval where it has one;
+    nothing where they have no seeds to compare."""
     if apart := difference(one, other, name, horizon):
         return [apart.mean, apart.low, apart.high]
     mine, theirs = scores_of_both(one, other, name, horizon)

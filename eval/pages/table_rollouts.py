@@ -93,7 +93,9 @@ def _from_above(world, true, predicted, row: int) -> str:
     axes.set_xlabel("x, cm", color=_SOFT)
     axes.set_ylabel("y, cm", color=_SOFT)
     calm(axes)
-    axes.legend(frameon=False, labelcolor=_TRUE, fontsize=8, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)
+    axes.legend(
+        frameon=False, labelcolor=_TRUE, fontsize=8, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2
+    )
     return inline_svg(figure, f"above{row}")
 
 

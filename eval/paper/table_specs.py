@@ -37,7 +37,8 @@ class Column:
         return self.key.format(horizon)
 
     def beside(self, kind: str) -> "Column":
-        """Another kind of metric of the same thing: beside test/cause/goal/a/block_error/h{} its eyes, test/cause/goal/a/eyes/h{}."""
+        """Another kind of metric of the same thing: beside test/cause/goal/a/block_error/h{} its eyes,
+        test/cause/goal/a/eyes/h{}."""
         thing, _, end = self.key.rsplit("/", 2)
         return replace(self, key=f"{thing}/{kind}/{end}")
 
@@ -184,7 +185,8 @@ def overrides_of(row: str, budget: str) -> list[str]:
 
 
 def metrics_of(row: str, env: str, seed: int, cfg, file: str = "results.json") -> dict[str, float] | None:
-    """Metrics of a row's finished run, by its folder or by the ledger; none where it is in neither, or is a run of something else."""
+    """Metrics of a row's finished run, by its folder or by the ledger; none where it is in neither,
+    or is a run of something else."""
     name = run_name(row, env, cfg["budget"], seed)
     folder = Path(cfg["runs_dir"]) / name
     results = results_of(folder, "results.json")

@@ -14,7 +14,9 @@ def lines(panel: TableSpec, pages: dict, cells: dict) -> tuple[list[str], list[l
     rows = []
     for row in [*panel.rows, *panel.bounds]:
         shown = [_joined([cells[row, column.label, h] for h in HORIZONS]) for column in panel.columns]
-        published = "; ".join(f"{metric} {' / '.join(map(str, values))}" for metric, values in published_rows.get(row, {}).items())
+        published = "; ".join(
+            f"{metric} {' / '.join(map(str, values))}" for metric, values in published_rows.get(row, {}).items()
+        )
         published = published or ("not published" if row in pages["groups"]["paper"] else "")
         if row in panel.rows or any(text != "-" for text in shown):
             rows.append([row, *shown, *[published] * panel.of_paper])

@@ -39,7 +39,9 @@ def combinations(runs_dir: Path) -> dict[str, list[dict]]:
 
 def _one(row: tuple, runs: list[dict]) -> dict:
     tuned = {key: runs[0][key] for key in ("learning_rate", "clips", "optimizer")}
-    return {"row": row, **tuned, "seeds": len(runs), "of": runs[0]["of"]} | {key: mean(run[key] for run in runs) for key in (HIT, AUC)}
+    return {"row": row, **tuned, "seeds": len(runs), "of": runs[0]["of"]} | {
+        key: mean(run[key] for run in runs) for key in (HIT, AUC)
+    }
 
 
 def show_grid(cfg: dict) -> None:
@@ -49,12 +51,12 @@ def show_grid(cfg: dict) -> None:
         raise Problem(f"{cfg['runs_dir']} holds no run of a grid; make them with: python train/fit.py -m experiment=voe_grid "
                       f"env=voe_barrier, and set runs_dir=runs/grid")  # fmt: skip
     for env, rows in every.items():
-        lines = [[f"seed {one['row'][0]}, row {one['row'][1]}", f"{one['learning_rate']:g}", str(one["clips"]), one["optimizer"],
-                  f"{one[HIT]:.3f}", f"{one[AUC]:.3f}", str(one["seeds"])] for one in rows]  # fmt: skip
+        lines = [[f"seed {one['row'][0]}, row {one['row'][1]}", f"{one['learning_rate']:g}", str(one["clips"]),
+                  one["optimizer"], f"{one[HIT]:.3f}", f"{one[AUC]:.3f}", str(one["seeds"])] for one in rows]  # fmt: skip
         best = rows[0]
         chosen = " ".join(f"loss.{key}={best[key]}" for key in ("learning_rate", "clips", "optimizer"))
-        text = (f"{env}: {len(rows)} combinations of {best['of']}, scored on validation pairs, ties one half; chosen by hit rate, then AUC, "
-                f"then the smaller row: env={env} {chosen}")  # fmt: skip
+        text = (f"{env}: {len(rows)} combinations of {best['of']}, scored on validation pairs, ties one half; chosen by hit "
+                f"rate, then AUC, then the smaller row: env={env} {chosen}")  # fmt: skip
         print_table(HEADER, lines, "", title=f"{GRID}, {env}")
         print(text)
         texts.append(f"### {env}\n\n{markdown(HEADER, lines, text)}")

@@ -27,8 +27,8 @@ def with_humans(filled: Filled, path: str | None) -> Filled:
                 f"{' to '.join(trials)} trials a category, each in one version for each participant")  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         told = f"{type(error).__name__}: {error}"
-        raise Problem(f"{path} is no analysis of a human trial ({told}); make it with: python -m eval.humans analyse <study>, and set "
-                      f"humans= to its analysis.json") from error  # fmt: skip
+        raise Problem(f"{path} is no analysis of a human trial ({told}); make it with: python -m eval.humans analyse <study>, "
+                      f"and set humans= to its analysis.json") from error  # fmt: skip
     values = {(HUMANS, number): cells for number, cells in rows.items()}
     return replace(filled, values=filled.values | values, humans=HUMANS, told=told)
 

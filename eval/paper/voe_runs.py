@@ -185,5 +185,6 @@ def told_of(found: list[dict]) -> str:
     parts = [f"epochs {', '.join(epochs)}" if epochs else "",
              f"training {minutes[0]:.1f} to {minutes[-1]:.1f} minutes a run" if minutes else "",
              f"{', '.join(map(str, pairs))} pairs a category, of split {', '.join(splits)}" if pairs else "",
-             f"world models asked {', '.join(sorted(asked))} frames ahead, {', '.join(sorted(ways))} of a clip" if ways else ""]  # fmt: skip
+             f"world models asked {', '.join(sorted(asked))} frames ahead, {', '.join(sorted(ways))} of a clip"
+                 if ways else ""]  # fmt: skip
     return "; ".join(filter(None, parts)) or "no run is there"

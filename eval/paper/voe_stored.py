@@ -57,4 +57,6 @@ class StoredRuns:
                 raise ValueError("no mapping")
             return found
         except (OSError, ValueError) as error:
-            raise Problem(f"{path} cannot be read ({type(error).__name__}); budget={STORED} shows what it holds: set runs_dir=results") from error
+            raise Problem(
+                f"{path} cannot be read ({type(error).__name__}); budget={STORED} shows what it holds: set runs_dir=results"
+            ) from error

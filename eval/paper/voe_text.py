@@ -66,10 +66,11 @@ def caption(filled: Filled, cfg: dict) -> str:
     table, budget = filled.table, voe_tables()["budgets"][cfg["budget"]]
     tests = "t, p: Welch's test, two-sided; " if table.published else ""
     seeds = ", ".join(map(str, range(cfg["seeds"])))
-    return (f"{table.title}. Hit rates from 0 to 1, ties one half; mean ± sample standard deviation over seeds, as many as are there "
-            f"of seeds {seeds}; mean: over the categories, of seeds that have all; {tests}{budget['told']} (budget {cfg['budget']}); "
-            f"{told_of(filled.runs)}; OFPR-Net and OF-Net are told the rules that hold in the clip (oracle) and compare them with what "
-            f"they expect; our data and backbone, not the published ones{'; ' * bool(filled.told)}{filled.told}")  # fmt: skip
+    return (f"{table.title}. Hit rates from 0 to 1, ties one half; mean ± sample standard deviation over seeds, as many as are "
+            f"there of seeds {seeds}; mean: over the categories, of seeds that have all; {tests}{budget['told']} "
+            f"(budget {cfg['budget']}); {told_of(filled.runs)}; OFPR-Net and OF-Net are told the rules that hold in the clip "
+            f"(oracle) and compare them with what they expect; our data and backbone, not the published ones"
+            f"{'; ' * bool(filled.told)}{filled.told}")  # fmt: skip
 
 
 def long_csv(filled: list[Filled]) -> str:

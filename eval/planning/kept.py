@@ -12,7 +12,8 @@ from eval.planning.planners import CONFIGS, planners, settings
 from eval.runs import read_results
 from eval.runs.results import holds_plan, read_object
 
-_COMMAND = ("defaults", "hydra", "run", "data_dir", "again", "ledger", "round")  # keys of configs/plan.yaml that are no part of a protocol
+# keys of configs/plan.yaml that are no part of a protocol
+_COMMAND = ("defaults", "hydra", "run", "data_dir", "again", "ledger", "round")
 _LONGEST = 120  # characters of what differs in the name of a file
 
 

@@ -97,7 +97,9 @@ class TrueSampling(Oracle):
         for step in range(steps):
             noise = self.world.noise(episodes, self.chance)
             state, _ = self.world.step(
-                state, plans[:, :, step].reshape(episodes * count, *plans.shape[3:]), None if noise is None else np.repeat(noise, count, 0)
+                state,
+                plans[:, :, step].reshape(episodes * count, *plans.shape[3:]),
+                None if noise is None else np.repeat(noise, count, 0),
             )
             if self.cost == "sum" or step == steps - 1:
                 total = total + self.distance(self._encode(state), goal)

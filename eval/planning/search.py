@@ -39,7 +39,9 @@ class Search:
             if number < 1:
                 raise Problem(f"{name} of a search is at least 1, got {number}; set {name}=")
         if temperature is not None and not temperature > 0:
-            raise Problem(f"the temperature of a search is above 0, or null where elites count alike, got {temperature}; set temperature=")
+            raise Problem(
+                f"the temperature of a search is above 0, or null where elites count alike, got {temperature}; set temperature="
+            )
         if not 0 <= smoothing <= 1:
             raise Problem(f"smoothing of a search is from 0 to 1, got {smoothing}; set smoothing=")
         self._action, self._rng, self._depth, self._hold = action, rng, depth, hold

@@ -85,7 +85,8 @@ def bayes_scores(world, state: np.ndarray, action: np.ndarray, horizons: list[in
 
 
 def likeliest_is_true(world, state: np.ndarray, found: Outcomes) -> np.ndarray:
-    """Of every action of M states, whether its outcome is likelier than any other outcome of the same state's actions, (M, C) bool.
+    """Of every action of M states, whether its outcome is likelier than any other outcome of the same state's actions,
+    (M, C) bool.
 
     state (M, N, F): where the sequences of `found` begin. No bound: the outcomes of a state share what chance decided, which
     the belief of one action does not know, and in a mean over classes of actions a guess that leans to the rare one is right

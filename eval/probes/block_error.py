@@ -1,4 +1,5 @@
-"""Blocks as the decoder gives them back: how many millimetres beside the true ones, and whether their poses alone name the outcome."""
+"""Blocks as the decoder gives them back: how many millimetres beside the true ones,
+and whether their poses alone name the outcome."""
 
 from typing import NamedTuple
 
@@ -38,7 +39,10 @@ def millimetres(predicted: np.ndarray, true: np.ndarray, moved: np.ndarray) -> B
 
 
 def pose_ranks(predicted: np.ndarray, true: np.ndarray) -> np.ndarray:
-    """Ranks (B,) by the poses of the blocks alone (B, N, 9), metres. Velocities take no part: their noise would name outcomes."""
+    """Ranks (B,) by the poses of the blocks alone (B, N, 9), metres.
+
+    Velocities take no part: their noise would name outcomes.
+    """
     return ranks(torch.from_numpy(predicted), torch.from_numpy(true), groups=frame_ids(true, RESOLUTION))
 
 

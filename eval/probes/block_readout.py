@@ -34,7 +34,9 @@ def fit_places(latent: Tensor, true: np.ndarray) -> Places:
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(0)
         net = ReadoutNet(flat.shape[1], target.shape[1], HIDDEN)
-        optimizer = torch.optim.Adam([{"params": part.parameters(), "lr": rate} for part, rate in zip((net.linear, net.more), RATES)])
+        optimizer = torch.optim.Adam(
+            [{"params": part.parameters(), "lr": rate} for part, rate in zip((net.linear, net.more), RATES)]
+        )
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
         inputs, wanted = (flat - mean) / spread, (target - middle) / unit
         for _ in range(STEPS):
@@ -76,7 +78,11 @@ def places_of(run, data_dir) -> Places | None:
     by_name=True,
     rows=(
         Row(MEDIAN, "block error, median, mm, read off predictions", higher_is_better=False, percent=False, horizons=()),
-        *bounds(MEDIAN, (f"eyes/{MEDIAN}", "read off true outcomes", "comparison"), (f"floor/copy/{MEDIAN}", "read off the start", "floor")),
+        *bounds(
+            MEDIAN,
+            (f"eyes/{MEDIAN}", "read off true outcomes", "comparison"),
+            (f"floor/copy/{MEDIAN}", "read off the start", "floor"),
+        ),
         Row(MEAN, "block error, mean, mm, read off predictions", higher_is_better=False, percent=False, horizons=()),
     ),
 )  # fmt: skip

@@ -87,8 +87,8 @@ def clips_of(run, file, asked: Asked, say: Callable[[str], None] = lambda text: 
     if judges and frames != (learned := run.config.loss.stages[-1].window + 1):
         raise Problem(f"clips of {file.path} have {frames} frames, and the run learned on clips of {learned}; score it on such")
     if not judges and asked.context + max(asked.horizons) > frames:
-        raise Problem(f"context={asked.context} and {max(asked.horizons)} frames ahead leave nothing of clips of {frames} frames to "
-                      f"predict; set context= and horizons= to less")  # fmt: skip
+        raise Problem(f"context={asked.context} and {max(asked.horizons)} frames ahead leave nothing of clips of {frames} "
+                      f"frames to predict; set context= and horizons= to less")  # fmt: skip
     trial, subtype, violation, posterior = labels_of(file, "label_trial", "label_subtype", "label_violation", "label_posterior")
     parts = []
     for some, obs in _shown(run, file):

@@ -36,7 +36,12 @@ def counterfactual(run, data) -> dict[str, float]:
         return metrics
     data.protocol["counterfactual_states"] = len(chosen)
     for h in data.horizons:
-        ranked = ranks_among(run.model, run.world, data.obs[chosen, 0], asked_outcomes(run.world, data.file, data.state[chosen, 0], data.action[chosen], h))
+        ranked = ranks_among(
+            run.model,
+            run.world,
+            data.obs[chosen, 0],
+            asked_outcomes(run.world, data.file, data.state[chosen, 0], data.action[chosen], h),
+        )
         data.protocol["counterfactual_actions"] = ranked.model.shape[1]
         for name, result in (("test", ranked.model), ("floor/copy", ranked.copy)):
             metrics |= {f"{name}/cf_hits@1/h{h}": hits_at_k(result.ravel()), f"{name}/cf_mrr/h{h}": mrr(result.ravel())}
@@ -55,7 +60,10 @@ def counterfactual(run, data) -> dict[str, float]:
 
 
 def asked_outcomes(world: Simulator, file: EpisodeFile, state: np.ndarray, action: np.ndarray, horizon: int) -> Outcomes:
-    """What every candidate action of some states of a file leads to.  state (M, ...), action (M, T, ...): what was done from there."""
+    """What every candidate action of some states of a file leads to.
+
+    state (M, ...), action (M, T, ...): what was done from there.
+    """
 
     def make() -> dict[str, np.ndarray]:
         found = counterfactual_outcomes(world, state, action, horizon, Stream.COUNTERFACTUAL.rng(horizon))
@@ -78,4 +86,8 @@ def class_shares(right: np.ndarray, changed: np.ndarray) -> dict[str, float]:
 
 def by_change(name: str, horizon: int, ranks: np.ndarray, changed: np.ndarray | None) -> dict[str, float]:
     """H@1 of each class of actions that is there, and their mean; nothing in a world without factors."""
-    return {} if changed is None else {f"{name}/{kind}/h{horizon}": share for kind, share in class_shares(ranks < 1, changed).items()}
+    return (
+        {}
+        if changed is None
+        else {f"{name}/{kind}/h{horizon}": share for kind, share in class_shares(ranks < 1, changed).items()}
+    )

@@ -41,8 +41,9 @@ class Data:
         self.asked, self.counterfactuals, self._done = episodes, counterfactuals, {}
         (self.obs,) = self.read(run.world.shown.column)
         self.protocol = {
-            "pool": len(self), "asked": episodes, "rule": "grouped", "direction": "prediction queries true outcomes", "ties": "count against us",
-            "split": file.header["split"], "observation": run.world.observation, "episodes": min(len(self), int((file.ep_len > max(horizons)).sum())),
+            "pool": len(self), "asked": episodes, "rule": "grouped", "direction": "prediction queries true outcomes",
+            "ties": "count against us", "split": file.header["split"], "observation": run.world.observation,
+            "episodes": min(len(self), int((file.ep_len > max(horizons)).sum())),
             "too_short": int((file.ep_len <= max(horizons)).sum()),
             "distinct": {f"h{h}": len(np.unique(self.groups(h))) for h in horizons},
             "events": {f"h{h}": {name: int(seen.sum()) for name, seen in self.events(h).items()} for h in horizons},
@@ -64,7 +65,8 @@ class Data:
         return self._done[key]
 
     def keep_answers(self, metric: str, answers: Answers, which: np.ndarray | slice = slice(None)) -> None:
-        """Answers of windows, all or some, by their episodes: windows of one overlap, and one more of them is hardly another chance."""
+        """Answers of windows, all or some, by their episodes: windows of one overlap,
+        and one more of them is hardly another chance."""
         starts = self.file.starts(max(self.horizons), self.asked)[which]
         self.answers[metric] = answers.together(np.searchsorted(self.file.ep_offset, starts, "right"))
 
@@ -110,7 +112,9 @@ class Data:
     @cached_property
     def _predicted(self) -> dict[int, torch.Tensor]:
         """By the horizons, of one rollout over the longest."""
-        return dict(zip(self.horizons, rollout_at(self._run.model, self.start, self.actions[:, : max(self.horizons)], self.horizons)))
+        return dict(
+            zip(self.horizons, rollout_at(self._run.model, self.start, self.actions[:, : max(self.horizons)], self.horizons))
+        )
 
     def groups(self, horizon: int) -> np.ndarray:
         """(E,) equal for episodes whose outcomes are the same."""

@@ -16,7 +16,9 @@ VERSION = 1  # of how the world is asked: another one forgets all answers
 Arrays = Mapping[str, np.ndarray]
 
 
-def kept(file: EpisodeFile, name: str, asked: Arrays, about: Mapping, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def kept(
+    file: EpisodeFile, name: str, asked: Arrays, about: Mapping, make: Callable[[], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
     """`make()`, or what it gave when the same was asked before.
 
     file: whose states are gone on from; its header names everything that decides a byte.  asked, about: what else decides the

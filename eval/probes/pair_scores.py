@@ -42,8 +42,8 @@ def interval(rate: float, pairs: int) -> tuple[float, float]:
     to 1 and on no pairs.
     """
     if not 0 <= rate <= 1 or pairs < 1:
-        raise ValueError(f"an interval is that of a rate from 0 to 1 over one pair or more, got {rate} over {pairs}; pass those "
-                         f"of hit_rate")  # fmt: skip
+        raise ValueError(f"an interval is that of a rate from 0 to 1 over one pair or more, got {rate} over {pairs}; pass "
+                         f"those of hit_rate")  # fmt: skip
     z = 1.959964  # of the standard normal, 2.5 % above it
     middle, half = rate + z**2 / (2 * pairs), z * math.sqrt(rate * (1 - rate) / pairs + z**2 / (4 * pairs**2))
     return max(0.0, (middle - half) / (1 + z**2 / pairs)), min(1.0, (middle + half) / (1 + z**2 / pairs))

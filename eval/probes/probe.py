@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from models.abilities import JudgesClips
 
 KINDS = ("score", "ceiling", "comparison", "floor", "health")
-EVENTS = {"contact": "bodies touch", "push": "a block is pushed", "effect": "something follows", "moved": "a block moves"}  # others say their name
+# others say their name
+EVENTS = {"contact": "bodies touch", "push": "a block is pushed", "effect": "something follows", "moved": "a block moves"}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ H1, MRR = "test/hits@1/", "test/mrr/"
 
 
 def scores(name: str, data, guess: torch.Tensor, horizon: int, by_event: bool = True) -> dict[str, float]:
-    """H@1 and MRR of one predictor (E, K, D), or (1, K, D) that answers all alike, over all episodes and over those with an event."""
+    """H@1 and MRR of one predictor (E, K, D), or (1, K, D) that answers all alike,
+    over all episodes and over those with an event."""
     result = ranks(guess, data.target(horizon), groups=data.groups(horizon))
     data.keep_answers(f"{name}hits@1/h{horizon}", Answers.of(result < 1))
     metrics = {f"{name}hits@1/h{horizon}": hits_at_k(result), f"{name}mrr/h{horizon}": mrr(result)}

@@ -1,4 +1,5 @@
-"""What a frozen read-out finds in latents, one protocol for every model: factors of true frames, exact states of predicted ones.
+"""What a frozen read-out finds in latents, one protocol for every model: factors of true frames,
+exact states of predicted ones.
 
 Scores in latent space depend on the metric of the latents, which every model chooses for itself. Here a linear and a small
 read-out learn the factors of all objects from the latents of the same 8192 validation frames; then the model's predictions are
@@ -117,8 +118,10 @@ def _rows() -> tuple[Row, ...]:
             Row(f"readout/{kind}/exact/{{event}}/", f"exact states read off predictions, {kind}, where {{event}}", horizons=()),
             Row(what_if, f"exact outcomes of every action, {kind}, mean over what it changes", horizons=()),
             *bounds(what_if, *[("floor/copy/what_if/", "nothing changes", "floor")] * (kind == "mlp")),
-            *(Row(f"{what_if}{name}/", f"exact outcomes of actions that change {name}, {kind}", horizons=()) for name in CHANGED),
-            *(Row(f"{what_if}{factor}/", f"every {factor} after every action, {kind}, mean over what it changes", horizons=()) for factor in FACTORS),
+            *(Row(f"{what_if}{name}/", f"exact outcomes of actions that change {name}, {kind}", horizons=())
+              for name in CHANGED),
+            *(Row(f"{what_if}{factor}/", f"every {factor} after every action, {kind}, mean over what it changes", horizons=())
+              for factor in FACTORS),
             *(Row(f"{what_if}{factor}/{name}/", f"every {factor} after actions that change {name}, {kind}", horizons=())
               for factor in FACTORS for name in CHANGED),
         ]  # fmt: skip

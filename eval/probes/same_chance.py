@@ -50,7 +50,8 @@ def learned(run, data) -> tuple[Mechanisms, np.ndarray]:
 
 @probe(needs=(Simulator, CausalTables), unless=_why_not, by_name=True, rows=(
     Row(SAME, "outcomes of another action under the same chance, exact", horizons=()),
-    *bounds(SAME, ("ceiling/same_chance", "true mechanisms", "ceiling"), ("floor/same_chance/blind", "without what happened", "floor"),
+    *bounds(SAME, ("ceiling/same_chance", "true mechanisms", "ceiling"),
+            ("floor/same_chance/blind", "without what happened", "floor"),
             ("floor/same_chance/copy", "copy what happened", "floor")),
     Row(SHARE, "the same, of the ceiling", horizons=()),
     Row("same_chance/gumbel", "the same where chance couples otherwise (Gumbel-max)", horizons=()),
@@ -73,7 +74,9 @@ def same_chance(run, data) -> dict[str, float]:
     true, (told, slots) = Mechanisms.of(model), learned(run, data)
 
     def seen(colors: np.ndarray) -> np.ndarray:
-        return codes_of(run.model, world, world.pack(replace(boards, colors=colors.astype(boards.colors.dtype)))[:, None])[:, 0, slots]
+        return codes_of(
+            run.model, world, world.pack(replace(boards, colors=colors.astype(boards.colors.dtype)))[:, None]
+        )[:, 0, slots]  # fmt: skip
 
     def right(guess: np.ndarray, truth: np.ndarray) -> float:
         return 100 * float((guess == truth).all(1).mean())

@@ -179,5 +179,7 @@ def codes_of(model, world, state: np.ndarray) -> np.ndarray:
     """The codes that the encoder reads off the boards of (E, T, N, F).  -> (E, T, K) int64."""
     boards = world.unpack(state.reshape(-1, *state.shape[2:]))
     parts = np.split(np.arange(len(boards)), range(4096, len(boards), 4096))
-    seen = [encode_frames(model, world.observe(boards.take(part)))[..., : model.transition.categories].argmax(-1) for part in parts]
+    seen = [
+        encode_frames(model, world.observe(boards.take(part)))[..., : model.transition.categories].argmax(-1) for part in parts
+    ]
     return torch.cat(seen).numpy().reshape(*state.shape[:2], -1)

@@ -1,4 +1,5 @@
-"""True counterfactuals of chemistry: what another action would have done under the same chance, told from what the first one did.
+"""True counterfactuals of chemistry: what another action would have done under the same chance,
+told from what the first one did.
 
 A variable is drawn by the inverse of its cumulative table, so that a colour tells in which interval its chance lay. Under
 another action the same chance meets another row of the table. This is the third rung of Pearl's ladder: abduction, action,
@@ -33,7 +34,9 @@ class Mechanisms(NamedTuple):
         for v in range(n):
             parents = np.flatnonzero(model.parents[v])
             colors = np.zeros((c ** len(parents), n), np.int64)
-            colors[:, parents] = np.stack(np.unravel_index(np.arange(len(colors)), (c,) * len(parents)), 1) if len(parents) else 0
+            colors[:, parents] = (
+                np.stack(np.unravel_index(np.arange(len(colors)), (c,) * len(parents)), 1) if len(parents) else 0
+            )
             tables.append(model.probabilities(v, colors).reshape(*(c,) * len(parents), c))
         return cls(model.parents, tables)
 

@@ -195,8 +195,8 @@ def _rows() -> tuple[Row, ...]:
     rows.append(Row(ACCURACY, "accuracy at a threshold of validation clips", horizons=(), **number))
     rows.append(Row(MOMENT, "frames from the violation to the peak of surprise, median", higher_is_better=False, horizons=(),
                     percent=False, digits=1))  # fmt: skip
-    rows.append(Row(f"floor/{MOMENT}", "the first frame that is predicted, or the violation", "comparison", MOMENT, percent=False,
-                    digits=1))  # fmt: skip
+    rows.append(Row(f"floor/{MOMENT}", "the first frame that is predicted, or the violation", "comparison", MOMENT,
+                    percent=False, digits=1))  # fmt: skip
     return tuple(rows)
 
 

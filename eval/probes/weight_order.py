@@ -43,7 +43,9 @@ def pairs_of(boards: PhysicsBoards, board: int, rng: np.random.Generator) -> tup
 
 
 @torch.no_grad()
-def margins(model, world: PhysicsWorld, boards: PhysicsBoards, action: np.ndarray, memory: torch.Tensor | None = None) -> np.ndarray:
+def margins(
+    model, world: PhysicsWorld, boards: PhysicsBoards, action: np.ndarray, memory: torch.Tensor | None = None
+) -> np.ndarray:
     """How much nearer a prediction lies to the board where the block yields than to the one as it is, from -1 to 1, (B,).
 
     memory (B, M): of what was watched before; none: an episode begins.
@@ -81,7 +83,8 @@ def tournament(margin: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> di
 
 
 def perfect_memory(heavier: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> dict[str, float]:
-    """What the likelier order of every pair is worth: tau as `tournament` says, shd as expected, where even chances cost half a pair.
+    """What the likelier order of every pair is worth: tau as `tournament` says, shd as expected,
+    where even chances cost half a pair.
 
     heavier (B, N, N): chances that the first block is the heavier one.
     """
@@ -99,9 +102,11 @@ def _why_not(run) -> str | None:
 
 @probe(needs=(PhysicsWorld,), unless=_why_not, by_name=True, rows=(
     Row(TAU, "order of weights, Kendall's tau", percent=False, digits=3, horizons=()),
-    *bounds(TAU, ("ceiling/order/tau", "perfect memory", "ceiling"), ("floor/order/tau", "the smaller number is heavier", "floor")),
+    *bounds(TAU, ("ceiling/order/tau", "perfect memory", "ceiling"),
+            ("floor/order/tau", "the smaller number is heavier", "floor")),
     Row(SHD, "pairs in the wrong order, of all pairs of an episode", percent=False, higher_is_better=False, horizons=()),
-    *bounds(SHD, ("ceiling/order/shd", "perfect memory", "ceiling"), ("floor/order/shd", "the smaller number is heavier", "floor")),
+    *bounds(SHD, ("ceiling/order/shd", "perfect memory", "ceiling"),
+            ("floor/order/shd", "the smaller number is heavier", "floor")),
     Row("order/asks", "pushes told right, each alone", horizons=()),
 ))  # fmt: skip
 def weight_order(run, data) -> dict[str, float]:

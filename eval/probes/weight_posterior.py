@@ -18,7 +18,9 @@ def _ahead(positions, action):
 
 
 def if_heavier(world, boards, action):
-    """What would happen if the mover were the heaviest: (boards after, of the weights that they have, contact (M,), invalid (M,))."""
+    """What would happen if the mover were the heaviest:
+    (boards after, of the weights that they have, contact (M,), invalid (M,)).
+    """
     weights = boards.weights.copy()
     weights[np.arange(len(boards)), action // NUM_DIRECTIONS] = np.inf
     heaviest = replace(boards, weights=weights)

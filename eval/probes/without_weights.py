@@ -78,7 +78,9 @@ def endings(world: PhysicsWorld, state: np.ndarray, found: Outcomes) -> Endings:
         """weights: of step t, (N,) or (M C, N)."""
         here = boards
         for t in range(steps):
-            here, _ = world.step(replace(here, weights=np.broadcast_to(weights(t), (len(actions), objects)).astype(np.float32)), actions[:, t])
+            here, _ = world.step(
+                replace(here, weights=np.broadcast_to(weights(t), (len(actions), objects)).astype(np.float32)), actions[:, t]
+            )
         return cells(here.positions).reshape(count, choices, objects)
 
     mover = np.eye(objects)[actions // NUM_DIRECTIONS]
@@ -88,7 +90,8 @@ def endings(world: PhysicsWorld, state: np.ndarray, found: Outcomes) -> Endings:
 
 
 def likeliest_ranks(ends: Endings) -> np.ndarray:
-    """How many other outcomes of its state at least as many orders lead to as to the true one, of every action (M, C); 0 = best.
+    """How many other outcomes of its state at least as many orders lead to as to the true one,
+    of every action (M, C); 0 = best.
 
     Of two that as many lead to, the one is meant to which the action leads where every block yields.
     """

@@ -98,7 +98,9 @@ def _asked_before(world: Causes, data, rows: np.ndarray, action: np.ndarray) -> 
 
 
 def _rows(space: str) -> tuple[Row, ...]:
-    hits, usual, error, effect, eyes = (cause_key("{cause}", space, kind) for kind in ("hits@1", "usual_hits@1", "block_error", "effect", "eyes"))
+    hits, usual, error, effect, eyes = (
+        cause_key("{cause}", space, kind) for kind in ("hits@1", "usual_hits@1", "block_error", "effect", "eyes")
+    )
     of = f"with {{cause}} of space {space.upper()}"
     length = {"higher_is_better": False, "percent": False, "horizons": ()}
     return (
@@ -176,7 +178,8 @@ def _foretold(run, one: Asked, actions: torch.Tensor) -> dict[int, Foretold]:
 def _judged(
     places: Places | None, which: np.ndarray, foretold: dict[int, Foretold], recorded: dict[int, Foretold]
 ) -> dict[tuple[str, int], float]:
-    """How right it is, by kind and horizon.  which (B,): of the recorded states, those that took the cause.  recorded: nothing changed."""
+    """How right it is, by kind and horizon.  which (B,): of the recorded states, those that took the cause.
+    recorded: nothing changed."""
     found = {}
     for h, one in foretold.items():
         found["hits@1", h], found["usual_hits@1", h] = one.hits(), recorded[h].hits(which)

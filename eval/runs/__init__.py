@@ -17,6 +17,6 @@ from eval.runs.run import (
 )
 
 __all__ = [
-    "AGENT", "CLONE", "CONFIGS", "MODEL", "Run", "config_hash", "differences", "folders_of", "freeze", "is_agent", "load_config",
-    "load_run", "read_results", "run_folders",
+    "AGENT", "CLONE", "CONFIGS", "MODEL", "Run", "config_hash", "differences", "folders_of", "freeze", "is_agent",
+    "load_config", "load_run", "read_results", "run_folders",
 ]  # fmt: skip

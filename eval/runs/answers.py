@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 REPLICATES, LEVEL = 2000, 95.0  # of the bootstrap; percent
-DRAWINGS = 12  # that are kept: of five drawn worlds and of all others together, of 10,000 episodes (80 MB each) and of 500 states (4)
+# that are kept: of five drawn worlds and of all others together, of 10,000 episodes (80 MB each) and of 500 states (4)
+DRAWINGS = 12
 
 
 class Answers(NamedTuple):

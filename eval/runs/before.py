@@ -81,7 +81,10 @@ def _agent(config: dict) -> dict:
 def as_of_today(config: dict) -> dict:
     """A plain config of a run; one of today comes back as it is.  Values of a strange kind are left to the checks."""
     config = _agent(config)
-    config = {**config, **{part: with_names_of_today(config[part]) for part in ("model", "loss", "curriculum") if part in config}}
+    config = {
+        **config,
+        **{part: with_names_of_today(config[part]) for part in ("model", "loss", "curriculum") if part in config},
+    }
     env, model = config.get("env"), config.get("model")
     if isinstance(model, dict) and isinstance(model.get("name"), str):
         model["name"] = MODELS.get(model["name"], model["name"])

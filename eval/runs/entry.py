@@ -10,7 +10,9 @@ from eval.runs.results import numbers, read_object
 _LATER = {"rounds": [], "losses": {}, "plans": {}}  # entries of before lack these
 _SHAPES = {"run": str, "row": str, "env": str, "seed": int, "scores": dict, "rounds": list, "losses": dict, "plans": dict}
 _MAY = {  # what entries of before may lack  ->  whether it is as tables need it
-    "setting": lambda v: isinstance(v, dict) and isinstance(v.get("trainer"), dict) and isinstance(v["trainer"].get("precision"), str),
+    "setting": lambda v: (
+        isinstance(v, dict) and isinstance(v.get("trainer"), dict) and isinstance(v["trainer"].get("precision"), str)
+    ),
     "machine": lambda v: isinstance(v, dict) and isinstance(v.get("processor"), str),
     "parameters": numbers,
     "weights": lambda v: isinstance(v, str),
@@ -29,7 +31,9 @@ def read_entry(path: Path) -> dict:
     held = read_object(path)
     found = {} if held is None else _LATER | held
     if why := _fault(found, path) if found else "is damaged":
-        raise Problem(f"{path} is no entry of a ledger, it {why}; take it from the history again, or remove it and enter its run anew")
+        raise Problem(
+            f"{path} is no entry of a ledger, it {why}; take it from the history again, or remove it and enter its run anew"
+        )
     return found
 
 

@@ -23,7 +23,8 @@ from eval.runs.results import read_object
 from eval.runs.run import Run, splits_of_today
 
 SELECT = "select"
-KEPT_TASKS = 31  # the seed of goals that are asked under the frozen setting alone; those of seed 0 were asked all through development
+# the seed of goals that are asked under the frozen setting alone; those of seed 0 were asked all through development
+KEPT_TASKS = 31
 KEPT_WORLDS = range(10, 15)  # drawn worlds (env.world.scm_seed) that are scored on `final`, and nowhere looked at before
 
 
@@ -45,7 +46,11 @@ def setting_of(config: DictConfig) -> dict:
     splits = {name: plan for name, plan in env.get("splits", {}).items() if name in ("train", "valid")}
     world = {key: value for key, value in env.get("world", {}).items() if key not in ("scm_seed", "workers")}
     transition = kept.get("model", {}).get("module", {}).get("transition")
-    if isinstance(transition, dict) and transition.get("parents") is not None and transition["parents"] == _graph(env.get("world", {})):
+    if (
+        isinstance(transition, dict)
+        and transition.get("parents") is not None
+        and transition["parents"] == _graph(env.get("world", {}))
+    ):
         transition["parents"] = "of the drawn world"
     return kept | {"env": env | {"splits": splits, "world": world}}
 
@@ -68,7 +73,9 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
     """
     config = run.config
     if ledger is None:
-        raise Problem("split 'final' is scored under one setting of a row, which a ledger keeps; name it: ledger=results/ledger")
+        raise Problem(
+            "split 'final' is scored under one setting of a row, which a ledger keeps; name it: ledger=results/ledger"
+        )
     world, row, setting = config.env.world.get("scm_seed"), row_of(config), setting_of(config)
     env = run.env_with(FINAL)
     final = env["splits"].get(FINAL)
@@ -76,8 +83,8 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
         check_seed(env, split)
     episodes = {"splits": setting["env"]["splits"] | {FINAL: final}}
     if world is not None and world not in KEPT_WORLDS:
-        raise Problem(f"split 'final' is asked of the drawn worlds {KEPT_WORLDS[0]} to {KEPT_WORLDS[-1]}, which nobody chose on, got "
-                      f"env.world.scm_seed={world}; train the frozen setting there")  # fmt: skip
+        raise Problem(f"split 'final' is asked of the drawn worlds {KEPT_WORLDS[0]} to {KEPT_WORLDS[-1]}, "
+                      f"which nobody chose on, got env.world.scm_seed={world}; train the frozen setting there")  # fmt: skip
     path = _frozen_file(ledger, config.env.name, row)
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
@@ -85,13 +92,15 @@ def open_final(run: Run, ledger: str | Path | None) -> None:
         if frozen is None:
             write_whole(path, json.dumps({"row": row, "first": config.name, "setting": setting, FINAL: final}, indent=1) + "\n")
         elif other := differing(frozen.get("setting"), setting) or differing(_episodes(frozen, env), episodes):
-            raise Problem(f"row '{row}' was scored on '{FINAL}' of {config.env.name} under another setting ({path}): {other}; expected "
-                          f"that one; choose on split={SELECT}, or give what differs a row= of its own")  # fmt: skip
+            raise Problem(f"row '{row}' was scored on '{FINAL}' of {config.env.name} under another setting ({path}): {other}; "
+                          f"expected that one; choose on split={SELECT}, or give what differs a row= of its own")  # fmt: skip
     run.final_is_open = True
 
 
 def _episodes(frozen: dict, env: dict) -> dict:
-    """What a row was trained on and scored on; files of before do not say the latter, which was that of configs/env where it is known."""
+    """What a row was trained on and scored on; files of before do not say the latter,
+    which was that of configs/env where it is known.
+    """
     final = frozen.get(FINAL) or splits_of_today(env["name"]).get(FINAL) or env["splits"].get(FINAL)
     return {"splits": frozen["setting"]["env"].get("splits", {}) | {FINAL: final}}
 
@@ -118,8 +127,9 @@ def check_overrides(ledger: str | Path, env: str, row: str, overrides: list[str]
     for key, value in dict(override.split("=", 1) for override in overrides).items():  # of one key the last stands
         there, asked = OmegaConf.select(frozen, key), OmegaConf.from_dotlist([f"value={value}"]).value
         if "." in key and there is not None and there != asked:
-            raise Problem(f"row '{row}' was scored on '{FINAL}' of {env} under another setting ({path}): {key} {there}, got {asked}; give what "
-                          f"was chosen now a row of its own, or take that setting from the history again")  # fmt: skip
+            raise Problem(f"row '{row}' was scored on '{FINAL}' of {env} under another setting ({path}): {key} {there}, "
+                          f"got {asked}; give what was chosen now a row of its own, "
+                          f"or take that setting from the history again")  # fmt: skip
 
 
 def check_select(run: Run) -> None:

@@ -43,8 +43,9 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
         "env": config.env.name, "world": config.env.world.get("scm_seed"), "seed": config.seed, "split": config.score.split,
-        "setting": setting_of(config), "config_hash": config_hash(config), "setting_hash": config_hash(config, seed=False), "scores": of_end,
-        "rounds": _rounds(config, folder, of_rounds, plans), "plans": {name: plan for name, plan in plans.items() if isinstance(name, str)},
+        "setting": setting_of(config), "config_hash": config_hash(config), "setting_hash": config_hash(config, seed=False),
+        "scores": of_end, "rounds": _rounds(config, folder, of_rounds, plans),
+        "plans": {name: plan for name, plan in plans.items() if isinstance(name, str)},
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
         "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
         "machine": results.get("machine") or machine(str(config.trainer.get("accelerator"))),  # runs of before do not say
@@ -58,17 +59,20 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
 
 
 def _scored(folder: Path, weights: str | None) -> dict[int | None, dict[str, dict]]:
-    """Round, None at the end  ->  split -> what its files say, of several that say the same the newest; none of other weights."""
+    """Round, None at the end  ->  split -> what its files say, of several that say the same the newest;
+    none of other weights."""
     scored: dict[int | None, dict[str, dict]] = {}
     files = {path: read_object(path) or {} for path in sorted(folder.glob("results*.json"))}
-    when = {path: found.get("scored_at", path.stat().st_mtime) for path, found in files.items()}  # planning writes into the file later
+    # planning writes into the file later
+    when = {path: found.get("scored_at", path.stat().st_mtime) for path, found in files.items()}
     for path in sorted(files, key=when.__getitem__):
         found = files[path]
         protocol = found.get("protocol", {})
         split, number = protocol.get("split"), protocol.get("round")
         end = "" if number is None else f"-round{number}"
         asked = f"-{'-'.join(protocol.get('probes', []))}"
-        usual = {f"{begins}{some}{end}" for begins in ("results", f"results-{split}") for some in ("", asked)}  # no other pool or horizons
+        # no other pool or horizons
+        usual = {f"{begins}{some}{end}" for begins in ("results", f"results-{split}") for some in ("", asked)}
         told = {found.get("weights"), weights} - {None}  # results of before do not say
         if path.stem in usual and numbers(found.get("metrics")) and (number is not None or len(told) < 2):
             into = scored.setdefault(number, {}).setdefault(split, {"metrics": {}, "protocol": protocol})
@@ -82,7 +86,8 @@ def _scored(folder: Path, weights: str | None) -> dict[int | None, dict[str, dic
 
 @contextmanager
 def entered_if_diverged(folder: Path, ledger: str | Path | None) -> Iterator[None]:
-    """A training that ends in numbers that are none is entered, too, where there is a ledger: what became of a setting is a finding."""
+    """A training that ends in numbers that are none is entered, too, where there is a ledger:
+    what became of a setting is a finding."""
     try:
         yield
     except (FloatingPointError, Diverged) as error:
@@ -99,7 +104,11 @@ def _plans(folder: Path, weights: str | None) -> dict[str | int, dict]:
     for path in sorted(folder.glob("plan-*.json")):
         read = read_object(path) or {}
         plan = read.get("plan", {})
-        asked = {f"mode{plan.get('mode')}": plan.get("mode"), f"seed{KEPT_TASKS}": FINAL, f"round{plan.get('round')}": plan.get("round")}
+        asked = {
+            f"mode{plan.get('mode')}": plan.get("mode"),
+            f"seed{KEPT_TASKS}": FINAL,
+            f"round{plan.get('round')}": plan.get("round"),
+        }
         name = asked.get(re.sub(r"^plan-(horizons[\d_]+-)?", "", path.stem))  # no other reward, no other seed
         told = {plan.get("weights"), weights} - {None}  # plans of before do not say
         if name is not None and numbers(read.get("metrics")) and (isinstance(name, int) or len(told) < 2):
@@ -118,7 +127,8 @@ def _rounds(config: DictConfig, folder: Path, scored: dict[int, dict], plans: di
         for epoch in sorted(seconds.keys() & updates.keys()):
             number = before + epoch + 1
             found.append({"round": number, "stage": stage.name, "cpu_s": seconds[epoch], "updates": int(updates[epoch]),
-                          "scores": scored.get(number, {}), **({"plan": plans[number]} if number in plans else {})})  # fmt: skip
+                          "scores": scored.get(number, {}),
+                          **({"plan": plans[number]} if number in plans else {})})  # fmt: skip
         before += stage.epochs
     return found
 
@@ -131,7 +141,11 @@ def weights_at_hand(folder: Path, entered: dict, first: str) -> bool:
     except Problem:  # none that ended
         return False
     reached = entered["scores"].get(first, {}).get("metrics", {})
-    same = own.get("weights") == entered["weights"] if "weights" in entered else all(reached.get(k, v) == v for k, v in own["metrics"].items())
+    same = (
+        own.get("weights") == entered["weights"]
+        if "weights" in entered
+        else all(reached.get(k, v) == v for k, v in own["metrics"].items())
+    )
     return same and weights_file(folder).exists()
 
 
@@ -152,8 +166,9 @@ def entry_of(ledger: str | Path, env: str, run: str) -> dict | None:
 
 
 def results_in(entry: dict, file: str = "results.json") -> dict | None:
-    """What a file of an entered run's folder said, of what is kept: scores of a split, or goals on other boards. None: not there.
+    """What a file of an entered run's folder said, of what is kept: scores of a split, or goals on other boards.
 
+    None: not there.
     file: results.json, results-<split>.json or plan-mode<mode>.json.
     """
     facts = {key: entry[key] for key in _FACTS if key in entry}

@@ -19,7 +19,9 @@ def versions(*others: str) -> dict:
     try:
         git = "git", "-C", str(Path(__file__).resolve().parents[2])
         commit = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=True).stdout.strip()
-        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)results"], capture_output=True).returncode
+        changed = subprocess.run(
+            [*git, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)results"], capture_output=True
+        ).returncode
         found["commit"] = commit + "-dirty" * bool(changed)
     except (OSError, subprocess.CalledProcessError):
         pass  # an installed copy has no history
@@ -38,4 +40,6 @@ def machine(accelerator: str) -> dict:
     except OSError:
         told = None
     found = {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": cores()}
-    return found | ({"gpu": torch.cuda.get_device_name()} if accelerator in ("auto", "gpu") and torch.cuda.is_available() else {})
+    return found | (
+        {"gpu": torch.cuda.get_device_name()} if accelerator in ("auto", "gpu") and torch.cuda.is_available() else {}
+    )

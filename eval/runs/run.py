@@ -26,7 +26,8 @@ from eval.runs.trusted import check_frozen, check_needed, check_targets, find_cl
 if TYPE_CHECKING:  # torch and Lightning take seconds to import, and who reads results needs neither
     from models.world_model import WorldModel
 
-MODEL, AGENT, CLONE = ("model.module", "loss.stages"), ("algo.learner",), ("cloning.updates",)  # what the config of a run must have
+# what the config of a run must have
+MODEL, AGENT, CLONE = ("model.module", "loss.stages"), ("algo.learner",), ("cloning.updates",)
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT, "a cloned agent": CLONE}
 _DEPTH = 3  # folders between runs_dir and a run, at most
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
@@ -72,8 +73,14 @@ class Run:
         path = weights_file(Path(folder), round)
         if round is not None and not path.exists():
             kept = len(list(path.parent.glob("round-*.ckpt")))
-            raise Problem(f"{folder} holds no weights of round {round}, "
-                          + (f"it has {kept}; set round= to 1 to {kept}" if kept else "rounds are kept by: train/fit.py trainer=minutes, or trainer=updates"))
+            raise Problem(
+                f"{folder} holds no weights of round {round}, "
+                + (
+                    f"it has {kept}; set round= to 1 to {kept}"
+                    if kept
+                    else "rounds are kept by: train/fit.py trainer=minutes, or trainer=updates"
+                )
+            )
         model = instantiate(config.model.module)
         load_weights(model, path)
         return cls(model.eval(), config, Path(folder), world, files, round)

@@ -1,4 +1,6 @@
-"""Pictures of any scene, from one camera or several: where each slot points (ConvMaps), or all of a map (SceneMaps, SceneTiles)."""
+"""Pictures of any scene, from one camera or several: where each slot points (ConvMaps),
+or all of a map (SceneMaps, SceneTiles).
+"""
 
 import torch
 from torch import Tensor, nn

@@ -21,7 +21,9 @@ CELL = 10  # pixels along one side
 def map_shape(size: str, board: int) -> tuple[int, int]:
     """(h, w) of the maps. Raises ValueError on a size for pictures of no board."""
     if size not in PER_CELL:
-        raise ValueError(f"size '{size}' reads pictures of no board; on a board set model.size= to one of {', '.join(PER_CELL)}")
+        raise ValueError(
+            f"size '{size}' reads pictures of no board; on a board set model.size= to one of {', '.join(PER_CELL)}"
+        )
     return (PER_CELL[size] * board,) * 2
 
 

@@ -38,7 +38,9 @@ class SlotAttention(Trunk, nn.Module):
         )  # fmt: skip
         places = -(-height // 4) * -(-width // 4)
         self.places = nn.Parameter(torch.randn(places, channels) * 0.1)
-        self.read = nn.Sequential(nn.LayerNorm(channels), nn.Linear(channels, channels), nn.ReLU(), nn.Linear(channels, channels))
+        self.read = nn.Sequential(
+            nn.LayerNorm(channels), nn.Linear(channels, channels), nn.ReLU(), nn.Linear(channels, channels)
+        )
         self.queries = nn.Parameter(torch.randn(slots, channels))
         self.norm_places, self.norm_slots = nn.LayerNorm(channels), nn.LayerNorm(channels)
         self.key, self.value, self.query = (nn.Linear(channels, channels, bias=False) for _ in range(3))

@@ -152,8 +152,8 @@ class VideoEncoder(nn.Module):
             return torch.linspace(0, length - 1, SPREAD).round().long().tolist() if spread else list(range(length))
         numbers = list(range(self.frames)) if isinstance(self.frames, int) else self.frames
         if max(numbers) >= length:
-            raise ValueError(f"model.frames={self.frames} looks at frame {max(numbers)}, and the clips have {length} frames, from "
-                             f"0; set model.frames= to fewer")  # fmt: skip
+            raise ValueError(f"model.frames={self.frames} looks at frame {max(numbers)}, and the clips have {length} frames, "
+                             f"from 0; set model.frames= to fewer")  # fmt: skip
         return numbers
 
     def forward(self, obs: Tensor) -> Latent:

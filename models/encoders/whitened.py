@@ -26,8 +26,8 @@ class WhitenedEncoder(nn.Module):
     def __init__(self, encoder: nn.Module, inputs: int, num_slots: int, width: int) -> None:
         super().__init__()
         if num_slots * width > inputs:
-            raise ValueError(f"whitening finds {inputs} directions at most, {num_slots} slots of width {width} ask for {num_slots * width}; set model.width= to "
-                             f"{inputs // num_slots} or less")  # fmt: skip
+            raise ValueError(f"whitening finds {inputs} directions at most, {num_slots} slots of width {width} ask for "
+                             f"{num_slots * width}; set model.width= to {inputs // num_slots} or less")  # fmt: skip
         self.inner, self.shape = encoder, (num_slots, width)
         self.register_buffer("mean", torch.zeros(inputs))
         self.register_buffer("directions", torch.eye(inputs, num_slots * width))

@@ -78,8 +78,8 @@ class Blocks(nn.Module):
     def __init__(self, inputs: int, units: int, blocks: int, active: int) -> None:
         super().__init__()
         if units % blocks or not 1 <= active <= blocks:
-            raise ValueError(f"units={units} must be a multiple of {blocks} blocks, and active={active} from 1 to {blocks}; set them below "
-                             f"model.module.transition.core=")  # fmt: skip
+            raise ValueError(f"units={units} must be a multiple of {blocks} blocks, and active={active} from 1 to {blocks}; "
+                             f"set them below model.module.transition.core=")  # fmt: skip
         self.inputs, self.units, self.memory_size = inputs, units, units
         self.blocks, self.active = blocks, active
 

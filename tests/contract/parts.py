@@ -50,7 +50,9 @@ def pair(model, loss):
     decoder = decoder and object.__new__(find_class(decoder["_target_"]))
     transition = plain("model", model)["module"].get("transition")
     transition = transition and object.__new__(find_class(transition["_target_"]))
-    asked = SimpleNamespace(encoder=SimpleNamespace(gives=getattr(type(encoder), "gives", "vectors")), decoder=decoder, transition=transition)
+    asked = SimpleNamespace(
+        encoder=SimpleNamespace(gives=getattr(type(encoder), "gives", "vectors")), decoder=decoder, transition=transition
+    )
     spec = SimpleNamespace(action=SimpleNamespace(discrete=True, owners=3), objects=3, paints=True)
     classes = [find_class(stage["objective"]["_target_"]) for stage in plain("loss", loss)["stages"]]
     return all(met for c in classes if issubclass(c, Demands) for met, _ in object.__new__(c).needs(asked, spec))

@@ -1,4 +1,5 @@
-"""What worlds and parts of models can do is asked by `isinstance`: grid worlds answer, and what can only half of it does not pretend."""
+"""What worlds and parts of models can do is asked by `isinstance`:
+grid worlds answer, and what can only half of it does not pretend."""
 
 import re
 
@@ -11,7 +12,7 @@ from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
 from envs.protocols import CausalGraph, CausalTables, Goals, Interventions, OlderFiles, Painting, Simulator, Source
-from models.abilities import DrawsGraph, Penalised, ReadsWindows, Remembers, Stochastic, KeepsStatistics, TriesAll
+from models.abilities import DrawsGraph, KeepsStatistics, Penalised, ReadsWindows, Remembers, Stochastic, TriesAll
 
 WORLDS = (PhysicsWorld(3), ChemistryWorld(3, 3, "chain3"))
 RNG = np.random.default_rng
@@ -101,8 +102,9 @@ class Half(nn.Module):
 
 
 @pytest.mark.parametrize("ability, can, cannot", [
-    (Remembers, ("lstm", "rssm", "pairwise_lstm"), ("edge", "causal", "transformer")), (ReadsWindows, ("causal", "lstm"), ("edge", "gnn")),
-    (TriesAll, ("gnn",), ("edge", "lstm")), (KeepsStatistics, ("causal",), ("edge", "lstm")), (Penalised, ("causal",), ("edge", "lstm")),
+    (Remembers, ("lstm", "rssm", "pairwise_lstm"), ("edge", "causal", "transformer")),
+    (ReadsWindows, ("causal", "lstm"), ("edge", "gnn")), (TriesAll, ("gnn",), ("edge", "lstm")),
+    (KeepsStatistics, ("causal",), ("edge", "lstm")), (Penalised, ("causal",), ("edge", "lstm")),
     (Stochastic, ("rssm",), ("lstm", "edge")), (DrawsGraph, ("causal",), ("gnn", "modular")),
 ], ids=lambda one: getattr(one, "__name__", ""))  # fmt: skip
 def test_transitions_have_the_abilities_of_their_kind(compose, ability, can, cannot):

@@ -38,7 +38,9 @@ def test_a_split_that_does_not_say_its_length(tmp_path):
     """A misspelt key ended in a KeyError."""
     env = plan()
     env["splits"]["train"]["lenght"] = env["splits"]["train"].pop("length")
-    with pytest.raises(Problem, match=r"does not say length; .* it has episodes, seed, mode, lenght.*; set \+env.splits.train.length="):
+    with pytest.raises(
+        Problem, match=r"does not say length; .* it has episodes, seed, mode, lenght.*; set \+env.splits.train.length="
+    ):
         collect(env, WORLD, "train", tmp_path, quiet=True)
 
 
@@ -63,7 +65,8 @@ PICTURE, ACTION = np.zeros((4, 4, 3), np.uint8), np.zeros(2, np.float32)
 
 
 @pytest.mark.parametrize("columns, said", [
-    ({"pixels": PICTURE[0], "action": ACTION}, r"recorded column 'pixels' as uint8 \(4, 3\), its spec says uint8 \(4, 4, 3\); mend"),
+    ({"pixels": PICTURE[0], "action": ACTION},
+     r"recorded column 'pixels' as uint8 \(4, 3\), its spec says uint8 \(4, 4, 3\); mend"),
     ({"pixels": PICTURE / 255, "action": ACTION}, r"recorded column 'pixels' as float64 \(4, 4, 3\), its spec says uint8"),
     ({"frames": PICTURE, "action": ACTION}, "recorded frames, action, and its spec has a column 'pixels'"),
     ({"pixels": PICTURE}, "recorded pixels, and its spec has a column 'action'"),
@@ -81,8 +84,10 @@ def test_a_world_without_a_part_is_told_which(tmp_path):
     """A Protocol's own methods give None."""
     env = {"name": "discs", "splits": {"train": {"episodes": 2, "length": 3, "seed": 0}}}
     for part in ("header", "record", "row_bytes"):
-        bare = type("Bare", (Source,), {name: one for name, one in vars(Discs).items() if name in {"header", "record", "row_bytes"} - {part}}
-                    | {"spec": Discs.spec, "observation": "pixels", "columns": {"pixels": PICTURE, "action": ACTION}})  # fmt: skip
+        bare = type("Bare", (Source,),
+                    {name: one for name, one in vars(Discs).items() if name in {"header", "record", "row_bytes"} - {part}}
+                    | {"spec": Discs.spec, "observation": "pixels",
+                       "columns": {"pixels": PICTURE, "action": ACTION}})  # fmt: skip
         with pytest.raises(Problem, match=f"Bare has no {part}.*as envs/protocols.py says of Source"):
             collect(env, bare(), "train", tmp_path, quiet=True)
 

@@ -1,4 +1,5 @@
-"""Tables that README.md and docs/equal_effort*.md tell in their own words hold the numbers of results/tables, of which they are a part."""
+"""Tables that README.md and docs/equal_effort*.md tell in their own words hold the numbers of results/tables,
+of which they are a part."""
 
 import csv
 import re
@@ -22,25 +23,37 @@ def cases(names: list[str], *of_each: str) -> list[tuple[str, str, str]]:
     return [(f", {name}", score, "10") for name in names for score in of_each]
 
 
-EPISODES, OBJECTS = ([f"{n} {what}" for n in counts] for counts, what in (((30, 100, 300, 1000), "episodes"), ((3, 5, 7, 9), "objects")))
+EPISODES, OBJECTS = (
+    [f"{n} {what}" for n in counts] for counts, what in (((30, 100, 300, 1000), "episodes"), ((3, 5, 7, 9), "objects"))
+)
 FEWER = [f"{n} objects, 5 at a time in training" for n in (7, 9)]
 BEST = [*each(["what if", "H@1", "goals"], 10), *at("order of weights", "")]
-TABLES = {  # how the header begins -> where its numbers are, of which seeds (None: all), which ones a line holds, (case, score, steps), and how many more
+# how the header begins -> where its numbers are, of which seeds (None: all), which ones a line holds, (case, score, steps),
+# and how many more
+TABLES = {
     "| row | what if | H@1 | goals": ("causes/physics5_shuffled", None, BEST, 0),
     "| model | what if | H@1 | goals": ("causes/physics5_shuffled", None, BEST, 0),
-    "| row in `physics5` |": ("causes/physics5", None, [*each(["what if", "H@1", "copy floor", "goals"], 10), *at("order of weights", ""),
-                                                     *at("what if", "10 of 0", "10 of 1", "10 of 2")], 0),
-    "| row | H@1 1 / 5 / 10 | what if": ("causes-published/physics5_shuffled", None, each(["H@1", "what if", "goals"], *STEPS), 0),
-    "| row in chemistry |": ("causes/chemistry_chain5", {"0", "1", "2", "3"}, [*at("what if", *STEPS), *each(["H@1", "goals"], 10),
-                                                                  *at("what if", *(f"1 of {seed}" for seed in range(4))),
-                                                                  *at("smallest gap", *(f" of {seed}" for seed in range(4)))], 0),
-    "| row in world 14 |": ("causes-updates/chemistry_chain5", None, [*at("what if", *STEPS), *each(["H@1", "goals"], 10), *at("smallest gap", "")], 1),
+    "| row in `physics5` |": ("causes/physics5", None,
+                              [*each(["what if", "H@1", "copy floor", "goals"], 10), *at("order of weights", ""),
+                               *at("what if", "10 of 0", "10 of 1", "10 of 2")], 0),
+    "| row | H@1 1 / 5 / 10 | what if": ("causes-published/physics5_shuffled", None,
+                                         each(["H@1", "what if", "goals"], *STEPS), 0),
+    "| row in chemistry |": ("causes/chemistry_chain5", {"0", "1", "2", "3"},
+                             [*at("what if", *STEPS), *each(["H@1", "goals"], 10),
+                              *at("what if", *(f"1 of {seed}" for seed in range(4))),
+                              *at("smallest gap", *(f" of {seed}" for seed in range(4)))], 0),
+    "| row in world 14 |": ("causes-updates/chemistry_chain5", None,
+                            [*at("what if", *STEPS), *each(["H@1", "goals"], 10), *at("smallest gap", "")], 1),
     "| row | 30 | 100 |": ("causes-episodes/physics5_shuffled", None, cases(EPISODES, "what if", "H@1"), 0),
     "| row | 3 | 5 | 7 |": ("causes-objects/physics5", {"0"}, cases([*OBJECTS, *FEWER], "what if", "H@1", "goals"), 0),
-    "| row, 4,000 updates |": ("causes-units/physics5_shuffled", None, [*at("H@1", 10), *at("what if", 1, 10), *at("what if, several", 1, 10),
-                                                                        *at("goals", 10), *at("what if", "10 of 0", "10 of 1", "10 of 2")], 0),
-    "| row | 1 min |": ("causes-minutes/physics5_shuffled", None, each([*(f"what if after {n}" for n in (1, 2, 5, 10, 20, 30)), "what if", "H@1", "goals"], 10), 1),
-    "| row | 1 | 2 | 5 | 10 |": ("causes-horizon/physics5_shuffled", None, [*at("what if", 1, 2, 5, 10, 20, 50, *(f"50 of {seed}" for seed in range(5))), *at("H@1", 50), *at("copy floor", 50)], 1),
+    "| row, 4,000 updates |": ("causes-units/physics5_shuffled", None,
+                               [*at("H@1", 10), *at("what if", 1, 10), *at("what if, several", 1, 10), *at("goals", 10),
+                                *at("what if", "10 of 0", "10 of 1", "10 of 2")], 0),
+    "| row | 1 min |": ("causes-minutes/physics5_shuffled", None,
+                        each([*(f"what if after {n}" for n in (1, 2, 5, 10, 20, 30)), "what if", "H@1", "goals"], 10), 1),
+    "| row | 1 | 2 | 5 | 10 |": ("causes-horizon/physics5_shuffled", None,
+                                 [*at("what if", 1, 2, 5, 10, 20, 50, *(f"50 of {seed}" for seed in range(5))),
+                                  *at("H@1", 50), *at("copy floor", 50)], 1),
 }  # fmt: skip
 
 
@@ -75,7 +88,11 @@ def numbers(cells: str, of_each: int) -> list[str | None]:
 
 def agrees(told: str | None, value: float | None) -> bool:
     """Whether a number is rounded to as many decimals as it is told with."""
-    return told is value is None if None in (told, value) else abs(float(told) - value) <= 0.5 * 10.0 ** -len(told.partition(".")[2]) + 1e-4
+    return (
+        told is value is None
+        if None in (told, value)
+        else abs(float(told) - value) <= 0.5 * 10.0 ** -len(told.partition(".")[2]) + 1e-4
+    )
 
 
 @pytest.mark.parametrize("header", TABLES)
@@ -84,9 +101,13 @@ def test_docs_say_what_the_tables_say(root, header):
     place, seeds, wanted, beside = TABLES[header]
     held, short = means(root, place, seeds), ", small encoder" * ("published" in place)
     rows = {row for row, *_ in held}
-    told = lines_below("\n".join(page.read_text() for page in (root / "README.md", *sorted((root / "docs").glob("equal_effort*.md")))), header)
+    told = lines_below(
+        "\n".join(page.read_text() for page in (root / "README.md", *sorted((root / "docs").glob("equal_effort*.md")))), header
+    )
     if wanted is not BEST:  # which shows the best rows alone
-        assert {label + short for label in told} == {row.removesuffix(case) for row in rows for case in {case for case, *_ in wanted} if row.endswith(case)}
+        assert {label + short for label in told} == {
+            row.removesuffix(case) for row in rows for case in {case for case, *_ in wanted} if row.endswith(case)
+        }
     for label, cells in told.items():
         keys = [(label + short + case, score, steps) for case, score, steps in wanted]
         there = numbers(cells, len(keys) // (1 + cells.count(" | ")))

@@ -57,12 +57,14 @@ class Bare(Slots):
 @pytest.mark.parametrize("encoder, transition, loss, said", [
     (Bare(), Moved(), gives({}), r"Bare gave \(2, 2, 3\); an encoder gives a Latent, as Latent\(mean\)"),
     (Slots(), Moved(), gives({}), r"Mine gave a dict; a loss gives named scalars"),
-    (Slots(2), Moved(), gives({}), r"Slots gave \(2, 2\) for observations \(2, 3, 50, 50\); an encoder gives latents \(B, K, D\)"),
+    (Slots(2), Moved(), gives({}),
+     r"Slots gave \(2, 2\) for observations \(2, 3, 50, 50\); an encoder gives latents \(B, K, D\)"),
     (Slots(2, 5), Moved(), gives({}), r"Moved cannot read latents and actions \(2, 2, 5\) and \(2, 4\): mat1 and mat2 shapes"),
     (Slots(), Moved(width=4), gives({}), r"Moved gave \(2, 2, 4\) for latents \(2, 2, 3\); a transition keeps their shape"),
     (Slots(), Moved(slots=1), gives({}), r"Moved gave \(2, 1, 3\) for latents \(2, 2, 3\)"),
     (Slots(), Moved(), gives(torch.zeros(())), r"Mine gave \(\); a loss gives named scalars, {'name': term}"),
-    (Slots(), Moved(), gives({"mine": torch.zeros(2)}), r"term 'mine' of Mine is \(2,\); every term of a loss is a scalar, as term.mean"),
+    (Slots(), Moved(), gives({"mine": torch.zeros(2)}),
+     r"term 'mine' of Mine is \(2,\); every term of a loss is a scalar, as term.mean"),
     (Slots(), Moved(), gives({"mine": 0.5}), "term 'mine' of Mine is a float; every term"),
 ])  # fmt: skip
 def test_wrong_shapes_are_told_by_name(encoder, transition, loss, said):
@@ -109,9 +111,12 @@ def test_a_discrete_action_is_one():
 
 @pytest.mark.parametrize("model", models())
 def test_ours_are_as_they_were(compose, model):
-    """Neither weights nor random numbers are others afterwards; that shapes are right, test_every_combination.py asks of every pair."""
+    """Neither weights nor random numbers are others afterwards;
+    that shapes are right, test_every_combination.py asks of every pair."""
     loss = next(loss for loss in entries("loss") if pair(model, loss))
-    cfg = compose("fit", f"model={model}", f"loss={loss}", f"env={'chemistry_chain5' if model == 'categorical' else 'physics3'}")
+    cfg = compose(
+        "fit", f"model={model}", f"loss={loss}", f"env={'chemistry_chain5' if model == 'categorical' else 'physics3'}"
+    )
     world, net = instantiate(cfg.env.world), instantiate(cfg.model.module)
     before, drawn = {key: value.clone() for key, value in net.state_dict().items()}, torch.random.get_rng_state()
     check_shapes(net, [instantiate(stage.objective) for stage in cfg.loss.stages], world.shown, world.spec)

@@ -116,7 +116,10 @@ def test_an_interrupted_file_that_is_open_elsewhere_stays(tmp_path, monkeypatch)
             raise BlockingIOError(11, "Unable to synchronously open file (unable to lock file, errno = 11)")
         return opened(path, mode)
 
-    with monkeypatch.context() as patch, pytest.raises(Problem, match="is open in another program; close it there, and give the same command"):
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(Problem, match="is open in another program; close it there, and give the same command"),
+    ):
         patch.setattr(h5py, "File", locked)
         collect(plan(), WORLD, "train", folder, quiet=True)
     assert digest(part) == before and len(collect(plan(), WORLD, "train", folder, quiet=True)) == 20

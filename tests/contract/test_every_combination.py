@@ -18,9 +18,9 @@ from envs.problem import Problem
 from eval.runs.trusted import find_class
 from models.abilities import Prepared
 from models.encoders import FlatEncoder
+from train.checks import check_parts
 from train.datamodule import EpisodeData
 from train.dry_run import check_shapes
-from train.checks import check_parts
 
 PUSHING = ("env=trifinger_pushing", "env.world.workers=1", "env.world.skip_frame=4")
 KINDS = {  # what is done and what is shown -> overrides that name the world; none: the clip

@@ -44,7 +44,9 @@ def test_vector(name, rules):
         for _ in range(10):
             obs, reward, terminated, truncated, info = env.step(rng.integers(0, env.single_action_space.n, 3))
             assert env.observation_space.contains(obs)
-            assert np.array_equal(info["goal"], env.unwrapped.world.render(env.unwrapped._goal)), "kept, and drawn where it is another"
+            assert np.array_equal(info["goal"], env.unwrapped.world.render(env.unwrapped._goal)), (
+                "kept, and drawn where it is another"
+            )
             assert reward.shape == terminated.shape == truncated.shape == (3,)
             low, high = (-8, 0) if "Physics" in name else (0, 1)
             assert (reward <= high).all() and (reward >= low).all()

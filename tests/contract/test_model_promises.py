@@ -79,14 +79,18 @@ def test_every_budget_composes(compose, root, loss):
     freeze(cfg.copy())  # no interpolation is left open
     for trainer in TRAINERS:
         cfg.trainer = OmegaConf.load(root / "configs" / "trainer" / f"{trainer}.yaml")
-        budgets = [cfg.loss[name][cfg.trainer.budget] for name in cfg.loss if name.endswith("epochs") and name != "branch_epochs"]
+        budgets = [
+            cfg.loss[name][cfg.trainer.budget] for name in cfg.loss if name.endswith("epochs") and name != "branch_epochs"
+        ]
         assert {stage.epochs for stage in cfg.loss.stages} == set(budgets)
         assert cfg.name == f"{model}-{loss}-{env}-{trainer}-s0"
 
 
 def test_values_set_on_a_copy_are_those_that_hydra_composes(compose, root):
     """The fixture's shortcut: what groups give is composed once, values, added and deleted keys come after."""
-    asked = ["model=edge", "seed=3", "env=physics3", "loss.stages.0.window=2", "+loss.stages.0.gradient_clip=1.0", "~score.split"]
+    asked = [
+        "model=edge", "seed=3", "env=physics3", "loss.stages.0.window=2", "+loss.stages.0.gradient_clip=1.0", "~score.split"
+    ]
     with hydra.initialize_config_dir(str(root / "configs"), version_base="1.3"):
         whole = hydra.compose("fit", asked)
     assert compose("fit", *asked) == whole != compose("fit", *asked[:1]) and "split" not in whole.score
@@ -101,8 +105,10 @@ def test_every_trainer_composes(compose, trainer):
 
 
 def test_configs_of_tests_are_those_of_the_command_line(compose, root):
-    """The fixture sets entries of groups and values on a copy; Hydra composes the whole: keys, their order and values are the same."""
-    for overrides in (["model=gnn", "env=trifinger_pushing", "loss=nll"], ["env=chemistry", "env.graph=chain3", "model=categorical"],
+    """The fixture sets entries of groups and values on a copy; Hydra composes the whole:
+    keys, their order and values are the same."""
+    for overrides in (["model=gnn", "env=trifinger_pushing", "loss=nll"],
+                      ["env=chemistry", "env.graph=chain3", "model=categorical"],
                       ["trainer=ddp", "experiment=nine_blocks", "seed=3"]):  # fmt: skip
         with hydra.initialize_config_dir(str(root / "configs"), version_base="1.3"):
             whole = hydra.compose("fit", overrides)

@@ -185,7 +185,9 @@ def test_whole_maps_of_a_scene_are_of_pictures_without_a_board(size, kind, compo
     torch.manual_seed(0)
     trunk, frames = kind(3, 64, 48, colors=6).eval(), torch.randint(0, 255, (2, 64, 48, 6), dtype=torch.uint8)
     seen = trunk(frames.permute(0, 3, 1, 2))
-    assert seen.shape == (2, 3, trunk.numbers) and torch.allclose(seen, trunk(frames.permute(0, 3, 1, 2).contiguous()), atol=1e-5)
+    assert seen.shape == (2, 3, trunk.numbers) and torch.allclose(
+        seen, trunk(frames.permute(0, 3, 1, 2).contiguous()), atol=1e-5
+    )
     for row, column in ((0, 0), (63, 47), (0, 47), (63, 0)):
         other = frames.clone()
         other[0, row, column] = 255 - other[0, row, column]

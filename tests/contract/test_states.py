@@ -11,7 +11,8 @@ from models.interfaces import Batch
 from train.checks import check_parts, tell_untrained_memory
 
 ENVS = entries("env")
-MODELS = [m for m in models() if m not in ("categorical", "random", "slot_attention")]  # the first two are trained by losses of their own
+# the first two are trained by losses of their own
+MODELS = [m for m in models() if m not in ("categorical", "random", "slot_attention")]
 PAIRS = [(m, loss) for m in MODELS for loss in ("nll", "contrastive", "infonce") if pair(m, loss)]
 
 
@@ -89,7 +90,13 @@ def test_categorical_latents_of_states():
 @pytest.mark.parametrize("model, window, told", [("lstm", 1, True), ("rssm", 1, True), ("lstm", 2, False), ("edge", 1, False)])
 def test_windows_that_train_no_memory_are_told(compose, capsys, model, window, told):
     """A table of equal effort chose windows of one for the recurrent row, whose rollouts then ran through weights as drawn."""
-    cfg = compose("fit", f"model={model}", "env=physics3", f"loss={'recurrent_state' if model == 'rssm' else 'infonce'}", f"loss.window={window}")
+    cfg = compose(
+        "fit",
+        f"model={model}",
+        "env=physics3",
+        f"loss={'recurrent_state' if model == 'rssm' else 'infonce'}",
+        f"loss.window={window}",
+    )
     tell_untrained_memory(instantiate(cfg.model.module).transition, cfg.loss.stages)
     said = capsys.readouterr().err
     assert ("set loss.window=2 or more" in said) == told and len(said.splitlines()) == told

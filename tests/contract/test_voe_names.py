@@ -1,4 +1,5 @@
-"""What models read off clips and what worlds label them with have the same names, in the same order: neither may import the other."""
+"""What models read off clips and what worlds label them with have the same names, in the same order:
+neither may import the other."""
 
 import inspect
 

@@ -79,8 +79,8 @@ def losses() -> dict[str, float]:
     from hydra.utils import instantiate
 
     from envs.problem import Problem
-    from train.datamodule import Windows
     from train.checks import check_parts
+    from train.datamodule import Windows
 
     found = {}
     torch.set_num_threads(1)
@@ -110,7 +110,10 @@ def _process(*arguments: str, cwd: str) -> subprocess.CompletedProcess:
 
 
 def training(start=_process) -> dict[str, float]:
-    """What `fit` at smoke budget prints: seed 0, physics3, 20 episodes, one thread.  start: the command in another process, or in this."""
+    """What `fit` at smoke budget prints: seed 0, physics3, 20 episodes, one thread.
+
+    start: the command in another process, or in this.
+    """
     command = [
         str(ROOT / "train/fit.py"), "env=physics3", "trainer=smoke", "logger=csv", "name=golden",
         "env.splits.train.episodes=20", "env.splits.valid.episodes=10", "env.splits.test.episodes=200",

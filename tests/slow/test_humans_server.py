@@ -41,7 +41,10 @@ def test_the_log_names_nobody(study, root, tmp_path):
     words = [sys.executable, "-m", "eval.humans", "serve", str(study.folder), "--proxies", "1", "--port", str(port)]
     own = {name: secrets.token_hex() for name in ("HUMANS_SECRET", "HUMANS_ADMIN_PASSWORD")}
     log = tmp_path / "log"
-    with log.open("w") as file, subprocess.Popen(words, cwd=root, env={**os.environ, **own}, stdout=file, stderr=file) as server:
+    with (
+        log.open("w") as file,
+        subprocess.Popen(words, cwd=root, env={**os.environ, **own}, stdout=file, stderr=file) as server,
+    ):
         headers = {"X-Forwarded-Proto": "https", "Referer": f"https://127.0.0.1:{port}/", "User-Agent": "Curious/7"}
         walk_all(study, f"http://127.0.0.1:{port}", [password], ["perfect"], 0, headers=headers)
         with socket.create_connection(("127.0.0.1", port)) as odd:

@@ -52,7 +52,13 @@ def test_an_agent_reaches_goals(command, tmp_path):
     """Half a minute of PPO on factors: a goal one action away is reached as often as that one action brings it about."""
     pytest.importorskip("stable_baselines3")
     done = command(
-        "train/agent.py", "env=chemistry_chain5", "env.observation=state", "steps=150000", "name=run", "runs_dir=r", cwd=tmp_path
+        "train/agent.py",
+        "env=chemistry_chain5",
+        "env.observation=state",
+        "steps=150000",
+        "name=run",
+        "runs_dir=r",
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     metrics = json.loads((tmp_path / "r" / "run" / "results.json").read_text())["metrics"]

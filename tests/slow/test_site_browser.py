@@ -2,20 +2,28 @@
 
 import pytest
 
-from eval.pages.html import page, table
 from eval.pages.frame import SCRIPT
+from eval.pages.html import page, table
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("cells, best, least", [
-    (["9.5 (3.1)", "- (-)", "10.5 (2.0)", "1,000 ± 3"], ["1,000 ± 3", "10.5 (2.0)", "9.5 (3.1)", "- (-)"], ["9.5 (3.1)", "10.5 (2.0)", "1,000 ± 3", "- (-)"]),
+    (["9.5 (3.1)", "- (-)", "10.5 (2.0)", "1,000 ± 3"],
+     ["1,000 ± 3", "10.5 (2.0)", "9.5 (3.1)", "- (-)"],
+     ["9.5 (3.1)", "10.5 (2.0)", "1,000 ± 3", "- (-)"]),
     (["-3.0", "-", "2.0"], ["2.0", "-3.0", "-"], ["-3.0", "2.0", "-"]),
     (["edge", "ae", "gnn"], ["ae", "edge", "gnn"], ["gnn", "edge", "ae"]),
 ])  # fmt: skip
 def test_a_head_sorts_its_column(chromium, tmp_path, cells, best, least):
     """One cell without both numbers, `- (-)`, made words of a whole column: 9.5 stood above 10.5."""
-    (tmp_path / "page.html").write_text(page("Sorted", f"<article>{table(['row', 'score'], [[f'row {i}', cell] for i, cell in enumerate(cells)])}</article>", head=SCRIPT))
+    (tmp_path / "page.html").write_text(
+        page(
+            "Sorted",
+            f"<article>{table(['row', 'score'], [[f'row {i}', cell] for i, cell in enumerate(cells)])}</article>",
+            head=SCRIPT,
+        )
+    )
     shown = chromium.new_page()
     shown.goto(f"file://{tmp_path}/page.html")
     for expected in (best, least):

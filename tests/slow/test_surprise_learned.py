@@ -1,10 +1,14 @@
-"""What learned the toy world's rule is surprised where it is broken: world models from expected clips alone, OFPR-Net from labels."""
+"""What learned the toy world's rule is surprised where it is broken:
+world models from expected clips alone, OFPR-Net from labels."""
 
 import pytest
 
 pytestmark = pytest.mark.slow
 TABLE = ["env.observation=objects", "loss.window=31"]
-OFPR = ["model=ofpr", "loss=labels", "model.channels=8", "model.frames=[0,8,16]", "loss.clips=4", "loss.epochs.smoke=12", "loss.branch_epochs.smoke=2"]
+OFPR = [
+    "model=ofpr", "loss=labels", "model.channels=8", "model.frames=[0,8,16]", "loss.clips=4", "loss.epochs.smoke=12",
+    "loss.branch_epochs.smoke=2",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("recipe", [

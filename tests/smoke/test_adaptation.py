@@ -43,7 +43,9 @@ def test_another_data_set_is_no_line_of_the_chart(runs, command_here):
     longer = config.read_text()
     config.write_text(longer.replace("length: 30", "length: 40"))
     done = command_here("eval/adaptation.py", "run=[r/first,r/second]", cwd=runs)
-    assert done.returncode == 1 and "first and second were measured on other contacts (protocol" in " ".join(done.stderr.split())
+    assert (
+        done.returncode == 1 and "first and second were measured on other contacts (protocol" in " ".join(done.stderr.split())
+    )
     config.write_text(longer)
     assert command_here("eval/adaptation.py", "run=r/second", "split=test", cwd=runs).returncode == 0
     results = json.loads((runs / "r" / "second" / "adaptation.json").read_text())

@@ -106,7 +106,9 @@ def test_a_simulator_that_dies_while_it_is_recorded(refused, tmp_path, monkeypat
 
 def test_an_experiment_of_another_command_is_refused(root):
     """It was composed, and changed nothing of what was trained."""
-    with pytest.raises(Problem, match="'quick_ppo' sets algo, save_every, skip_frame, steps, which fit has not; it is one of manipulation"):
+    with pytest.raises(
+        Problem, match="'quick_ppo' sets algo, save_every, skip_frame, steps, which fit has not; it is one of manipulation"
+    ):
         check("fit", ["experiment=quick_ppo"])
     with pytest.raises(Problem, match="'hidden_weights' sets env, loss, model, which manipulation has not; it is one of fit"):
         check("manipulation", ["experiment=hidden_weights"])
@@ -121,7 +123,8 @@ def test_an_experiment_of_another_command_is_refused(root):
 @pytest.mark.parametrize("added, said", [
     ("+trainer.devises=2", "trainer has no key 'devises': did you mean 'devices'?"),
     ("+score.episods=9", "score has no key 'episods': did you mean 'episodes'?"),
-    ("+model.hidden_share=0.2", "model has no key 'hidden_share': known: "),  # the transformer reads it, the modular model does not
+    # the transformer reads it, the modular model does not
+    ("+model.hidden_share=0.2", "model has no key 'hidden_share': known: "),
     ("+loss.momentum=0.9", "loss has no key 'momentum': known: "),
     ("+env.splits.valid.epsiodes=9", "env.splits.valid has no key 'epsiodes': did you mean 'episodes'?"),
     ("++data.memory=3", "data has no key 'memory': did you mean 'memory_gb'?"),
@@ -143,7 +146,8 @@ def test_every_job_of_a_sweep_reads_what_is_added():
 
 
 @pytest.mark.parametrize("added", [
-    "+score={episodes: 9}", "+trainer.devices=2", "++trainer.budget=paper", "+env.block_rows=500", "+env.splits.mine={seed: 9, episodes: 3, length: 5, mode: train}",
+    "+score={episodes: 9}", "+trainer.devices=2", "++trainer.budget=paper", "+env.block_rows=500",
+    "+env.splits.mine={seed: 9, episodes: 3, length: 5, mode: train}",
     "+env.world.num_objects=3", "+loss.stages.0.gradient_clip=1", "+model.module.transition.depth=2",
 ])  # fmt: skip
 def test_a_key_that_something_may_read_is_added(added):

@@ -1,4 +1,5 @@
-"""Cloned experts, as a user types it: cloned in rounds, taken up where a round ended, played elsewhere, refused where they do not fit."""
+"""Cloned experts, as a user types it: cloned in rounds, taken up where a round ended, played elsewhere,
+refused where they do not fit."""
 
 import csv
 import json
@@ -18,7 +19,8 @@ from eval.manipulation.trained_in import layout  # noqa: E402
 
 TINY = [
     "task=reaching", "cloning.starts=[P0,P5]", "cloning.episodes=25", "cloning.corrected=25", "cloning.rounds=1",
-    "cloning.updates=150", "cloning.hidden=32", "max_steps=30", "protocols=[P0]", "episodes=2", "name=first", "runs_dir=r", "jobs=1",
+    "cloning.updates=150", "cloning.hidden=32", "max_steps=30", "protocols=[P0]", "episodes=2", "name=first",
+    "runs_dir=r", "jobs=1",
 ]  # fmt: skip
 
 
@@ -116,7 +118,8 @@ def test_a_damaged_clone_is_refused(tmp_path):
 
 @pytest.mark.parametrize("asked, said", [
     ("task=general", "there is no expert for general"), ("cloning.starts=[P13]", "there is no protocol 'P13'"),
-    ("cloning.starts=[]", "cloning.starts must be a list of protocols"), ("cloning.updates=0", "cloning.updates must be a whole number >= 1"),
+    ("cloning.starts=[]", "cloning.starts must be a list of protocols"),
+    ("cloning.updates=0", "cloning.updates must be a whole number >= 1"),
     ("protocols=[P3]", "reaching has no protocol P3"), ("mass_spread=2", "mass_spread must be a number from 0 to 0.5"),
 ])  # fmt: skip
 def test_refused_in_one_sentence(asked, said, command_here, tmp_path):

@@ -18,7 +18,9 @@ def test_the_snippets_of_the_page_run(root, tmp_path, monkeypatch, capsys):
     small = scoring.replace('["env=physics5"]', '["env=physics3", "env.splits.test.episodes=60"]')
     assert small != scoring
     exec(small, {})
-    printed = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines() if re.match(r"(test|floor)/\S+ +[\d.]+$", line))
+    printed = dict(
+        line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines() if re.match(r"(test|floor)/\S+ +[\d.]+$", line)
+    )
     for score in ("hits@1/h10", "mrr/h1", "cf_hits@1/mean/h10"):
         assert printed[f"test/{score}"] == printed[f"floor/copy/{score}"]
     assert float(printed["test/cf_hits@1/mean/h1"]) == 33.33 and len(list((tmp_path / "data").glob("physics3-test-*.h5"))) == 1
@@ -30,7 +32,8 @@ def test_the_snippets_of_the_page_run(root, tmp_path, monkeypatch, capsys):
 def test_a_foreign_module_is_asked_in_eval_mode_and_for_what_it_has(tmp_path):
     """Batch statistics of whatever is asked together would decide its latents, and scoring would move them."""
     world = PhysicsWorld(3, observation="state")
-    file = collect({"name": "physics3", "splits": {"test": {"episodes": 20, "length": 2, "seed": 1, "mode": "train", "drop_invalid": False}}},
+    file = collect({"name": "physics3",
+                    "splits": {"test": {"episodes": 20, "length": 2, "seed": 1, "mode": "train", "drop_invalid": False}}},
                    world, "test", tmp_path, quiet=True)  # fmt: skip
 
     class Yours(torch.nn.Module):

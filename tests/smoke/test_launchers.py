@@ -52,7 +52,9 @@ def test_copies_share_the_runs(copy):
 def test_a_failure_elsewhere_is_the_exit_code_here(copy):
     """submitit: one run fails in a process of its own; the others are done, the sentence and the exit code come back."""
     done = tables(copy, "rows=['GNN + NLL','AE + NLL']", "hydra/launcher=submitit_local")
-    assert done.returncode == 1 and "error: a job of the sweep failed: 1 run failed, first ae-nll" in done.stderr, done.stderr[-2000:]
+    assert done.returncode == 1 and "error: a job of the sweep failed: 1 run failed, first ae-nll" in done.stderr, (
+        done.stderr[-2000:]
+    )
     assert "error: no luck" in done.stderr and "Traceback" not in done.stderr
     assert len(list((copy.parent / "r").glob("*/results.json"))) == 3
     assert json.loads(next((copy.parent / "r").glob("gnn*s1/results.json")).read_text())
@@ -63,7 +65,11 @@ def test_fit_through_joblib(command_here, small, tmp_path):
     """The command a user types; a refused job there is a refusal here."""
     arguments = ["-m", *small, "model=vae", "seed=0,1", "runs_dir=r", "data_dir=d", "hydra/launcher=joblib"]
     done = command_here("train/fit.py", *arguments, "hydra.launcher.n_jobs=1", cwd=tmp_path)
-    assert done.returncode == 1 and "failed: InfoNCE trains on latents that are vectors" in done.stderr and "Traceback" not in done.stderr
+    assert (
+        done.returncode == 1
+        and "failed: InfoNCE trains on latents that are vectors" in done.stderr
+        and "Traceback" not in done.stderr
+    )
     assert done.stderr.count("error: InfoNCE trains on latents") == 2, "every job was tried"
 
 

@@ -96,9 +96,12 @@ def test_final_is_scored_under_one_setting(copied, command_here):
     assert "(2)" in lines(collected(list(entries(there / "ledger"))))[1][1][3]
     tuned = changed(copied, "tuned", **{"loss.learning_rate": 0.5})
     done = command_here(*score, f"run={tuned}", cwd=there)
-    assert done.returncode != 0 and "row 'ae + contrastive' was scored on 'final' of physics3 under another setting" in done.stderr
+    assert (
+        done.returncode != 0 and "row 'ae + contrastive' was scored on 'final' of physics3 under another setting" in done.stderr
+    )
     assert "loss.learning_rate: " in done.stderr and not (tuned / "results-final.json").exists()
-    assert command_here(*score, f"run={changed(copied, 'own', row='ae, tuned', **{'loss.learning_rate': 0.5})}", cwd=there).returncode == 0
+    assert command_here(*score, f"run={changed(copied, 'own', row='ae, tuned', **{'loss.learning_rate': 0.5})}",
+                        cwd=there).returncode == 0  # fmt: skip
     done = command_here("eval/ledger.py", "ledger=ledger", cwd=there)
     assert done.returncode == 0 and "ae, tuned" in done.stdout and NOT_SCORED not in done.stdout
 
@@ -107,7 +110,8 @@ def test_a_line_for_every_run_of_the_scores_asked_for():
     """Runs that lack all of them are left out, and a mean is one over those that have the score."""
     asked = ["structure/shd", "other"]
     runs = [{"env": "chain10", "row": "ours", "world": world, "seed": 0, "scores": {"select": {"metrics": metrics}}}
-            for world, metrics in ((30, {"structure/shd": 2.0}), (31, {"structure/shd": 1.0, "other": 5.5}), (32, {"more": 9.0}))]  # fmt: skip
+            for world, metrics in ((30, {"structure/shd": 2.0}), (31, {"structure/shd": 1.0, "other": 5.5}),
+                                   (32, {"more": 9.0}))]  # fmt: skip
     header, rows = run_lines(runs, asked)
     assert header == ["env", "row", "split", "world", "seed", *asked]
     assert rows == [["chain10", "ours", "select", "30", "0", "2", ""], ["chain10", "ours", "select", "31", "0", "1", "5.5"],
@@ -122,7 +126,9 @@ def test_a_line_for_every_run_of_the_scores_asked_for():
 ])  # fmt: skip
 def test_odd_names_of_scores_and_envs_are_told(asked, said, tmp_path):
     """Seen: a list of numbers ended in a traceback, an empty one printed everything."""
-    entry = {"run": "a", "row": "ours", "env": "physics3", "seed": 0, "scores": {"select": {"metrics": {"test/hits@1/h1": 5.0}}}}
+    entry = {
+        "run": "a", "row": "ours", "env": "physics3", "seed": 0, "scores": {"select": {"metrics": {"test/hits@1/h1": 5.0}}}
+    }
     (tmp_path / "physics3").mkdir()
     (tmp_path / "physics3/a.json").write_text(json.dumps(entry))
     with pytest.raises(Problem, match=said):
@@ -154,13 +160,23 @@ def test_what_was_asked_apart_is_entered_too(copied, tmp_path):
     """Some probes on another split, and goals on other boards; another pool is none of it."""
     own = json.loads((copied / "results.json").read_text())
     own["protocol"] |= {"split": "zero-shot", "probes": ["weight_order"]}
-    for name, metrics in (("results-zero-shot-weight_order", {"order/tau": 0.5}), ("results-zero-shot-n50", {"test/hits@1/h1": 1.0})):
+    for name, metrics in (
+        ("results-zero-shot-weight_order", {"order/tau": 0.5}),
+        ("results-zero-shot-n50", {"test/hits@1/h1": 1.0}),
+    ):
         (copied / f"{name}.json").write_text(json.dumps(own | {"metrics": metrics, "answers": {}}))
     plan = {"mode": "background", "planners": ["model_closed"], "timing": {}}
-    (copied / "plan-horizons10-modebackground.json").write_text(json.dumps({"metrics": {"plan/success/h10": 3.0}, "plan": plan}))
-    (copied / "plan-modebackground-rewardlatent.json").write_text(json.dumps({"metrics": {"plan/success/h10": 9.0}, "plan": plan}))
+    (copied / "plan-horizons10-modebackground.json").write_text(
+        json.dumps({"metrics": {"plan/success/h10": 3.0}, "plan": plan})
+    )
+    (copied / "plan-modebackground-rewardlatent.json").write_text(
+        json.dumps({"metrics": {"plan/success/h10": 9.0}, "plan": plan})
+    )
     entry = json.loads(enter(copied, tmp_path / "ledger").read_text())
-    assert entry["scores"]["zero-shot"]["metrics"] == {"order/tau": 0.5} and "test/hits@1/h1" in entry["scores"]["select"]["metrics"]
+    assert (
+        entry["scores"]["zero-shot"]["metrics"] == {"order/tau": 0.5}
+        and "test/hits@1/h1" in entry["scores"]["select"]["metrics"]
+    )
     assert entry["plans"]["background"]["metrics"] == {"plan/success/h10": 3.0} and "final" not in entry["plans"]
     for seed, reached in ((31, 5.0), (32, 7.0)):
         found = {"metrics": {"plan/success/h10": reached}, "plan": plan | {"mode": "train", "seed": seed}}
@@ -174,8 +190,12 @@ def test_what_was_asked_apart_is_entered_too(copied, tmp_path):
 
 
 def test_goals_of_other_weights_are_none_of_it(copied, tmp_path):
-    """A checkpoint that was lost and trained again, scored and not planned with: the goals of the old one stayed, as those of the new."""
-    own, plan = json.loads((copied / "results.json").read_text()), {"mode": "background", "planners": ["model_closed"], "timing": {}}
+    """A checkpoint that was lost and trained again, scored and not planned with:
+    the goals of the old one stayed, as those of the new."""
+    own, plan = (
+        json.loads((copied / "results.json").read_text()),
+        {"mode": "background", "planners": ["model_closed"], "timing": {}},
+    )
     for weights, mode in (("0ther", "background"), (own["weights"], "zero-shot")):
         found = {"metrics": {"plan/success/h10": 3.0}, "plan": plan | {"mode": mode, "weights": weights}}
         (copied / f"plan-mode{mode}.json").write_text(json.dumps(found))
@@ -187,8 +207,12 @@ def test_of_a_probe_that_was_asked_again_the_newest_is_entered(copied, tmp_path)
     whole = copied / "results.json"
     own = json.loads(whole.read_text())
     again = copied / "results-select-sensitivity.json"
-    again.write_text(json.dumps(own | {"metrics": {"test/smallest_gap": 0.75}, "protocol": own["protocol"] | {"probes": ["sensitivity"]}}))
-    scored = lambda: json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]["select"]["metrics"]["test/smallest_gap"]  # noqa: E731
+    again.write_text(
+        json.dumps(own | {"metrics": {"test/smallest_gap": 0.75}, "protocol": own["protocol"] | {"probes": ["sensitivity"]}})
+    )
+    scored = lambda: (  # noqa: E731
+        json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]["select"]["metrics"]["test/smallest_gap"]
+    )
     for at, found in ((own["scored_at"] + 1, 0.75), (own["scored_at"] - 1, own["metrics"]["test/smallest_gap"])):
         again.write_text(json.dumps(json.loads(again.read_text()) | {"scored_at": at}))
         for newest in (again, whole):  # as planning, which writes into the whole one, and copying leave them
@@ -200,7 +224,10 @@ def test_goals_that_are_kept_are_asked_of_one_setting(copied, command_here, tmp_
     """They were not kept at all: goals of every table were on the tasks of development."""
     ask = "eval/plan.py", f"run={copied}", "seed=31", "episodes=20", "horizons=[1]", "reward_steps=20"
     done = command_here(*ask, cwd=copied.parents[1])
-    assert done.returncode != 0 and "which a ledger keeps; name it: ledger=results/ledger, or set another seed=" in " ".join(done.stderr.split())
+    assert (
+        done.returncode != 0
+        and "which a ledger keeps; name it: ledger=results/ledger, or set another seed=" in " ".join(done.stderr.split())
+    )
     ledger = tmp_path / "ledger"
     frozen = ledger / "frozen/physics3/ae_contrastive.json"
     frozen.parent.mkdir(parents=True)
@@ -221,7 +248,9 @@ def test_scores_of_other_weights_are_not_entered(copied, tmp_path):
     assert json.loads(path.read_text())["scores"].keys() == {"select"}
     before = {key: value for key, value in json.loads((copied / "results.json").read_text()).items() if key != "weights"}
     (copied / "results.json").write_text(json.dumps(before))
-    assert json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"].keys() == {"select", "zero-shot"}, "it does not say"
+    assert json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"].keys() == {"select", "zero-shot"}, (
+        "it does not say"
+    )
     (copied / "results.json").unlink()
     (copied / DIVERGED).write_text("train loss is not finite")
     enter(copied, tmp_path / "ledger")
@@ -230,7 +259,8 @@ def test_scores_of_other_weights_are_not_entered(copied, tmp_path):
 
 def test_training_from_the_beginning_forgets_scores(tmp_path):
     """What was measured of weights that are gone goes with them; logs and the config stay."""
-    for name in ("results.json", "results-final.json", "plan-modezero-shot.json", "metrics.csv", "config.yaml", "checkpoints/round-1.ckpt"):
+    for name in ("results.json", "results-final.json", "plan-modezero-shot.json", "metrics.csv", "config.yaml",
+                 "checkpoints/round-1.ckpt"):  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     forget_scores(tmp_path)

@@ -38,7 +38,9 @@ def test_another_protocol_gets_another_file(run, command_here):
     assert done.returncode == 0, done.stderr[-2000:]
     assert "  model_closed, 1 step, " in done.stderr and "  painter, 2 steps, " in done.stderr
     said = " ".join(done.stdout.split())
-    for words in ("open loop", "beam search", "untrained encoder", "replay", "doing nothing", "20 fresh episodes", "held-out error"):
+    for words in (
+        "open loop", "beam search", "untrained encoder", "replay", "doing nothing", "20 fresh episodes", "held-out error"
+    ):
         assert words in said
     assert read(run) == before
     (path,) = (run / "r" / "first").glob("plan-*.json")
@@ -95,7 +97,9 @@ def test_distances_are_learned(tmp_path):
             return obs.float()
 
     world = PhysicsWorld(3, observation="state")
-    splits = {name: {"episodes": 200, "length": 20, "seed": seed, "mode": "train"} for name, seed in (("train", 1), ("valid", 2))}
+    splits = {
+        name: {"episodes": 200, "length": 20, "seed": seed, "mode": "train"} for name, seed in (("train", 1), ("valid", 2))
+    }
     env = {"name": "physics3", "drop_invalid": True, "splits": splits}
     train, valid = (Pairs(Mirror(), world, collect(env, world, s, tmp_path, quiet=True), 12, False) for s in splits)
     far = valid.draw(4096, np.random.default_rng(0))[2]
@@ -105,10 +109,15 @@ def test_distances_are_learned(tmp_path):
         assert error < 0.5 * constant and not any(p.requires_grad for p in head.parameters())
     few = collect({**env, "splits": {"train": {**splits["train"], "episodes": 2}}}, world, "train", tmp_path, quiet=True)
     learned = Pairs(Mirror(), world, few, 12, False)
-    assert fit_distance("flat", learned, valid, 120, 3e-3, seed=0)[1] > 2 * fit_distance("flat", learned, learned, 120, 3e-3, seed=0)[1], "held out"
+    assert (
+        fit_distance("flat", learned, valid, 120, 3e-3, seed=0)[1]
+        > 2 * fit_distance("flat", learned, learned, 120, 3e-3, seed=0)[1]
+    ), "held out"
     latent, goal, distance = Pairs.draw(train, 64, np.random.default_rng(1))
     np.testing.assert_array_equal((latent == goal).all((1, 2)).numpy(), (distance == 0).numpy())
     ahead = Pairs(Mirror(), world, few, 12, True)
     ahead.latent = torch.arange(42).float()[:, None, None]  # each frame its number
     first, second, _ = ahead.draw(500, np.random.default_rng(1))
-    assert torch.equal(second % 21, (first % 21 + 12).clamp(max=20)) and torch.equal(first // 21, second // 21), "twelve steps on, or the last"
+    assert torch.equal(second % 21, (first % 21 + 12).clamp(max=20)) and torch.equal(first // 21, second // 21), (
+        "twelve steps on, or the last"
+    )

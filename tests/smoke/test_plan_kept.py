@@ -59,9 +59,13 @@ def counted(monkeypatch, stop_at=None):
 
 
 def test_settings_of_a_planner_that_has_none_of_its_own_make_a_file_of_their_own():
-    """Beam search of the greedy planner took the place of greedy planning, the number that every table reads; `horizons=[1,10]` that of 110."""
+    """Beam search of the greedy planner took the place of greedy planning, the number that every table reads;
+    `horizons=[1,10]` that of 110."""
     assert file_name(usual_protocol()) == "results.json"
-    names = {file_name(usual_protocol() | other) for other in ({"model_closed": {"width": 5}}, {"horizons": [1, 10]}, {"horizons": [110]})}
+    names = {
+        file_name(usual_protocol() | other)
+        for other in ({"model_closed": {"width": 5}}, {"horizons": [1, 10]}, {"horizons": [110]})
+    }
     assert names == {"plan-model_closedwidth5.json", "plan-horizons1_10.json", "plan-horizons110.json"}
 
 
@@ -172,7 +176,10 @@ def test_parts_of_the_batch_change_no_action(folder):
 
 def test_many_settings_still_make_a_file_name():
     """Four planners with settings of their own: names of files end at 255 characters, those of locks and parts are longer."""
-    own = {name: {**usual_protocol()[name], "depth": 3, "candidates": 32} for name in ("cem", "mppi", "cem_simulator", "mppi_simulator")}
+    own = {
+        name: {**usual_protocol()[name], "depth": 3, "candidates": 32}
+        for name in ("cem", "mppi", "cem_simulator", "mppi_simulator")
+    }
     names = [file_name(usual_protocol() | own | {"episodes": count}) for count in (40, 41, 40)]
     assert max(map(len, names)) < 160 and names[0] != names[1] and names[0] == names[2]
 

@@ -32,7 +32,9 @@ def test_readme_commands_exist():
     for script, arguments in commands:
         assert (ROOT / script).is_file(), script
         if (ROOT / "configs" / f"{Path(script).stem}.yaml").exists():
-            given = [a for a in shlex.split(arguments, comments=True) if "..." not in a and "<" not in a and not a.endswith("=mine")]
+            given = [
+                a for a in shlex.split(arguments, comments=True) if "..." not in a and "<" not in a and not a.endswith("=mine")
+            ]
             entries = {a for a in given if a.split("=")[0] in groups(Path(script).stem)} | SWEEP & set(given)
             told[Path(script).stem, *sorted(entries)] += [a for a in given if a not in entries]
     for (config, *entries), keys in told.items():

@@ -48,8 +48,11 @@ def test_the_recipes_of_the_page_work_as_they_stand(root, here, command_here, sm
         (here / path).write_text(text)
     monkeypatch.setattr("parts.CONFIGS", here / "configs")
     assert pair("mine", "mine"), "contract tests ask every loss, also one that has no needs"
-    tuned = ["loss.learning_rate=4e-3", "loss.window=1", "loss.stages.0.weight_decay=0.03", "loss.stages.0.hard_share=0.75"]  # as equal effort does
-    done = command_here("train/fit.py", *small, *tuned, "env.splits.test.episodes=20", "model=mine", "env=mine", "loss=mine", cwd=here)
+    # as equal effort does
+    tuned = ["loss.learning_rate=4e-3", "loss.window=1", "loss.stages.0.weight_decay=0.03", "loss.stages.0.hard_share=0.75"]
+    done = command_here(
+        "train/fit.py", *small, *tuned, "env.splits.test.episodes=20", "model=mine", "env=mine", "loss=mine", cwd=here
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     folder = here / "runs/mine-mine-mine-smoke-s0"
     config = OmegaConf.load(folder / "config.yaml")

@@ -15,7 +15,8 @@ FEW = [  # batches an epoch as many as of the usual small run, each a quarter as
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("loss", ["contrastive", pytest.param("infonce", marks=pytest.mark.slow)])  # the first draws its negatives
+# the first draws its negatives
+@pytest.mark.parametrize("loss", ["contrastive", pytest.param("infonce", marks=pytest.mark.slow)])
 def test_one_and_one_epochs_are_two(loss, compose, small, train_in, tmp_path):
     """Same order, same negatives, same schedule: the weights are equal to the last bit."""
     cfg = freeze(compose("fit", *small, *FEW, f"loss={loss}", f"loss.epochs.smoke={EPOCHS}"))
@@ -29,12 +30,19 @@ def test_one_and_one_epochs_are_two(loss, compose, small, train_in, tmp_path):
 
 
 def test_a_better_epoch_after_a_pause_is_kept(compose, small, train_in, tmp_path, monkeypatch):
-    """In a folder as a user types it: where Lightning knew the best of before by another path, it removed the new one for it."""
+    """In a folder as a user types it: where Lightning knew the best of before by another path,
+    it removed the new one for it."""
     cfg = freeze(compose("fit", *small, *FEW, "loss=contrastive", f"loss.epochs.smoke={EPOCHS}"))
-    monkeypatch.setattr(WorldModel, "validation_step", lambda self, *_: self.log("val/loss", torch.tensor(1.0 - self.current_epoch), batch_size=1))
+    monkeypatch.setattr(
+        WorldModel,
+        "validation_step",
+        lambda self, *_: self.log("val/loss", torch.tensor(1.0 - self.current_epoch), batch_size=1),
+    )
     monkeypatch.chdir(tmp_path)
     run = Path("runs") / "pause"
     assert train_in(cfg, run, tmp_path, (0, EPOCHS // 2)) is None
     resumed = train_in(cfg, run, tmp_path)
     best = read_checkpoint(run / "checkpoints" / "0-joint" / "best.ckpt")
-    assert best["epoch"] == EPOCHS - 1 and all(torch.equal(best["state_dict"][name], weights) for name, weights in resumed.items())
+    assert best["epoch"] == EPOCHS - 1 and all(
+        torch.equal(best["state_dict"][name], weights) for name, weights in resumed.items()
+    )

@@ -1,4 +1,5 @@
-"""Training in rounds: of equal seconds whatever they hold, or of equally many updates, weights of each, and a resumed run that goes on."""
+"""Training in rounds: of equal seconds whatever they hold, or of equally many updates,
+weights of each, and a resumed run that goes on."""
 
 import json
 import time
@@ -18,8 +19,8 @@ from eval.runs.metrics_csv import by_epoch
 from models.world_model import one_cycle
 from train.rounds import Clock, UpdateCount, ends_of_rounds
 
-FAST = ["trainer=minutes", "env.splits.select.episodes=30", "env.splits.valid.episodes=10", "score.split=select", "score.episodes=30",
-        "score.counterfactuals=5", "goals=false", "logger=csv", "env=physics3"]  # fmt: skip
+FAST = ["trainer=minutes", "env.splits.select.episodes=30", "env.splits.valid.episodes=10", "score.split=select",
+        "score.episodes=30", "score.counterfactuals=5", "goals=false", "logger=csv", "env=physics3"]  # fmt: skip
 
 COUNTED = ["trainer=updates", "trainer.accelerator=cpu", *FAST[1:], "env.splits.train.episodes=20"]
 
@@ -93,15 +94,22 @@ def test_every_stage_may_have_updates_of_its_own():
 
 def test_stages_make_the_updates_that_each_is_given(tmp_path, fitted_here):
     """A decoder makes those of the last stage dear; by one number it would have as many as the others."""
-    fitted_here(*COUNTED, "trainer.updates=[4,9,2]", "model=ae", "loss=nll", "loss.epochs.minutes=1", "name=apart", "ledger=ledger", cwd=tmp_path)
+    fitted_here(*COUNTED, "trainer.updates=[4,9,2]", "model=ae", "loss=nll", "loss.epochs.minutes=1", "name=apart",
+                "ledger=ledger", cwd=tmp_path)  # fmt: skip
     (entry,) = entries(tmp_path / "ledger")
-    assert [(one["stage"], one["updates"]) for one in entry["rounds"]] == [("reconstruction", 4), ("prediction", 9), ("finetune", 2)]
+    assert [(one["stage"], one["updates"]) for one in entry["rounds"]] == [
+        ("reconstruction", 4),
+        ("prediction", 9),
+        ("finetune", 2),
+    ]
     assert entry["scores"]["select"]["protocol"]["budget"] == "15 updates"
 
 
 def test_a_run_goes_on_with_its_updates(tmp_path, fitted_here, command_here):
     """With hard windows, which end a pass; the weights of earlier rounds stay."""
-    fitted_here(*COUNTED, "trainer.updates=24", "model=edge", "loss=infonce", "loss.epochs.minutes=2", "name=counted", cwd=tmp_path)
+    fitted_here(
+        *COUNTED, "trainer.updates=24", "model=edge", "loss=infonce", "loss.epochs.minutes=2", "name=counted", cwd=tmp_path
+    )
     run = tmp_path / "runs/counted"
     for name in ("checkpoints/model.ckpt", "checkpoints/0-joint.ckpt", "results.json"):
         (run / name).unlink()
@@ -118,12 +126,17 @@ def test_a_run_goes_on_with_its_updates(tmp_path, fitted_here, command_here):
     assert any(not torch.equal(before[name], weights) for name, weights in end.items())
     losses = list(by_epoch(run / "metrics.csv", "val/loss")["joint", "val/loss"].values())
     best = read_checkpoint(run / f"checkpoints/round-{1 + losses.index(min(losses))}.ckpt")["state_dict"]
-    assert all(torch.equal(best[name], weights) for name, weights in end.items()), "those of the least validation loss are scored"
+    assert all(torch.equal(best[name], weights) for name, weights in end.items()), (
+        "those of the least validation loss are scored"
+    )
 
 
 def test_rounds_reach_goals(tmp_path, fitted_here, monkeypatch):
-    """Curves had no goals: planning knew the best weights alone. What is learned for a round is not taken for what is kept of the end."""
-    fitted_here(*COUNTED, "trainer.updates=8", "model=edge", "loss=infonce", "loss.epochs.minutes=2", "name=counted", cwd=tmp_path)
+    """Curves had no goals: planning knew the best weights alone.
+    What is learned for a round is not taken for what is kept of the end."""
+    fitted_here(
+        *COUNTED, "trainer.updates=8", "model=edge", "loss=infonce", "loss.epochs.minutes=2", "name=counted", cwd=tmp_path
+    )
     run, few = tmp_path / "runs/counted", usual_protocol() | {"episodes": 20, "horizons": [1], "reward_steps": 20}
     monkeypatch.setattr(eval.planning.kept, "usual_protocol", lambda: few)
     for number in (1, 2):
@@ -165,8 +178,9 @@ def test_the_rate_follows_the_updates(tmp_path):
     batches = Batches(torch.ones(3, 1))
     batches.seen = []
     count = UpdateCount([5, 10], before=0, folder=tmp_path)
-    Trainer(max_epochs=2, callbacks=[Counted(count)], accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
-            reload_dataloaders_every_n_epochs=1, enable_model_summary=False).fit(RecordsRates())  # fmt: skip
+    Trainer(max_epochs=2, callbacks=[Counted(count)], accelerator="cpu", logger=False, enable_checkpointing=False,
+            enable_progress_bar=False, reload_dataloaders_every_n_epochs=1,
+            enable_model_summary=False).fit(RecordsRates())  # fmt: skip
     assert rates == pytest.approx([n / 10 for n in range(10)])
 
 
@@ -185,9 +199,10 @@ def test_time_and_updates_are_not_both_asked_for(tmp_path, command_here):
 def test_updates_are_at_least_as_many_as_rounds(tmp_path, command_here):
     done = command_here("train/fit.py", *COUNTED, "trainer.updates=9", cwd=tmp_path)
     assert done.returncode != 0 and "trainer.updates=9 are to be shared by 10 rounds; set it to 10 or more" in done.stderr
-    for updates, why in (("[20,20]", "has 2 numbers, and the loss has 1 stages, joint; give one for each"),
+    for updates, why in (("[20,20]", "has 2 numbers, and the loss has 1 stage, joint; give one for each"),
                          ("[9]", "gives 9 to stage joint, which has 10 rounds; give it 10 or more"),
-                         ("[0]", "trainer.updates must be a whole number >= 1, or a list of them, one for each stage, got [0]")):  # fmt: skip
+                         ("[0]", "trainer.updates must be a whole number >= 1, or a list of them, "
+                                 "one for each stage, got [0]")):  # fmt: skip
         done = command_here("train/fit.py", *COUNTED, f"trainer.updates={updates}", cwd=tmp_path)
         assert done.returncode != 0 and why in done.stderr, done.stderr
 
@@ -202,8 +217,8 @@ def test_the_rate_is_that_of_one_cycle():
 
 
 def test_three_stages_share_the_time_and_rounds_are_scored(tmp_path, fitted_here, command_here):
-    fitted_here(*FAST, "model=ae", "loss=nll", "loss.epochs.minutes=1", "trainer.cpu_minutes=0.03", "env.splits.train.episodes=20", "name=timed",
-                "ledger=ledger", cwd=tmp_path)  # fmt: skip
+    fitted_here(*FAST, "model=ae", "loss=nll", "loss.epochs.minutes=1", "trainer.cpu_minutes=0.03",
+                "env.splits.train.episodes=20", "name=timed", "ledger=ledger", cwd=tmp_path)  # fmt: skip
     run = tmp_path / "runs/timed"
     told = by_epoch(run / "metrics.csv", "cpu_seconds", "updates")
     ends = [told[stage, "cpu_seconds"][0] for stage in ("reconstruction", "prediction", "finetune")]
@@ -233,13 +248,16 @@ def test_one_process_has_a_clock(tmp_path, command_here):
     done = command_here("train/fit.py", *FAST, "model=ae", "loss=nll", "+trainer.devices=2", cwd=tmp_path)
     assert done.returncode != 0 and "trainer.cpu_minutes= is the time of one process, and 2 are asked for" in done.stderr
     done = command_here("train/fit.py", *COUNTED, "model=ae", "loss=nll", "+trainer.devices=2", cwd=tmp_path)
-    assert done.returncode != 0 and "trainer.updates= is the number of updates of one process, and 2 are asked for" in done.stderr
+    assert (
+        done.returncode != 0 and "trainer.updates= is the number of updates of one process, and 2 are asked for" in done.stderr
+    )
 
 
 def test_a_training_that_diverges_is_entered(tmp_path, command_here):
     """Why it could not end is in the ledger, and the same run is not taken for one that was not tried."""
-    done = command_here("train/fit.py", *FAST, "model=ae", "loss=contrastive", "loss.learning_rate=1e30", "trainer.precision=32-true",
-                        "trainer.cpu_minutes=0.05", "env.splits.train.episodes=20", "name=far", "ledger=ledger", cwd=tmp_path)  # fmt: skip
+    done = command_here("train/fit.py", *FAST, "model=ae", "loss=contrastive", "loss.learning_rate=1e30",
+                        "trainer.precision=32-true", "trainer.cpu_minutes=0.05", "env.splits.train.episodes=20",
+                        "name=far", "ledger=ledger", cwd=tmp_path)  # fmt: skip
     assert done.returncode != 0 and "loss is not finite" in done.stderr
     (entry,) = entries(tmp_path / "ledger")
     assert entry["run"] == "far" and "loss is not finite" in entry["diverged"] and entry["scores"] == {}
@@ -247,13 +265,15 @@ def test_a_training_that_diverges_is_entered(tmp_path, command_here):
 
 def test_a_run_goes_on_with_its_rounds(tmp_path, fitted_here, command_here):
     """Killed in a round: what was used counts, rounds that are there stay, and the ledger may be another."""
-    fitted_here(*FAST, "model=edge", "loss=infonce", "loss.epochs.minutes=2", "trainer.cpu_minutes=0.04", "env.splits.train.episodes=6",
-                "name=broken", cwd=tmp_path)  # fmt: skip
+    fitted_here(*FAST, "model=edge", "loss=infonce", "loss.epochs.minutes=2", "trainer.cpu_minutes=0.04",
+                "env.splits.train.episodes=6", "name=broken", cwd=tmp_path)  # fmt: skip
     run = tmp_path / "runs/broken"
     for name in ("checkpoints/model.ckpt", "checkpoints/0-joint.ckpt", "results.json"):
         (run / name).unlink()
     path = run / "config.yaml"  # of a run whose third round was not reached
-    path.write_text(path.read_text().replace("cpu_minutes: 0.04\n", "cpu_minutes: 0.06\n").replace("epochs: 2\n", "epochs: 3\n"))
+    path.write_text(
+        path.read_text().replace("cpu_minutes: 0.04\n", "cpu_minutes: 0.06\n").replace("epochs: 2\n", "epochs: 3\n")
+    )
     done = command_here("train/fit.py", "resume=runs/broken", "goals=false", "ledger=elsewhere", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (entry,) = entries(tmp_path / "elsewhere")

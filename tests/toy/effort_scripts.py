@@ -1,4 +1,5 @@
-"""train/fit.py, eval/score.py and eval/plan.py that only write what the real ones enter into the ledger, and how tests run tables with them."""
+"""train/fit.py, eval/score.py and eval/plan.py that only write what the real ones enter into the ledger,
+and how tests run tables with them."""
 
 from pathlib import Path
 
@@ -24,18 +25,21 @@ def write_scripts(folder: Path) -> None:
         "place = pathlib.Path(told['ledger']) / 'physics3'; place.mkdir(parents=True, exist_ok=True)\n"
         "keys = ['hits@1', 'cf_hits@1/mean', 'cf_hits@1/several']\n"
         "def scores(kind, v): return {f'{kind}/{k}/h{h}': v for k in keys for h in (1, 5, 10)}\n"
-        "def metrics(v): return scores('test', v) | scores('floor/copy', 15.0) | {f'plan/success/h{h}': v for h in (1, 5, 10)}\n"
+        "def metrics(v): return scores('test', v) | scores('floor/copy', 15.0) | "
+        "{f'plan/success/h{h}': v for h in (1, 5, 10)}\n"
     )
     (folder / "train/fit.py").write_text(common + (
         "name = told['name']; split = told['score.split']\n"
         "folder = pathlib.Path(told['runs_dir']) / name; (folder / 'checkpoints').mkdir(parents=True)\n"
         "for kept in ['model', 'round-1', 'round-2', 'round-5']: (folder / f'checkpoints/{kept}.ckpt').write_text('')\n"
-        "facts = dict.fromkeys(['run', 'model', 'loss', 'env', 'setting_hash'], 'x') | {'seed': 0, 'metrics': {}, 'timing': {}}\n"
+        "facts = dict.fromkeys(['run', 'model', 'loss', 'env', 'setting_hash'], 'x') | "
+        "{'seed': 0, 'metrics': {}, 'timing': {}}\n"
         "facts |= {'weights': name, 'protocol': {'split': 'select', 'budget': 'minutes', 'pool': 1, 'distinct': {'h1': 1}}}\n"
         "(folder / 'results.json').write_text(json.dumps(facts))\n"
         "value = 1e4 * float(told['loss.learning_rate']) + int(told['seed']) % 90\n"
         "rounds = [{'round': n, 'stage': 'joint', 'cpu_s': 60.0 * n, 'updates': n, 'scores': {}} for n in range(1, 11)]\n"
-        "entry = {'run': name, 'row': told['row'].strip('\"'), 'env': 'physics3', 'seed': int(told['seed']), 'rounds': rounds,\n"
+        "entry = {'run': name, 'row': told['row'].strip('\"'), 'env': 'physics3', 'seed': int(told['seed']), "
+        "'rounds': rounds,\n"
         "         'weights': name, 'scores': {split: {'metrics': metrics(value)}}}\n"
         "part = place / f'{name}-abc.part'; part.write_text(json.dumps(entry)); part.rename(part.with_suffix('.json'))\n"
     ))  # fmt: skip
@@ -43,7 +47,8 @@ def write_scripts(folder: Path) -> None:
         "path = place / (pathlib.Path(told['run']).name + '-abc.json'); entry = json.loads(path.read_text())\n"
         "value = entry['scores']['select']['metrics']['test/hits@1/h1']\n"
         "if 'round' in told:\n"
-        "    for n in json.loads(told['round']): entry['rounds'][n - 1]['scores']['final'] = {'metrics': metrics(value - 10 + n)}\n"
+        "    for n in json.loads(told['round']): entry['rounds'][n - 1]['scores']['final'] = "
+        "{'metrics': metrics(value - 10 + n)}\n"
         "else: entry['scores']['final'] = {'metrics': metrics(value - 1)}\n"
         "path.write_text(json.dumps(entry))\n"
     ))  # fmt: skip
@@ -61,8 +66,9 @@ def write_scripts(folder: Path) -> None:
 @pytest.fixture
 def cfg(tmp_path, compose):
     found = OmegaConf.to_container(compose("tables"))
-    return found | {"table": "causes", "envs": [ENV], "seeds": 2, "ledger": str(tmp_path / "ledger"), "runs_dir": str(tmp_path / "runs"),
-                    "out": str(tmp_path / "out"), "data_dir": str(tmp_path / "data")}  # fmt: skip
+    return found | {"table": "causes", "envs": [ENV], "seeds": 2, "ledger": str(tmp_path / "ledger"),
+                    "runs_dir": str(tmp_path / "runs"), "out": str(tmp_path / "out"),
+                    "data_dir": str(tmp_path / "data")}  # fmt: skip
 
 
 @pytest.fixture

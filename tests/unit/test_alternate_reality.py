@@ -22,7 +22,10 @@ def test_files_of_the_alternate_reality_are_those_of_the_ordinary_one(square_cli
     env, world = yaml.safe_load((toy_configs / "env/square_clips.yaml").read_text()), SquareClips("objects")
     swapped = env | {"stored_as": {"test": "test-surprising", "test-surprising": "test"}}
     ordinary, alternate = (
-        {split: collect(one, world, split, square_clips / "data", quiet=True) for split in ("test", "test-surprising", "test-control")}
+        {
+            split: collect(one, world, split, square_clips / "data", quiet=True)
+            for split in ("test", "test-surprising", "test-control")
+        }
         for one in (env, swapped)
     )
     assert [alternate[split].header["split"] for split in alternate] == list(alternate)

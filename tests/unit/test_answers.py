@@ -17,7 +17,9 @@ def test_unpacked_is_what_was_packed(episodes, classes, seed):
     assert all((a == b).all() for a, b in zip(Answers.unpacked(text), one)) and text.isascii() and '"' not in text
 
 
-@pytest.mark.parametrize("text", ["", "3x1", "3x1 abc def", "3x2 " + " ".join(Answers.of(np.ones(3, bool)).packed().split(" ")[1:])])
+@pytest.mark.parametrize(
+    "text", ["", "3x1", "3x1 abc def", "3x2 " + " ".join(Answers.of(np.ones(3, bool)).packed().split(" ")[1:])]
+)
 def test_other_texts_are_refused(text):
     with pytest.raises(ValueError, match="no packed answers"):
         Answers.unpacked(text)
@@ -89,9 +91,13 @@ def test_seeds_of_own_worlds_are_drawn_by_their_number():
     assert (bootstrap({4: one}, same=False) == bootstrap({4: one}, same=True)).mean() < 0.2
     both = bootstrap({4: one, 9: one}, same=False)
     other_nine = bootstrap({4: one, 9: other}, same=False)
-    assert (other_nine >= both).all() and (other_nine == both).mean() == pytest.approx(0.25, abs=0.05), "a quarter of draws has world 4 twice"
+    assert (other_nine >= both).all() and (other_nine == both).mean() == pytest.approx(0.25, abs=0.05), (
+        "a quarter of draws has world 4 twice"
+    )
 
 
 def test_both_sides_of_nothing_are_counted():
-    assert two_sided(np.r_[np.ones(1900), -np.ones(100)]) == two_sided(np.r_[-np.ones(1900), np.ones(100)]) == pytest.approx(0.1)
+    assert (
+        two_sided(np.r_[np.ones(1900), -np.ones(100)]) == two_sided(np.r_[-np.ones(1900), np.ones(100)]) == pytest.approx(0.1)
+    )
     assert two_sided(np.ones(REPLICATES)) == 2 / REPLICATES and two_sided(np.zeros(REPLICATES)) == 1

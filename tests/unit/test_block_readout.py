@@ -1,4 +1,5 @@
-"""Blocks read off latents: any latent that holds the places is read to millimetres, one that does not is as wrong as guessing."""
+"""Blocks read off latents: any latent that holds the places is read to millimetres,
+one that does not is as wrong as guessing."""
 
 from types import SimpleNamespace
 

@@ -71,7 +71,9 @@ def test_few_shot_adds_m_colours(m):
 def test_palette_seed_picks_the_new_colours():
     """Another palette_seed gives other few-shot colours."""
     found = {
-        tuple(sorted(set(PhysicsWorld(5, "unobserved", "sets", palette_seed=s).reset(500, RNG(0), "few-shot-3").weights.ravel())))
+        tuple(
+            sorted(set(PhysicsWorld(5, "unobserved", "sets", palette_seed=s).reset(500, RNG(0), "few-shot-3").weights.ravel()))
+        )
         for s in range(5)
     }
     assert len(found) > 1

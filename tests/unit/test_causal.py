@@ -77,7 +77,8 @@ def test_one_row_leaves_no_trace():
 
 
 def test_responses_are_of_single_precision():
-    """Under autocast their product was rounded to bfloat16, whose steps are .4 %: slots that respond unlike had equal shares."""
+    """Under autocast their product was rounded to bfloat16, whose steps are .4 %:
+    slots that respond unlike had equal shares."""
     rounded, whole = built("learned"), built("learned")
     latent, action = torch.randn(64, 2, 3, 4), act(3, 2, 0, 1).expand(64, -1)[:, None]
     whole.track(latent, action)

@@ -88,7 +88,8 @@ def test_chance_makes_a_ceiling():
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_score_is_a_share(name, measured):
-    """All horizons have all scores, each from 0 to 100, and MRR is at least H@1; of the likeliest outcome where the belief is held."""
+    """All horizons have all scores, each from 0 to 100, and MRR is at least H@1;
+    of the likeliest outcome where the belief is held."""
     found = measured(WORLDS[name])
     plans = [f"success/{policy}" for policy in ("noop", "random", "painter", "replay", "greedy")]
     likeliest = [f"cf_hits@1/{kind}" for kind in ("nothing", "one", "several", "mean")] * enumerable(WORLDS[name])
@@ -203,7 +204,11 @@ def test_the_better_of_mode_and_mean(monkeypatch, data):
     world = ChemistryWorld(skewness=1.5, redraw="changed")  # no exact belief
     shares = [f"one_hot/{score}/h3" for score in ("hits@1", "mrr", "board_hits@1", "accuracy")]
     monkeypatch.setattr(eval.planning.ceilings, "_plans", lambda *_: {})
-    whole, rolled, expected = measure(world, data(world), [3], 160, 30), eval.planning.ceilings._rolled, eval.planning.ceilings._expected
+    whole, rolled, expected = (
+        measure(world, data(world), [3], 160, 30),
+        eval.planning.ceilings._rolled,
+        eval.planning.ceilings._expected,
+    )
 
     def only(name):
         """The same with the other prediction replaced by zeros."""
@@ -234,14 +239,19 @@ def test_greedy_takes_the_best_action():
     goal = world.intervene(boards, "object_3", np.random.default_rng(1))
     choice = greedy(world, boards, goal, np.random.default_rng(2))
     assert np.array_equal(choice, 15 + goal.colors[:, 3])
-    goal = CHAIN.intervene(boards, "object_4", np.random.default_rng(1))  # only the last of a chain is wrong: acting on it risks nothing
+    # only the last of a chain is wrong: acting on it risks nothing
+    goal = CHAIN.intervene(boards, "object_4", np.random.default_rng(1))
     assert np.array_equal(greedy(CHAIN, boards, goal, np.random.default_rng(2)), 20 + goal.colors[:, 4])
 
 
 def test_ceilings_are_asked_what_models_are(data, monkeypatch):
     """The same states, or a model could stand above its ceiling."""
     file, seen, known = data(CHAIN), [], eval.planning.ceilings.asked_outcomes
-    monkeypatch.setattr(eval.planning.ceilings, "asked_outcomes", lambda world, file, start, *more: seen.append(start) or known(world, file, start, *more))
+    monkeypatch.setattr(
+        eval.planning.ceilings,
+        "asked_outcomes",
+        lambda world, file, start, *more: seen.append(start) or known(world, file, start, *more),
+    )
     measure(CHAIN, file, [1], 160, 30)
     asked = Data(SimpleNamespace(world=CHAIN), file, [1], 160, 30)
     assert np.array_equal(seen[0], asked.state[asked.chosen, 0])

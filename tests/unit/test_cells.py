@@ -42,7 +42,9 @@ def test_distinct_cells_stand_for_all(size, board, kinds):
     assert found.keys() == exact.keys()
     far = 5e-6 * max(1.0, *(float(values.abs().max()) for values in exact.values()))
     for name, values in exact.items():
-        assert values.shape == found[name].shape and torch.allclose(found[name].double(), values.double(), rtol=0, atol=far), name
+        assert (
+            values.shape == found[name].shape and torch.allclose(found[name].double(), values.double(), rtol=0, atol=far)
+        ), name
 
 
 def test_most_cells_are_not_computed():
@@ -78,7 +80,9 @@ def test_rows_are_told_apart(kinds, count, words, one_byte_apart, seed):
     kind = torch.randint(0, 256, (kinds, 4 * words), generator=generator, dtype=torch.uint8)
     if one_byte_apart:
         kind = kind[:1].repeat(kinds, 1)
-        kind[torch.arange(kinds), torch.randint(0, 4 * words, (kinds,), generator=generator)] += torch.arange(kinds).to(torch.uint8)
+        kind[torch.arange(kinds), torch.randint(0, 4 * words, (kinds,), generator=generator)] += (
+            torch.arange(kinds).to(torch.uint8)
+        )
     rows = kind[torch.randint(0, kinds, (count,), generator=generator)]
     found, which, counts = distinct_rows(rows)  # of one byte apart, none share a hash, whose multipliers are odd
     assert torch.equal(found[which], rows) and torch.equal(counts, which.bincount())

@@ -102,7 +102,8 @@ def test_points_tell_their_runs():
 
 
 def test_a_panel_draws_what_is_there():
-    """Columns without numbers have no plot; a comparison of which only one side is there, and a panel without rows, no chart."""
+    """Columns without numbers have no plot;
+    a comparison of which only one side is there, and a panel without rows, no chart."""
     zero_shot, ranking = table_specs(paper_tables(), 16, None, None)[0], table_specs(paper_tables(), 4, None, None)[0]
 
     def filled(panel, *labels):

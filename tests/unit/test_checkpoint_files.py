@@ -124,7 +124,9 @@ def test_every_bit_of_a_state_is_compared(tmp_path):
     assert told > 150
 
 
-@pytest.mark.parametrize("fault", [OSError(errno.EMFILE, "Too many open files"), OSError(errno.EIO, "I/O error"), MemoryError()])
+@pytest.mark.parametrize(
+    "fault", [OSError(errno.EMFILE, "Too many open files"), OSError(errno.EIO, "I/O error"), MemoryError()]
+)
 def test_a_passing_fault_costs_no_checkpoint(fault, tmp_path, monkeypatch, compose):
     """Seen: a resume under a low limit of open files removed intact checkpoints of a finished stage."""
     path = tmp_path / "checkpoints" / "0-joint.ckpt"
@@ -190,7 +192,10 @@ def test_metrics_that_a_kill_cut_off_go_on(left, tmp_path):
     assert path.read_text().startswith("stage,epoch,metric,value") and list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("last, best, resumed", [(4, 2, "last"), (3, 3, "last"), (2, 3, "best"), (1, None, "last"), (None, 1, "best"), (None, None, None)])
+@pytest.mark.parametrize(
+    "last, best, resumed",
+    [(4, 2, "last"), (3, 3, "last"), (2, 3, "best"), (1, None, "last"), (None, 1, "best"), (None, None, None)],
+)
 def test_a_stage_goes_on_from_its_newest_state(last, best, resumed, tmp_path):
     """A kill between the two writes once left a best state that the last one did not know of."""
     for name, epoch in (("last", last), ("best", best)):

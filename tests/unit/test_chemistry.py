@@ -108,7 +108,9 @@ def test_an_empty_batch(kind):
     boards = world.reset(0, RNG(0))
     after, fault = world.step(boards, np.zeros(0, int), world.noise(0, RNG(0)))
     assert len(after) == len(fault) == len(world.render(after)) == len(world.unpack(world.pack(after))) == 0
-    assert len(world.factors(after)) == len(world.distance(after, boards)) == len(world.intervene(after, "object_0", RNG(0))) == 0
+    assert (
+        len(world.factors(after)) == len(world.distance(after, boards)) == len(world.intervene(after, "object_0", RNG(0))) == 0
+    )
 
 
 # -- acting -----------------------------------------------------------------------------------------------------------

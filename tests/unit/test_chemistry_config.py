@@ -44,7 +44,10 @@ def test_a_graph_against_the_index_order():
 
 
 REFUSALS = {
-    "shapes": ({"num_objects": 11, "graph": "chain11"}, "has 10 shapes, got 11 objects; choose a graph of fewer nodes, or set num_objects="),
+    "shapes": (
+        {"num_objects": 11, "graph": "chain11"},
+        "has 10 shapes, got 11 objects; choose a graph of fewer nodes, or set num_objects=",
+    ),
     "no object": ({"num_objects": 0}, "has 10 shapes, got 0 objects"),
     "colours": ({"num_colors": 11}, "tells 2 to 10 colours apart, got 11; set num_colors="),
     "one colour": ({"num_colors": 1}, "tells 2 to 10 colours apart, got 1; set num_colors="),

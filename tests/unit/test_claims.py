@@ -10,7 +10,8 @@ from eval import tables
 from eval.paper.claims import H1, RANDOM, SUCCESS, Verdict, check_claims, claims_markdown, partly_correlated, structure_helps
 from eval.paper.table_specs import metrics_of, run_name
 
-PHYSICS = ("AE + contrastive", "GNN + contrastive", "Modular + contrastive", "AE + NLL", "VAE + NLL", "GNN + NLL", "Modular + NLL")
+PHYSICS = ("AE + contrastive", "GNN + contrastive", "Modular + contrastive",
+           "AE + NLL", "VAE + NLL", "GNN + NLL", "Modular + NLL")  # fmt: skip
 
 
 @pytest.fixture
@@ -99,7 +100,9 @@ def test_the_collider_with_and_without_its_ceiling(cfg):
     for graph, got in (("collider", 60.0), ("chain", 50.0), ("full", 48.0)):
         put(cfg, PHYSICS[4], f"chemistry_{graph}5", **{H1: got})
     shares = found(cfg, "as a share")
-    assert counts(shares)[:2] == (0, 4) and counts(found(cfg, "as it is"))[:2] == (5, 5), "H@1 without a ceiling is no share of one"
+    assert counts(shares)[:2] == (0, 4) and counts(found(cfg, "as it is"))[:2] == (5, 5), (
+        "H@1 without a ceiling is no share of one"
+    )
 
 
 def test_rank_correlation(cfg):
@@ -166,11 +169,13 @@ def test_runs_of_worlds_of_before_fill_no_table(row, tmp_path):
 
 
 def test_the_ledger_has_what_the_folder_no_longer_has(tmp_path):
-    """A row's run that was entered on another machine counts, its other splits and plans too; another run of the name does not."""
+    """A row's run that was entered on another machine counts, its other splits and plans too;
+    another run of the name does not."""
     cfg = {"runs_dir": str(tmp_path / "runs"), "budget": "paper", "seeds": 1, "ledger": str(tmp_path / "ledger")}
     name = run_name("AE + NLL", "physics5", "paper", 0)
     entry = {"run": name, "row": "ae + nll", "env": "physics5", "seed": 0, "model": "ae", "loss": "nll", "split": "test",
-             "scores": {split: {"metrics": {H1: value}, "protocol": {"epochs": [100]}} for split, value in (("test", 7.0), ("zero-shot", 5.0))},
+             "scores": {split: {"metrics": {H1: value}, "protocol": {"epochs": [100]}}
+                        for split, value in (("test", 7.0), ("zero-shot", 5.0))},
              "plans": {"fewer-1": {"metrics": {"plan/success/h10": 3.0}, "protocol": {}}}}  # fmt: skip
     place = tmp_path / "ledger/physics5"
     place.mkdir(parents=True)

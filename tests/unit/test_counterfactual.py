@@ -1,4 +1,5 @@
-"""What if, as every table reports it: shares by how many objects an action changes, their mean, floors, and the answers that are kept."""
+"""What if, as every table reports it: shares by how many objects an action changes, their mean, floors,
+and the answers that are kept."""
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ def test_classes_weigh_the_same_however_many_actions_they_hold():
     found = by_change("test/cf_hits@1", 5, ranks, changed)
     assert found == {"test/cf_hits@1/nothing/h5": 50.0, "test/cf_hits@1/one/h5": 100.0, "test/cf_hits@1/several/h5": 0.0,
                      "test/cf_hits@1/mean/h5": 50.0}  # fmt: skip
-    assert by_change("a", 1, ranks[:1], changed[:1]) == {"a/nothing/h1": 50.0, "a/mean/h1": 50.0}, "a class that is not there is no share"
+    assert by_change("a", 1, ranks[:1], changed[:1]) == {"a/nothing/h1": 50.0, "a/mean/h1": 50.0}, (
+        "a class that is not there is no share"
+    )
     assert by_change("a", 1, ranks, None) == {}
 
 
@@ -40,7 +43,10 @@ def test_an_action_changes_as_many_objects_as_have_other_factors():
 @pytest.fixture
 def scored(tmp_path):
     """(metrics, data) of a model that says that nothing ever happens."""
-    env = {"name": "physics3", "splits": {"test": {"episodes": 60, "length": 5, "seed": 1, "mode": "train", "drop_invalid": False}}}
+    env = {
+        "name": "physics3",
+        "splits": {"test": {"episodes": 60, "length": 5, "seed": 1, "mode": "train", "drop_invalid": False}},
+    }
     run = Run(Still(), world=WORLD)
     data = Data(run, collect(env, WORLD, "test", tmp_path, quiet=True), [1, 5], 60, 40)
     return counterfactual(run, data), data
@@ -67,6 +73,8 @@ def test_a_state_is_asked_where_its_own_actions_led_to_an_event(scored):
 def test_answers_that_are_kept_are_those_of_the_metric(scored):
     metrics, data = scored
     kept = {key: one for key, one in data.answers.items() if "cf_hits@1" in key}
-    assert {key for key in kept if key.startswith("test")} == {f"test/cf_hits@1{part}/h{h}" for part in ("", "/mean", "/several") for h in (1, 5)}
+    assert {key for key in kept if key.startswith("test")} == {
+        f"test/cf_hits@1{part}/h{h}" for part in ("", "/mean", "/several") for h in (1, 5)
+    }
     for key, one in kept.items():
         assert weighted([one], np.ones((1, 40)))[0, 0] == pytest.approx(metrics[key], abs=1e-4)

@@ -109,7 +109,9 @@ def test_a_crafted_agent_is_told_in_a_sentence(case, tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
         for name, content in AGENTS[case]().items():
             file.writestr(name, content)
-    with pytest.raises(Problem, match="a.zip is neither a cloned agent nor an archive of stable-baselines 2 with its `parameters`, or of 3"):
+    with pytest.raises(
+        Problem, match="a.zip is neither a cloned agent nor an archive of stable-baselines 2 with its `parameters`, or of 3"
+    ):
         _archive(tmp_path / "a.zip")
 
 

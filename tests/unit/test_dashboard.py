@@ -76,7 +76,8 @@ def test_a_ledger_is_logged_by_its_last_scores(tmp_path, logged):
     place.mkdir(parents=True)
     scores = {split: {"metrics": {"test/hits@1/h1": value}, "protocol": {"budget": "minutes", "distinct": {"h1": 9}}}
               for split, value in (("select", 40.0), ("final", 30.0))}  # fmt: skip
-    common = {"row": "x", "env": "physics5", "model": "ae", "loss": "nll", "split": "select", "losses": {"joint train/loss": [3.0, 2.0]}}
+    common = {"row": "x", "env": "physics5", "model": "ae", "loss": "nll", "split": "select",
+              "losses": {"joint train/loss": [3.0, 2.0]}}  # fmt: skip
     for seed, run, of_run in ((0, "both", scores), (1, "one", {"select": scores["select"]}), (2, "none", {})):
         (place / f"{run}.json").write_text(json.dumps(common | {"run": run, "seed": seed, "scores": of_run}))
     found, without = of_ledger(tmp_path / "ledger")

@@ -1,4 +1,5 @@
-"""Tables of equal effort: every row draws the same settings, one criterion chooses on select, and the ledger is all that is read."""
+"""Tables of equal effort: every row draws the same settings, one criterion chooses on select,
+and the ledger is all that is read."""
 
 import json
 from dataclasses import replace
@@ -48,19 +49,25 @@ def test_tunes_chooses_trains_and_prints(cfg, scripts, tmp_path):
     filled = [Filled.of(MAIN, "", row, ENV, cfg) for row in rows]
     assert filled[0].scores("what if", 10) == {0: value - 1, 1: value} and filled[0].fell == 1
     header, body = lines(filled)
-    assert dict(zip(header, body[0]))["updates"] == "10" and body[0][-1] == "2" and body[0][-2] in ("objects, cells, point", "objects, cells")
+    assert (dict(zip(header, body[0]))["updates"] == "10" and body[0][-1] == "2"
+            and body[0][-2] in ("objects, cells, point", "objects, cells"))  # fmt: skip
     header, body = setting_lines(filled)
     there = mean(filled[0].scores("what if", h)[seed] for seed in (0, 1) for h in (1, 5, 10))
     assert dict(zip(header, body[0]))["worth - final"] == f"{found['tried'][best]['worth_at_end'] - there:+.1f}"
     assert "worth - final" not in setting_lines([replace(one, env="physics5") for one in filled])[0], "chosen on other boards"
     after = {title.split(" at ")[0]: body[0][1:] for title, (_, body) in curves(filled).items()}
-    assert after["what if"] == [f"{value - 9 + .5:.1f} (1.0)", f"{value - 8 + .5:.1f} (2.0)", f"{value - 5 + .5:.1f} (5.0)", f"{value - .5:.1f} (10.0)"]
-    assert after["goals"] == [f"{value - 21 + .5:.1f} (1.0)", f"{value - 20 + .5:.1f} (2.0)", f"{value - 17 + .5:.1f} (5.0)", f"{value + .5:.1f} (10.0)"]
+    assert after["what if"] == [f"{value - 9 + .5:.1f} (1.0)", f"{value - 8 + .5:.1f} (2.0)",
+                                f"{value - 5 + .5:.1f} (5.0)", f"{value - .5:.1f} (10.0)"]  # fmt: skip
+    assert after["goals"] == [f"{value - 21 + .5:.1f} (1.0)", f"{value - 20 + .5:.1f} (2.0)",
+                              f"{value - 17 + .5:.1f} (5.0)", f"{value + .5:.1f} (10.0)"]  # fmt: skip
     goals = replace(filled[0], entries={0: filled[0].entries[0], 1: filled[0].entries[1] | {"rounds": []}})
-    assert curves([goals])["goals at 10 steps after (minutes)"][1][0][1:] == [f"{value - 21:.1f} (1.0) (1 of 2)", f"{value - 20:.1f} (2.0) (1 of 2)",
-                                                                              f"{value - 17:.1f} (5.0) (1 of 2)", f"{value + .5:.1f} (5.0)"]  # fmt: skip
+    assert curves([goals])["goals at 10 steps after (minutes)"][1][0][1:] == [
+        f"{value - 21:.1f} (1.0) (1 of 2)", f"{value - 20:.1f} (2.0) (1 of 2)",
+        f"{value - 17:.1f} (5.0) (1 of 2)", f"{value + .5:.1f} (5.0)",
+    ]  # fmt: skip
     text = (tmp_path / "out/causes/physics3.md").read_text()
-    assert "edge + InfoNCE" in text and "of which one was chosen, all by the mean of what if" in text and (tmp_path / "out/causes/physics3.svg").exists()
+    assert ("edge + InfoNCE" in text and "of which one was chosen, all by the mean of what if" in text
+            and (tmp_path / "out/causes/physics3.svg").exists())  # fmt: skip
     assert "physics3,edge + InfoNCE,what if,10,end,0," in (tmp_path / "out/causes/physics3.csv").read_text()
 
 
@@ -71,8 +78,11 @@ def test_no_row_is_lost_by_asking_for_another(cfg, scripts, tmp_path, capsys):
     capsys.readouterr()
     run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
     text, csv = ((tmp_path / f"out/causes/physics3.{kind}").read_text() for kind in ("md", "csv"))
-    assert "claims" not in (shown := capsys.readouterr().out) and f"all rows and seeds of the ledger: {tmp_path / 'out/causes/physics3.md'}" in shown and "## physics3: claims" in text
-    assert "edge + InfoNCE" in shown and "AE + hinge" not in shown.split("no run yet")[0] and "| AE + hinge, small encoder | 79.5 " in text and "AE + hinge" in csv
+    assert ("claims" not in (shown := capsys.readouterr().out)
+            and f"all rows and seeds of the ledger: {tmp_path / 'out/causes/physics3.md'}" in shown
+            and "## physics3: claims" in text)  # fmt: skip
+    assert ("edge + InfoNCE" in shown and "AE + hinge" not in shown.split("no run yet")[0]
+            and "| AE + hinge, small encoder | 79.5 " in text and "AE + hinge" in csv)  # fmt: skip
     chosen_file(Path(cfg["ledger"]), ENV, rows_of("AE + hinge, small encoder")[0]).write_text("{}")
     run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
     assert "physics3, AE + hinge, small encoder: left out; " in " ".join(capsys.readouterr().out.split())
@@ -83,7 +93,8 @@ def test_no_row_is_lost_by_asking_for_another(cfg, scripts, tmp_path, capsys):
 
 
 def test_runs_that_no_choice_reaches_are_told(cfg, scripts, capsys):
-    """After another setting was chosen, what ran under the former one stands in the ledger and in no table; nor does another seed's."""
+    """After another setting was chosen, what ran under the former one stands in the ledger and in no table;
+    nor does another seed's."""
     (row,), place = rows_of("edge + InfoNCE"), Path(cfg["ledger"]) / ENV
     run_study("causes", cfg | {"rows": row.name, "tune": True}, run_missing)
     run_study("causes", cfg | {"rows": row.name}, run_missing)
@@ -94,7 +105,8 @@ def test_runs_that_no_choice_reaches_are_told(cfg, scripts, capsys):
     capsys.readouterr()
     run_study("causes", cfg | {"rows": row.name}, run_missing)
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"physics3, edge + InfoNCE: left out; its {former} ran under another setting than the one that is chosen today" in shown
+    assert (f"physics3, edge + InfoNCE: left out; its {former} ran under another setting "
+            "than the one that is chosen today") in shown  # fmt: skip
     run_study("causes", cfg | {"rows": row.name, "seeds": 1}, run_missing)
     assert "left out" in capsys.readouterr().out, "the files have all seeds"
     path.write_text(json.dumps(entry | {"seed": 4}))
@@ -111,7 +123,9 @@ def test_a_row_that_was_opened_under_another_setting_is_not_trained(cfg, scripts
     frozen = ledger / "frozen" / ENV / "edge_InfoNCE.json"
     frozen.parent.mkdir(parents=True)
     frozen.write_text(json.dumps({"row": row.name, "setting": {"loss": loss | {"window": setting["window"] + 1}}}))
-    with pytest.raises(Problem, match=f"under another setting .*: loss.window {setting['window'] + 1}, got {setting['window']}; give what"):
+    with pytest.raises(
+        Problem, match=f"under another setting .*: loss.window {setting['window'] + 1}, got {setting['window']}; give what"
+    ):
         run_study("causes", cfg | {"rows": row.name}, run_missing)
     assert not list((ledger / ENV).glob("*.json"))
     frozen.write_text(json.dumps({"row": row.name, "setting": {"loss": loss | {"window": setting["window"]}}}))
@@ -127,104 +141,6 @@ def test_another_setting_has_another_name(monkeypatch):
     assert tune_name(row, ENV, 0) != before and tune_name(row, ENV, 0).startswith("edge_infonce-physics3-draw0-")
 
 
-def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):
-    """A run that was broken off before it was scored on `final`, and whose folder was removed."""
-    row, path, entry = tuned_and_run(cfg)
-    elsewhere = cfg | {"rows": row.name, "seeds": 1, "runs_dir": str(tmp_path / "elsewhere")}
-    del entry["scores"]["final"]
-    path.write_text(json.dumps(entry))
-    first, *scores = table_job(MAIN, "", row, ENV, 0, elsewhere).left()
-    assert first[0] == "train/fit.py" and [step[0] for step in scores] == ["eval/score.py", "eval/score.py", "eval/plan.py", "eval/plan.py"], "all is asked again"
-    assert not run_study("causes", elsewhere, run_missing) and not table_job(MAIN, "", row, ENV, 0, elsewhere).left()
-
-
-def test_no_run_is_trained_again_for_its_curve(cfg, scripts, tmp_path):
-    """One was, whose rounds had not been scored and whose weights were gone: 81.4 of what if, which `final` had shown, became 33.3."""
-    row, path, entry = tuned_and_run(cfg)
-    entry["rounds"][0]["scores"] = {}
-    path.write_text(json.dumps(entry))
-    (step,) = table_job(MAIN, "", row, ENV, 0, cfg).left()
-    assert step[0] == "eval/score.py" and "round=[1]" in step
-    elsewhere = cfg | {"rows": row.name, "seeds": 1, "runs_dir": str(tmp_path / "elsewhere")}
-    before = path.read_text()
-    assert not table_job(MAIN, "", row, ENV, 0, elsewhere).left() and not run_study("causes", elsewhere, run_missing)
-    assert path.read_text() == before
-    assert "- of edge + InfoNCE some rounds of seed 0 were never scored" in (tmp_path / f"out/causes/{ENV}.md").read_text()
-
-
-def test_no_run_is_trained_again_for_other_boards(cfg, scripts, tmp_path):
-    """table=causes-factors, whose boards were never asked of 19 entered runs, trained them again and put other scores in the place of theirs."""
-    row, path, entry = tuned_and_run(cfg)
-    factors = replace(MAIN, modes=["background"], orders=["zero-shot"])
-    assert [step[0] for step in table_job(factors, "", row, ENV, 0, cfg).left()] == ["eval/plan.py", "eval/score.py"]
-    assert not table_job(factors, "", row, ENV, 0, cfg | {"runs_dir": str(tmp_path / "elsewhere")}).left()
-
-
-def test_what_final_saw_stays_whatever_else_lacks(cfg, scripts, tmp_path):
-    """Without its score on the split for choosing it was trained again, at hand or not."""
-    row, path, entry = tuned_and_run(cfg)
-    path.write_text(json.dumps(entry | {"scores": {"final": entry["scores"]["final"]}}))
-    for runs in (cfg["runs_dir"], str(tmp_path / "elsewhere")):
-        assert not table_job(MAIN, "", row, ENV, 0, cfg | {"runs_dir": runs}).left()
-
-
-def test_a_training_that_is_to_come_is_asked_all_rounds(cfg, scripts, tmp_path):
-    """Over a folder that holds another one, whose rounds are not those to come."""
-    row, path, entry = tuned_and_run(cfg)
-    path.write_text(json.dumps(entry | {"weights": "another", "scores": {}}))
-    (tmp_path / "runs" / entry["run"] / "checkpoints/round-1.ckpt").unlink()
-    assert [step[-1] for step in table_job(MAIN, "", row, ENV, 0, cfg).left() if any(word.startswith("round=") for word in step)][-1] == "round=[1, 2, 5]"
-
-
-def test_weights_of_another_training_are_asked_nothing(cfg, scripts, tmp_path):
-    """Any folder of that name was taken for the run that is entered; a round whose weights were removed kept goals from being asked."""
-    row, path, entry = tuned_and_run(cfg)
-    entry["rounds"][0] |= {"scores": {}}
-    path.write_text(json.dumps(entry | {"plans": {}}))
-    (tmp_path / "runs" / entry["run"] / "checkpoints/round-1.ckpt").unlink()
-    ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
-    assert script == "eval/plan.py" and "seed=31" in asked
-    path.write_text(json.dumps(entry | {"plans": {}, "weights": "another"}))
-    assert not table_job(MAIN, "", row, ENV, 0, cfg).left()
-    del entry["weights"]  # one of before: known by what it reached
-    path.write_text(json.dumps(entry | {"plans": {}}))
-    assert table_job(MAIN, "", row, ENV, 0, cfg).left()
-    results = tmp_path / "runs" / entry["run"] / "results.json"
-    results.write_text(json.dumps(json.loads(results.read_text()) | {"metrics": {"test/hits@1/h1": -1.0}}))
-    assert not table_job(MAIN, "", row, ENV, 0, cfg).left()
-
-
-def tuned_and_run(cfg) -> tuple:
-    """One seed of a row.  -> the row, the file of its entry, and what that holds."""
-    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
-    run_study("causes", cfg | {"tune": True}, run_missing)
-    run_study("causes", cfg, run_missing)
-    (path,) = (Path(cfg["ledger"]) / ENV).glob("*.json")
-    return *rows_of(cfg["rows"]), path, json.loads(path.read_text())
-
-
-def test_a_probe_that_was_asked_by_hand_is_not_a_score(cfg, scripts):
-    """A split that holds nothing but what one probe said was taken for scored, and the table ended in a traceback."""
-    row, path, entry = tuned_and_run(cfg)
-    entry["scores"]["final"] = {"metrics": {"blind/cf_hits@1/mean/h10": 87.5}}
-    path.write_text(json.dumps(entry))
-    ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
-    assert script == "eval/score.py" and "split=final" in asked and not any(one.startswith(("round=", "probes=")) for one in asked)
-
-
-def test_goals_are_asked_that_nobody_saw_before(cfg, scripts, tmp_path):
-    """All goals of a table were on the tasks of development. Runs whose weights are gone stay as they are."""
-    row, path, entry = tuned_and_run(cfg)
-    assert entry["plans"]["final"]["protocol"] == {"seed": 31}
-    text, csv = ((tmp_path / f"out/causes/physics3.{kind}").read_text() for kind in ("md", "csv"))
-    assert "of 1 runs also 1000 tasks of seed 31, asked of the frozen setting alone: -2.0 on average at 10 steps, from -2.0 to -2.0" in text
-    assert "physics3,edge + InfoNCE,\"goals, final\",10,end,0," in csv
-    path.write_text(json.dumps(entry | {"plans": {}}))
-    ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
-    assert script == "eval/plan.py" and {"seed=31", "horizons=[10]", f"ledger={cfg['ledger']}"} <= set(asked)
-    assert not table_job(MAIN, "", row, ENV, 0, cfg | {"runs_dir": str(tmp_path / "elsewhere")}).left()
-
-
 def test_folders_that_cannot_be_written_are_told_before_the_work(cfg, scripts, tmp_path):
     """A ledger that may not be written failed 152 trainings, each after its two minutes."""
     (tmp_path / "file").touch()
@@ -235,10 +151,13 @@ def test_folders_that_cannot_be_written_are_told_before_the_work(cfg, scripts, t
 
 
 def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
-    """An emulated bfloat16 is two to thirty times slower, ten minutes of it hold as little, and the ledger would have called them a second seed."""
+    """An emulated bfloat16 is two to thirty times slower, ten minutes of it hold as little,
+    and the ledger would have called them a second seed."""
     cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
     (row,), ledger = rows_of(cfg["rows"]), Path(cfg["ledger"])
-    precise = lambda: next(word for word in table_job(MAIN, "", row, ENV, 1, cfg).left()[0] if word.startswith("trainer.precision="))  # noqa: E731
+    precise = lambda: next(  # noqa: E731
+        word for word in table_job(MAIN, "", row, ENV, 1, cfg).left()[0] if word.startswith("trainer.precision=")
+    )
     run_study("causes", cfg | {"tune": True}, run_missing)
     for here in ("bf16-mixed", "32-true"):
         monkeypatch.setattr(jobs, "fast_precision", lambda accelerator, here=here: here)
@@ -263,7 +182,8 @@ def test_a_row_keeps_its_precision(cfg, scripts, monkeypatch):
 @pytest.mark.parametrize("asked, said", [
     ({"envs": ["physics3", "nonsense"]}, "no env 'nonsense'"),
     ({"envs": "trifinger_pushing"}, "asks physics and chemistry"),
-    ({"envs": "chemistry_chain10"}, "chemistry_chain10 is a drawn world, and nobody says which are for choosing and which for 'final'"),
+    ({"envs": "chemistry_chain10"},
+     "chemistry_chain10 is a drawn world, and nobody says which are for choosing and which for 'final'"),
     ({"envs": "physics5_hidden"}, "the frames of physics5_hidden do not show the weights that every row is asked for"),
     ({"envs": ["chemistry_full5"], "seeds": 6}, "5 are kept for 'final'; set seeds=5 or fewer"),
 ])  # fmt: skip

@@ -16,7 +16,9 @@ MIDDLE = {"joint train/loss": [1.0, 0.0, 0.0, 0.0], "joint val/loss": [3.0, 1.0,
 def filled(*losses: dict[str, list[float]]) -> Filled:
     scores = {"final": {"metrics": {"test/hits@1/h10": 90.0, "floor/copy/hits@1/h10": 5.0, "test/cf_hits@1/mean/h10": 70.0}}}
     rounds = [{"round": n, "stage": "joint", "cpu_s": 60.0 * n, "updates": 10 * n, "scores": {}} for n in range(1, 5)]
-    entries = {seed: {"rounds": rounds, "losses": found, "scores": scores if found else {}} for seed, found in enumerate(losses)}
+    entries = {
+        seed: {"rounds": rounds, "losses": found, "scores": scores if found else {}} for seed, found in enumerate(losses)
+    }
     return Filled(studies()["causes"], "", ROW, "physics5_shuffled", None, entries)
 
 
@@ -35,4 +37,6 @@ def test_the_table_says_when_the_weights_were():
     """Of two seeds; a third that diverged has none."""
     one = filled(MIDDLE, {"joint val/loss": [4.0, 3.0, 2.0, 1.0]}, {})
     header, (row,) = lines([one])
-    assert row[header.index("kept at")] == kept_at(one) == "75 (50 to 100)" and kept_at(filled({"joint train/loss": [1.0]})) == "-"
+    assert (
+        row[header.index("kept at")] == kept_at(one) == "75 (50 to 100)" and kept_at(filled({"joint train/loss": [1.0]})) == "-"
+    )

@@ -48,7 +48,8 @@ def test_a_draw_that_diverged_is_known_and_never_chosen(cfg, scripts):
     path = eval.paper.sweep.ROOT / "train/fit.py"
     path.write_text(path.read_text() + f"if 'draw{best}' in name:\n"
                     "    entry |= {'scores': {}, 'diverged': 'train loss is not finite'}\n"
-                    "    (place / f'{name}-abc.json').write_text(json.dumps(entry)); sys.exit('error: train loss is not finite')\n")
+                    "    (place / f'{name}-abc.json').write_text(json.dumps(entry)); "
+                    "sys.exit('error: train loss is not finite')\n")
     assert not run_study("causes", cfg, run_missing)
     found = choice(Path(cfg["ledger"]), ENV, row)
     assert found["chosen"] != best and found["tried"][best]["worth"] is None
@@ -58,12 +59,14 @@ def test_a_draw_that_diverged_is_known_and_never_chosen(cfg, scripts):
 
 
 def test_a_row_that_cannot_be_chosen_does_not_stand_in_the_way(cfg, scripts, capsys):
-    """Where all draws of one row diverged, or one of its entries was damaged, no row had finalists, and the same command said so again."""
+    """Where all draws of one row diverged, or one of its entries was damaged, no row had finalists,
+    and the same command said so again."""
     cfg |= {"rows": ["edge + InfoNCE", "AE + InfoNCE", "edge + hinge"], "tune": True}
     wrong, fine, harmed = (rows_of(name)[0] for name in cfg["rows"])
     path, ledger = eval.paper.sweep.ROOT / "train/fit.py", Path(cfg["ledger"])
     path.write_text(path.read_text() + "if name.startswith('edge_infonce'):\n"
-                    "    (place / f'{name}-abc.json').write_text(json.dumps(entry | {'scores': {}, 'diverged': 'not finite'}))\n"
+                    "    (place / f'{name}-abc.json').write_text(json.dumps(entry | "
+                    "{'scores': {}, 'diverged': 'not finite'}))\n"
                     "    sys.exit('error: not finite')\n")
     (tune_ledger(ledger) / ENV).mkdir(parents=True)
     (tune_ledger(ledger) / ENV / f"{tune_name(harmed, ENV, 3)}-abc.json").write_text("{")
@@ -77,7 +80,8 @@ def test_a_row_that_cannot_be_chosen_does_not_stand_in_the_way(cfg, scripts, cap
 
 
 def test_finalists_decide_at_the_length_of_the_table(cfg, scripts, capsys):
-    """Seen: InfoNCE at rate .008 was best after two minutes and lost a slot in the third. One that diverged at the end loses."""
+    """Seen: InfoNCE at rate .008 was best after two minutes and lost a slot in the third.
+    One that diverged at the end loses."""
     cfg |= {"rows": ["edge + InfoNCE"], "tune": True}
     (row,), ledger = rows_of(cfg["rows"]), Path(cfg["ledger"])
     path = eval.paper.sweep.ROOT / "train/fit.py"
@@ -89,7 +93,11 @@ def test_finalists_decide_at_the_length_of_the_table(cfg, scripts, capsys):
     assert sum("worth_at_end" in one for one in found["tried"]) == 2
     header, (line,) = setting_lines([Filled.of(MAIN, "", row, ENV, cfg)])
     shown = dict(zip(header, line))
-    assert (shown["draw"], shown["worth"], shown["other finalist"]) == (str(BEST[1]), f"{second['worth_at_end']:.1f}", f"{first['worth_at_end']:.1f}")
+    assert (shown["draw"], shown["worth"], shown["other finalist"]) == (
+        str(BEST[1]),
+        f"{second['worth_at_end']:.1f}",
+        f"{first['worth_at_end']:.1f}",
+    )
     (entered,) = (tune_ledger(ledger) / ENV).glob(f"{finalist_name(row, ENV, BEST[1])}-*")
     kept = entered.read_text()
     entered.write_text(json.dumps(json.loads(kept) | {"scores": {}, "diverged": "train loss is not finite"}))

@@ -1,166 +1,24 @@
-"""Intervals of tables of equal effort, and the sentences that are tested by them: seeds, floors, pairs of rows."""
+"""Sentences that are tested by tables of equal effort: among which rows, on how many seeds, and corrected for how many."""
 
 import json
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from effort_answers import ENV, MAIN, answered, cfg, entered  # noqa: F401  fixtures
 
-from eval.effort.captions import of_claims, of_reading
+from eval.effort.captions import of_claims
 from eval.effort.claims import PAIRS, check
-from eval.effort.differences import Difference, difference
+from eval.effort.differences import Difference
 from eval.effort.filled import Filled
-from eval.effort.intervals import holm, students
-from eval.effort.jobs import table_name
+from eval.effort.intervals import holm
 from eval.effort.settings import causes, rows_of
-from eval.effort.studies import studies
-from eval.effort.table import all_steps, lines, mode_lines, read_lines, structure_lines
 from eval.runs.answers import Answers
-
-ENV, MAIN = "physics3", studies()["causes"]
-
-
-@pytest.fixture
-def cfg(tmp_path):
-    return {"ledger": str(tmp_path / "ledger")}
-
-
-def entered(cfg, row, seed, **found):
-    """An entry of the main table as train/fit.py and eval/score.py write it."""
-    place = Path(cfg["ledger"]) / ENV
-    place.mkdir(parents=True, exist_ok=True)
-    name = table_name(MAIN, "", row, ENV, ["loss.window=1"], seed)
-    entry = {"run": name, "row": row.name, "env": ENV, "seed": seed, "rounds": [], "scores": {}} | found
-    (place / f"{name}-0.json").write_text(json.dumps(entry))
-
-
-@pytest.fixture
-def answered(cfg, monkeypatch):
-    """Two rows of three seeds with answers, which hardly differ: the second is right where the first is, and on some more."""
-    monkeypatch.setattr("eval.effort.studies.choice", lambda *_: {"overrides": ["loss.window=1"]})
-    monkeypatch.setattr("eval.effort.filled.choice", lambda *_: None)
-    rows, draw = rows_of(["edge + InfoNCE", "edge + SIGReg"]), np.random.default_rng(0)
-    base = draw.random(1000) < 0.6
-    for seed in range(3):
-        first = base ^ (draw.random(1000) < 0.005)
-        for row, right in zip(rows, (first, first | (np.arange(1000) < 100))):
-            kept = {key: Answers.of(of) for key, of in (("test/cf_hits@1/mean/h10", right), ("test/hits@1/h10", right),
-                    *((f"floor/copy/{name}/h10", draw.random(1000) < 0.2) for name in ("hits@1", "cf_hits@1/mean")))}
-            final = {"metrics": {key: 100 * float(one.right.mean()) for key, one in kept.items()}, "answers": {key: one.packed() for key, one in kept.items()}}
-            plans = {"zero-shot": {"metrics": {"plan/success/h10": 40.0 + seed}, "protocol": {}}}
-            usual = {"metrics": {"plan/success/h10": 50.0 + seed}}
-            entered(cfg, row, seed, scores={"final": final, "select": usual}, plans=plans)
-    return [Filled.of(MAIN, "", row, ENV, cfg | {"seeds": 3}) for row in rows]
-
-
-def test_intervals_run_over_episodes_and_seeds(answered):
-    one, other = answered
-    found = one.estimate("what if", 10)
-    assert found.low < found.mean < found.high and 2 < found.high - found.low < 15
-    apart = difference(other, one, "what if", 10)
-    assert apart[0] == pytest.approx(5, abs=1) and 3 < apart[1] < apart[0] < apart[2] < 7
-    noisy = replace(one, entries={seed: entry | {"scores": entry["scores"] | {"final": entry["scores"]["final"] | {"metrics":
-        {"test/cf_hits@1/mean/h10": 50.0 + 10 * seed}}}} for seed, entry in one.entries.items()})  # fmt: skip
-    doubtful = difference(other, noisy, "what if", 10)
-    assert doubtful.low < 0, "seeds that differ widen it, whatever the episodes say"
-    assert doubtful.p == students(other.scores("what if", 10), noisy.scores("what if", 10), False).p > 0.05
-    steady = replace(one, entries={seed: entry | {"scores": entry["scores"] | {"final": entry["scores"]["final"] | {"metrics":
-        {"test/cf_hits@1/mean/h10": 59.9 + 0.1 * seed}}}} for seed, entry in one.entries.items()})  # fmt: skip
-    assert difference(steady, one, "what if", 10).p > 0.05, "seeds that agree do not make episodes certain"
-    assert one.above_floor("H@1", 10) is True and one.above_floor("H@1", 1) is None
-    assert lines(answered)[1][0][0] == "edge + SIGReg" and re.fullmatch(r"[\d.]+ ± [\d.]+ \((1|2)\d\.\d\)", lines(answered)[1][0][2])
-
-
-def test_a_single_seed_has_no_interval_of_a_difference(answered):
-    """Its episodes do not say what another seed would have reached."""
-    one, other = answered
-    alone = replace(other, entries={0: other.entries[0]})
-    assert difference(alone, one, "what if", 10) is None and difference(one, alone, "what if", 10) is None
-
-
-def test_a_row_is_above_its_floor_by_seeds_as_well(answered):
-    """The bootstrap of three seeds alone let 12 of 100 rows through that stand at their floor."""
-    one = answered[0]
-    assert one.above_floor("H@1", 10)
-    for entry, floor in zip(one.entries.values(), (59.0, 55.0, 10.0)):
-        entry["scores"]["final"]["metrics"]["floor/copy/hits@1/h10"] = floor
-    assert one.above_floor("H@1", 10) is False
-
-
-def test_goals_on_other_boards_stand_beside_those_of_training(answered):
-    study = studies()["causes-factors"]
-    header, body = mode_lines([replace(one, study=study) for one in answered])
-    assert header[:3] == ["", "as in training", "zero-shot"] and body[0][1:3] == ["51.0 ± 2.5", "41.0 ± 2.5 (-10.0)"] and body[0][3] == "-"
-
-
-def test_a_score_at_its_floor_is_marked_and_goals_have_their_bound(answered):
-    assert lines(answered)[0][3] == "goals 10" and "*" not in lines(answered)[1][0][1]
-    for seed, entry in answered[1].entries.items():
-        entry["scores"]["final"]["metrics"]["floor/copy/hits@1/h10"] = entry["scores"]["final"]["metrics"]["test/hits@1/h10"] + 5 * (1 - seed)
-        entry["scores"]["select"]["metrics"]["plan/true/greedy/h10"] = 97.6
-    header, body = lines(answered)
-    assert header[3] == "goals 10 (true world 97.6)" and body[0][0] == "edge + SIGReg"
-    assert body[0][1].endswith(" *") and not body[0][2].endswith("*") and "*" not in "".join(body[1])
-    for entry in answered[0].entries.values():  # a study in which rows have worlds of their own
-        entry["scores"]["select"]["metrics"]["plan/true/greedy/h10"] = 99.0
-    header, body = lines(answered)
-    assert header[3] == "goals 10 (true world)" and [row[3] for row in body] == ["51.0 ± 2.5 (97.6)", "51.0 ± 2.5 (99.0)"]
-    two = replace(answered[0], entries={seed: answered[0].entries[seed] for seed in (0, 1)})
-    two.entries[0]["scores"]["final"]["metrics"]["floor/copy/hits@1/h10"] = 50.0
-    assert "*" not in lines([two])[1][0][1], "t of two seeds holds almost everything"
-
-
-def test_goals_have_no_column_where_none_are_asked(answered):
-    rows = [replace(one, study=studies()["causes-horizon"]) for one in answered]
-    assert not any("goals" in name for table in (lines, all_steps) for name in table(rows)[0])
-    assert all(len(header) == len(row) for header, body in (lines(rows), all_steps(rows)) for row in body)
-
-
-def test_goals_of_too_few_seeds_are_in_no_correlation(answered):
-    """A row whose goals had one seed stopped the table."""
-    rows = [replace(answered[0], row=replace(answered[0].row, name=f"row {n}"), entries=json.loads(json.dumps(answered[0].entries), object_hook=by_seed))
-            for n in range(5)]  # fmt: skip
-    for seed in (1, 2):
-        rows[0].entries[seed]["scores"]["select"]["metrics"].clear()
-    assert said_of(*rows)["H@1 and success correlate only partly (Spearman below 0.8)"].figures == "rows above their floor of copying in H@1 with 3 seeds: 4; 5 are needed"
-
-
-def by_seed(found: dict) -> dict:
-    """Keys that are numbers as numbers."""
-    return {int(key) if key.isdigit() else key: value for key, value in found.items()}
-
-
-def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
-    """The small network read 85 of 100 outcomes where the linear one read all, and its failure was told as the model's."""
-    one = answered[0]
-    for seed, (linear, small) in enumerate([(99.0, 90.0), (80.0, 90.0), (99.0, 98.0)]):
-        scores = one.entries[seed]["scores"]
-        scores["select"]["metrics"] |= {"readout/linear/frames": linear, "readout/mlp/frames": small}
-        scores["final"]["metrics"] |= {"readout/linear/frames": 10.0, "readout/mlp/frames": 20.0, "readout/linear/what_if/h10": 1.0,
-                                       "readout/mlp/what_if/h10": 2.0, "readout/linear/what_if/place/h10": 60.0, "readout/mlp/what_if/place/h10": 60.0,
-                                       "blind/cf_hits@1/mean/h10": 87.5, "blind/what_if/place/h10": 77.1, "floor/copy/what_if/h10": 33.3, "test/smallest_gap": 0.2, "order/asks": 75.0}
-    assert one.at_once("of every action") == {0: 1.0, 1: 2.0, 2: 1.0} and one.at_once("factors read") == {0: 10.0, 1: 20.0, 2: 10.0}
-    header, body = read_lines(answered)
-    found = {name: cell for head, rows in ((header, body), structure_lines(answered)) for row in rows if row[0] == one.label for name, cell in zip(head, row)}
-    assert found["of every action (floor 33.3)"] == "1.3 ± 1.4" and found["smallest gap"] == "20.0 ± 0.0" and found["pushes told"] == "75.0 ± 0.0"
-    assert found["places of every action (floor 33.3; weights unknown 77.1)"] == "60.0 ± 0.0" and lines(answered)[0][2] == "what if 10 (floor; weights unknown 87.5)"
-    assert any("the true world under every order of the weights" in fact for fact in of_reading(answered))
-    assert "own R2" not in header and [row[1] for row in body if row[0] != one.label] == ["-"]
-    assert of_reading(answered)[0].endswith("reads more factors on select")
-    for scores in (one.entries[0]["scores"], one.entries[2]["scores"]):
-        del scores["final"]["metrics"]["order/asks"]  # asked of one of three seeds: not the mean that stands beside it
-    assert "75.0 (1 of 3)" in next(row for row in structure_lines(answered)[1] if row[0] == one.label)
-    for seed in range(3):
-        one.entries[seed]["scores"]["valid"] = one.entries[seed]["scores"].pop("select")
-    assert of_reading([one])[0].endswith("on valid, which holds the frames that they learned from")
 
 
 def said_of(*rows):
     """First words of a sentence -> its verdict."""
     return {verdict.claim.split(",")[0]: verdict for verdict in check([replace(row) for row in rows])}
-
 
 HELPS = "negatives of the same episode help the hinge (after Biza et al. 2021)"
 
@@ -168,16 +26,36 @@ HELPS = "negatives of the same episode help the hinge (after Biza et al. 2021)"
 @pytest.fixture
 def hinges(answered):
     """The same two under the names that a sentence compares."""
-    return [replace(row, row=replace(row.row, name=name)) for row, name in zip(answered, ("edge + hinge", "edge + hinge, same episode"))]
+    return [replace(row, row=replace(row.row, name=name))
+            for row, name in zip(answered, ("edge + hinge", "edge + hinge, same episode"))]  # fmt: skip
+
+
+def test_goals_of_too_few_seeds_are_in_no_correlation(answered):
+    """A row whose goals had one seed stopped the table."""
+    rows = [replace(answered[0], row=replace(answered[0].row, name=f"row {n}"),
+                    entries=json.loads(json.dumps(answered[0].entries), object_hook=by_seed))
+            for n in range(5)]  # fmt: skip
+    for seed in (1, 2):
+        rows[0].entries[seed]["scores"]["select"]["metrics"].clear()
+    assert said_of(*rows)["H@1 and success correlate only partly (Spearman below 0.8)"].figures == (
+        "rows above their floor of copying in H@1 with 3 seeds: 4; 5 are needed"
+    )
+
+
+def by_seed(found: dict) -> dict:
+    """Keys that are numbers as numbers."""
+    return {int(key) if key.isdigit() else key: value for key, value in found.items()}
 
 
 def test_claims_are_tested_among_rows_above_their_floor(hinges):
-    """The better row holds, the worse does not; a row at its floor, on either side, has learned nothing that could be compared."""
+    """The better row holds, the worse does not;
+    a row at its floor, on either side, has learned nothing that could be compared."""
     one, other = hinges
     assert said_of(one, other)[HELPS].word == "holds"
     assert said_of(replace(one, row=other.row), replace(other, row=one.row))[HELPS].word == "does not hold"
     assert said_of(one, other)["with structure the contrastive loss ranks better than likelihood"].word == "runs are missing"
-    assert said_of(one, other)["H@1 and success correlate only partly (Spearman below 0.8)"].word == "not testable at this budget"
+    assert (said_of(one, other)["H@1 and success correlate only partly (Spearman below 0.8)"].word
+            == "not testable at this budget")  # fmt: skip
     for row, fine in ((one, other), (other, one)):
         floored = {seed: json.loads(json.dumps(entry)) for seed, entry in row.entries.items()}
         for entry in floored.values():
@@ -197,8 +75,10 @@ def test_claims_want_seeds_that_ended(hinges):
     few = said_of(one, replace(other, entries={seed: other.entries[seed] for seed in (0, 1)}))[HELPS]
     assert few.figures == "edge + hinge, same episode has 2 of 3 seeds" and few.word == "runs are missing"
     failed = {"scores": {}, "rounds": [], "plans": {}, "diverged": "train loss is not finite"}
-    assert "1 trainings of edge + hinge, same episode diverged" in said_of(one, replace(other, entries=other.entries | {3: failed}))[HELPS].figures
-    silent = {seed: entry | {"scores": {"final": {"metrics": entry["scores"]["final"]["metrics"]}}} for seed, entry in other.entries.items()}
+    assert ("1 training of edge + hinge, same episode diverged"
+            in said_of(one, replace(other, entries=other.entries | {3: failed}))[HELPS].figures)  # fmt: skip
+    silent = {seed: entry | {"scores": {"final": {"metrics": entry["scores"]["final"]["metrics"]}}}
+              for seed, entry in other.entries.items()}  # fmt: skip
     assert "were not kept" in said_of(one, replace(other, entries=silent))[HELPS].figures
 
 
@@ -212,24 +92,29 @@ def test_claims_on_drawn_worlds_rest_on_those_of_both(hinges):
 
 
 def test_correlations_on_drawn_worlds_are_of_rows_that_can_be_tested(answered):
-    """A row with one world, or whose training diverged in another, left no world to the others, or became one that can be tested."""
-    base = [replace(answered[0], env="chemistry_chain5", entries=json.loads(json.dumps(answered[0].entries), object_hook=by_seed),
+    """A row with one world, or whose training diverged in another, left no world to the others,
+    or became one that can be tested."""
+    base = [replace(answered[0], env="chemistry_chain5",
+                    entries=json.loads(json.dumps(answered[0].entries), object_hook=by_seed),
                     row=replace(answered[0].row, name=f"row {n}")) for n in range(7)]  # fmt: skip
     base[0] = replace(base[0], entries={0: base[0].entries[0]})
     base[1].entries[3] = {"scores": {}, "rounds": [], "plans": {}, "diverged": "train loss is not finite"}
     name = "H@1 and what if correlate only partly (Spearman below 0.8)"
-    assert said_of(*base[2:])[name].figures == said_of(*base)[name].figures and said_of(*base)[name].figures.startswith("5 rows lie too near")
+    assert (said_of(*base[2:])[name].figures == said_of(*base)[name].figures
+            and said_of(*base)[name].figures.startswith("5 rows lie too near"))  # fmt: skip
 
 
 def test_a_remark_is_told_of_the_seeds_it_is_on(answered, monkeypatch):
     """It was printed below one seed."""
     monkeypatch.setitem(causes(), "remarks", {ENV: [{"row": answered[0].label, "seeds": [1, 2], "says": "not to be compared"}]})
     alone = replace(answered[0], entries={0: answered[0].entries[0]})
-    assert of_claims(answered)[-1] == "not to be compared" != of_claims([alone])[-1] and of_claims([alone]) == of_claims(answered)[:-1]
+    assert (of_claims(answered)[-1] == "not to be compared" != of_claims([alone])[-1]
+            and of_claims([alone]) == of_claims(answered)[:-1])  # fmt: skip
 
 
 def test_most_models_that_rank_well(answered):
-    """Six rows that rank above 97 and know 60: it holds; of four rows nothing is told, and one of five may be chance of rows."""
+    """Six rows that rank above 97 and know 60: it holds;
+    of four rows nothing is told, and one of five may be chance of rows."""
     entries = {seed: json.loads(json.dumps(entry)) for seed, entry in answered[0].entries.items()}
     for entry in entries.values():
         entry["scores"]["final"]["metrics"]["test/hits@1/h10"] = 99.5
@@ -241,7 +126,8 @@ def test_most_models_that_rank_well(answered):
     knowing = json.loads(json.dumps(entries))
     for entry in knowing.values():
         final = entry["scores"]["final"]
-        final["answers"]["test/cf_hits@1/mean/h10"], final["metrics"]["test/cf_hits@1/mean/h10"] = final["answers"]["test/hits@1/h10"], 99.5
+        (final["answers"]["test/cf_hits@1/mean/h10"],
+         final["metrics"]["test/cf_hits@1/mean/h10"]) = final["answers"]["test/hits@1/h10"], 99.5  # fmt: skip
     five = [*rows[:3], *(replace(row, entries={int(seed): entry for seed, entry in knowing.items()}) for row in rows[3:5])]
     assert said_of(*five)[name].word == "undecided" and said_of(*five)[name].figures.startswith("3 of 5 rows, [20, 100]")
 
@@ -250,7 +136,9 @@ def test_many_sentences_are_corrected_for(hinges, monkeypatch):
     """What is found by one of many tests may be chance: it is told of that sentence alone."""
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06]) and holm([0.5, 0.9]) == [1.0, 1.0] and holm([]) == []
     verdict = said_of(*hinges)[HELPS]
-    assert verdict.word == "holds" and verdict.figures.endswith(f"; p {verdict.p:.3f}, of 2 sentences {2 * verdict.p:.3f}"), "its H@1, and its what if"
+    assert verdict.word == "holds" and verdict.figures.endswith(f"; p {verdict.p:.3f}, of 2 sentences {2 * verdict.p:.3f}"), (
+        "its H@1, and its what if"
+    )
     for p, word in ((0.024, "holds"), (0.03, "holds, taken alone")):
         monkeypatch.setattr("eval.effort.claims.difference", lambda *_, p=p: Difference(5.0, 1.0, 9.0, p))
         assert said_of(*hinges)[HELPS].word == word
@@ -259,10 +147,12 @@ def test_many_sentences_are_corrected_for(hinges, monkeypatch):
 
 
 def test_every_look_at_final_is_a_chance_to_find_it(hinges, monkeypatch):
-    """Seeds were added after a look in one world; its table once said of a sentence that it holds, of which the docs said not to quote it."""
+    """Seeds were added after a look in one world;
+    its table once said of a sentence that it holds, of which the docs said not to quote it."""
     monkeypatch.setattr("eval.effort.claims.difference", lambda *_: Difference(5.0, 1.0, 9.0, 0.02))
     env = hinges[0].env
-    for looks, word, told in (({}, "holds", "of 2 sentences 0.040"), ({env: 2}, "holds, taken alone", "of 2 sentences, 2 looks 0.080")):
+    for looks, word, told in (({}, "holds", "of 2 sentences 0.040"),
+                              ({env: 2}, "holds, taken alone", "of 2 sentences, 2 looks 0.080")):  # fmt: skip
         monkeypatch.setitem(causes(), "looks", looks)
         assert said_of(*hinges)[HELPS].word == word and said_of(*hinges)[HELPS].figures.endswith(told)
 
@@ -293,8 +183,13 @@ def test_success_in_the_order_of_ranking_refutes_a_partial_correlation(answered,
 
 
 def test_a_row_without_room_above_it_decides_nothing(hinges, monkeypatch):
-    """It was called undecided whether hiding objects helps a row that has 99.2; the sentence is counted among the tested all the same."""
+    """It was called undecided whether hiding objects helps a row that has 99.2;
+    the sentence is counted among the tested all the same."""
     for low, high, word in ((-9.0, 7.0, "undecided"), (-80.0, 78.0, "not testable at this budget"), (0.1, 95.0, "holds")):
-        monkeypatch.setattr("eval.effort.claims.difference", lambda *_: Difference(-1.0, low, high, 0.001))  # noqa: B023  called at once
+        monkeypatch.setattr(
+            "eval.effort.claims.difference",
+            lambda *_: Difference(-1.0, low, high, 0.001),  # noqa: B023  called at once
+        )
         verdict = said_of(*hinges)[HELPS]
-        assert verdict.word == word and verdict.p == 0.001 and ("which leaves 4" in verdict.figures) == word.startswith("not"), "the row has about 60"
+        assert (verdict.word == word and verdict.p == 0.001
+                and ("which leaves 4" in verdict.figures) == word.startswith("not")), "the row has about 60"  # fmt: skip

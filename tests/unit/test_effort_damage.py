@@ -47,7 +47,8 @@ def one_seed(ledger) -> Path:
 
 
 def test_a_damaged_entry_does_not_stop_the_table(cfg, ledger, capsys):
-    """Seen: how long the work will take was asked of the damaged run as well, and the command ended before anything was trained."""
+    """Seen: how long the work will take was asked of the damaged run as well,
+    and the command ended before anything was trained."""
     cfg["rows"] = [ROW, "edge + SIGReg"]
     run_study("causes", cfg | {"rows": "edge + SIGReg", "tune": True}, run_missing)
     frozen = ledger / "frozen" / ENV / "edge_InfoNCE.json"
@@ -59,7 +60,10 @@ def test_a_damaged_entry_does_not_stop_the_table(cfg, ledger, capsys):
     failed = run_study("causes", cfg, run_missing)
     assert [why for why in failed.values() if "is no entry of a ledger, it is damaged" in why] and len(failed) == 1
     assert len(list((ledger / ENV).glob("edge_sigreg-*.json"))) == 2
-    assert f"{ENV}, {ROW}: left out; " in (shown := " ".join(capsys.readouterr().out.split())) and "edge + SIGReg" in shown.split("no run yet")[0]
+    assert (
+        f"{ENV}, {ROW}: left out; " in (shown := " ".join(capsys.readouterr().out.split()))
+        and "edge + SIGReg" in shown.split("no run yet")[0]
+    )
 
 
 @pytest.mark.parametrize("key", ["test/cf_hits@1/several/h10", "test/hits@1/h5", "floor/copy/hits@1/h1"])
@@ -72,7 +76,10 @@ def test_damaged_answers_are_told_of_their_row(cfg, ledger, key, text):
         entry["scores"]["final"]["answers"] = {key: text if each == path else Answers.of(np.ones(9, bool)).packed()}
         each.write_text(json.dumps(entry))
     found, wrong = whole_of(MAIN, rows_of([ROW, "edge + SIGReg"]), ENV, cfg)
-    assert [one.label for one in found] == ["edge + SIGReg"] and f"the ledger's answers of {ROW} on {ENV} are damaged" in str(wrong[ROW])
+    assert (
+        [one.label for one in found] == ["edge + SIGReg"]
+        and f"the ledger's answers of {ROW} on {ENV} are damaged" in str(wrong[ROW])
+    )
 
 
 def test_a_probe_asked_by_hand_is_no_worth(cfg, ledger):
@@ -82,7 +89,10 @@ def test_a_probe_asked_by_hand_is_no_worth(cfg, ledger):
     entry["scores"]["final"] = {"metrics": {"blind/cf_hits@1/mean/h10": 87.5}}
     path.write_text(json.dumps(entry))
     one = Filled.of(MAIN, "", *rows_of(ROW), ENV, cfg)
-    assert "chosen settings" in tables([one]) and setting_lines([one])[1] == setting_lines([replace(one, entries={0: one.entries[0]})])[1]
+    assert (
+        "chosen settings" in tables([one])
+        and setting_lines([one])[1] == setting_lines([replace(one, entries={0: one.entries[0]})])[1]
+    )
 
 
 def test_kept_goals_without_the_usual_ones_are_no_difference(cfg, ledger):
@@ -91,7 +101,9 @@ def test_kept_goals_without_the_usual_ones_are_no_difference(cfg, ledger):
     for key in [key for key in entry["scores"]["select"]["metrics"] if key.startswith("plan/")]:
         del entry["scores"]["select"]["metrics"][key]
     path.write_text(json.dumps(entry))
-    (facts,) = [told for title, (_, told) in tables([Filled.of(MAIN, "", *rows_of(ROW), ENV, cfg)]).items() if title == MAIN.title]
+    (facts,) = [
+        told for title, (_, told) in tables([Filled.of(MAIN, "", *rows_of(ROW), ENV, cfg)]).items() if title == MAIN.title
+    ]
     assert any(fact.startswith("of 1 runs also 1000 tasks of seed 31") for fact in facts)
 
 
@@ -141,8 +153,15 @@ def test_a_row_that_diverged_is_told_so(cfg, ledger):
     """All of whose trainings did: it was said that its runs are missing."""
     failed = {"scores": {}, "rounds": [], "plans": {}, "diverged": "train loss is not finite"}
     one = Filled.of(MAIN, "", *rows_of(ROW), ENV, cfg)
-    hinges = [replace(one, row=replace(one.row, name=name), entries=dict.fromkeys(range(3), failed)) for name in ("edge + hinge", "edge + NLL")]
-    (said,) = [verdict for verdict in check([*hinges, one]) if verdict.claim.startswith("with structure the contrastive loss ranks better")]
+    hinges = [
+        replace(one, row=replace(one.row, name=name), entries=dict.fromkeys(range(3), failed))
+        for name in ("edge + hinge", "edge + NLL")
+    ]
+    (said,) = [
+        verdict
+        for verdict in check([*hinges, one])
+        if verdict.claim.startswith("with structure the contrastive loss ranks better")
+    ]
     assert said.word == "not testable at this budget" and said.figures == "3 trainings of edge + hinge diverged"
 
 

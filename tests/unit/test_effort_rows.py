@@ -30,19 +30,25 @@ def test_every_row_composes_under_every_draw(compose, row):
     env = ENV if row.fits(ENV) else "chemistry_chain5"
     config = compose("fit", *row.fit, *row.overrides(setting), "trainer=minutes", f"env={env}", f'row="{row.name}"')
     assert config.row == row.name and row.fits(env) and ("width" in row.without or config.model.width == setting["width"])
-    assert all((s.learning_rate, s.window, s.weight_decay) == tuple(setting[k] for k in ("learning_rate", "window", "weight_decay"))
+    assert all((s.learning_rate, s.window, s.weight_decay)
+               == tuple(setting[k] for k in ("learning_rate", "window", "weight_decay"))
                for s in config.loss.stages)  # fmt: skip
     assert all(s.hard_share == (setting["hard_share"] if "transition" in s.trains else 0) for s in config.loss.stages)
     strength = causes()["strengths"].get(row.loss)
     assert strength is None or OmegaConf.select(config, strength["key"]) == strength["values"][setting["strength"]]
     assert strength is not None or row.loss == "nll"
-    assert set(row.told) <= {"objects", "cells", "point", "blocks", "palette"} and len({one.slug for one in rows_of(None)}) == len(causes()["rows"])
+    assert (
+        set(row.told) <= {"objects", "cells", "point", "blocks", "palette"}
+        and len({one.slug for one in rows_of(None)}) == len(causes()["rows"])
+    )
 
 
 def test_unknown_rows_are_refused():
     with pytest.raises(Problem, match="no row 'edge . InfoNC': did you mean 'edge . InfoNCE'"):
         rows_of("edge + InfoNC")
-    with pytest.raises(Problem, match="known: 'AE . InfoNCE', 'AE . hinge, small encoder', .*; a name with a comma is quoted once more"):
+    with pytest.raises(
+        Problem, match="known: 'AE . InfoNCE', 'AE . hinge, small encoder', .*; a name with a comma is quoted once more"
+    ):
         rows_of(["edge + hinge", "same episode"])  # what a shell makes of rows=[edge + hinge, same episode]
 
 
@@ -85,8 +91,12 @@ def test_every_study_composes(compose, study):
             overrides = _usual(study, case, row, study.envs[0], setting)
             config = compose("fit", *overrides)
             assert config.row.startswith(row.name) and list(config.score.horizons) == study.horizons
-            asked = study.minutes, 4000 if study.trains_missing_seeds else study.updates  # those are told by the ledger: here the trainer's own
-            assert (config.trainer.get("cpu_minutes"), config.trainer.get("updates")) == asked and max(study.horizons) <= config.env.splits.final.length
+            # those are told by the ledger: here the trainer's own
+            asked = study.minutes, 4000 if study.trains_missing_seeds else study.updates
+            assert (
+                (config.trainer.get("cpu_minutes"), config.trainer.get("updates")) == asked
+                and max(study.horizons) <= config.env.splits.final.length
+            )
             names.add(table_name(study, case, row, study.envs[0], setting, 0))
             rows.add(config.row)
     assert len(names) == len(rows) == sum(len(study.cases_of(row)) for row in study.rows_of(None))
@@ -99,17 +109,27 @@ def test_a_case_may_be_of_some_rows_and_tell_less():
         assert {*study.only, *study.untold} <= {*study.cases} and {name for of in study.only.values() for name in of} <= names
         assert {case for row in study.rows_of(None) for case in study.cases_of(row)} == {*study.cases}
     units, (ae, gnn) = studies()["causes-units"], rows_of(["GNN + InfoNCE", "AE + InfoNCE"])
-    assert units.cases_of(gnn) == ["128 units", "128 units, setting of edge", "128 units, whole action", "128 units, messages hold the action",
-                                   "128 units, messages hold the action, setting of edge"] and units.cases_of(ae) == ["128 units"]
+    assert units.cases_of(gnn) == [
+        "128 units",
+        "128 units, setting of edge",
+        "128 units, whole action",
+        "128 units, messages hold the action",
+        "128 units, messages hold the action, setting of edge",
+    ] and units.cases_of(ae) == ["128 units"]
     assert units.told("128 units", gnn) == gnn.told and "blocks" in gnn.told
     assert units.told("128 units, whole action", gnn) == tuple(word for word in gnn.told if word != "blocks")
 
 
 def test_the_setting_of_edge_is_the_one_that_was_chosen(root):
     """Cases repeat it key by key; what both rows chose alike need not be said again."""
-    edge, gnn = (json.loads((root / "results/ledger/chosen/physics5_shuffled" / name).read_text())["overrides"] for name in ("edge_infonce.json", "gnn_infonce.json"))
+    edge, gnn = (
+        json.loads((root / "results/ledger/chosen/physics5_shuffled" / name).read_text())["overrides"]
+        for name in ("edge_infonce.json", "gnn_infonce.json")
+    )
     cases = {case: set(said) for case, said in studies()["causes-units"].cases.items() if "setting of edge" in case}
-    assert len(cases) == 2 and all(set(edge) - set(gnn) == {one for one in said if "transition" not in one} for said in cases.values())
+    assert len(cases) == 2 and all(
+        set(edge) - set(gnn) == {one for one in said if "transition" not in one} for said in cases.values()
+    )
 
 
 @pytest.mark.parametrize("name", ["GNN + hinge, small encoder", "GNN + InfoNCE"])
@@ -146,11 +166,16 @@ def test_draws_are_multiplied_as_the_first_of_their_row(tmp_path, monkeypatch, c
     assert "trainer.precision=bf16-mixed" in tune_job(row, ENV, 0, asked).left()[0]
     for there in ("32-true", "bf16-mixed"):
         name = tune_name(row, ENV, 2)
-        (place / f"{name}-0.json").write_text(json.dumps({"run": name, "env": ENV, "seed": 90, "row": row.name, "rounds": [],
-                                                           "scores": {}, "setting": {"trainer": {"precision": there}}}))  # fmt: skip
+        (place / f"{name}-0.json").write_text(json.dumps({"run": name, "env": ENV, "seed": 90, "row": row.name,
+                                                          "rounds": [], "scores": {},
+                                                          "setting": {"trainer": {"precision": there}}}))  # fmt: skip
         for job in (tune_job(row, ENV, 0, asked), finalist_job(row, ENV, 1, asked)):
             assert f"trainer.precision={there}" in job.left()[0]
     monkeypatch.setattr(jobs, "fast_precision", lambda accelerator: "32-true")
     cfg = OmegaConf.to_container(compose("tables")) | asked
     with pytest.raises(Problem, match="its other runs were trained in bf16-mixed, and this machine has no bfloat16 of its own"):
-        run_study("causes", cfg | {"table": "causes", "envs": [ENV], "rows": [row.name], "tune": True}, lambda *_: pytest.fail("it trains"))
+        run_study(
+            "causes",
+            cfg | {"table": "causes", "envs": [ENV], "rows": [row.name], "tune": True},
+            lambda *_: pytest.fail("it trains"),
+        )

@@ -1,4 +1,5 @@
-"""Lines of what a study varies: minutes, cases, steps; with the interval of every point, and none where a point stands alone."""
+"""Lines of what a study varies: minutes, cases, steps;
+with the interval of every point, and none where a point stands alone."""
 
 import pytest
 
@@ -24,8 +25,16 @@ def filled(study: str, case: str, values: dict[int, float], row=ROW, horizons=(1
 
 
 def test_minutes_are_those_that_were_used():
-    what, lines = scaling([filled("causes", "", {0: 69.0, 1: 71.0, 2: 73.0}), filled("causes", "", {0: 90.0}, OTHER), filled("causes", "", {}, NONE)])
-    assert what == "minutes of processor time" and list(lines) == ["edge + hinge", "edge + InfoNCE"], "the best at the end is first"
+    what, lines = scaling(
+        [
+            filled("causes", "", {0: 69.0, 1: 71.0, 2: 73.0}),
+            filled("causes", "", {0: 90.0}, OTHER),
+            filled("causes", "", {}, NONE),
+        ]
+    )
+    assert what == "minutes of processor time" and list(lines) == ["edge + hinge", "edge + InfoNCE"], (
+        "the best at the end is first"
+    )
     first, end = lines["edge + InfoNCE"]
     assert (first.x, first.y, end.x, end.y) == (pytest.approx(1.1), 41.0, 10.0, 61.0)
     assert end.low < 61 < end.high and lines["edge + hinge"][0].low is None
@@ -43,7 +52,12 @@ def test_the_end_is_what_the_whole_time_gave():
 
 def test_cases_are_drawn_by_their_numbers():
     """Nine objects of which five are seen at a time make a line of their own."""
-    cases = {"9 objects": 50.0, "3 objects": 90.0, "9 objects, 5 at a time in training": 20.0, "7 objects, 5 at a time in training": 30.0}
+    cases = {
+        "9 objects": 50.0,
+        "3 objects": 90.0,
+        "9 objects, 5 at a time in training": 20.0,
+        "7 objects, 5 at a time in training": 30.0,
+    }
     what, lines = scaling([filled("causes-objects", case, {0: value}) for case, value in cases.items()])
     assert what == "objects"
     assert [(one.x, one.y) for one in lines["edge + InfoNCE"]] == [(3.0, 80.0), (9.0, 40.0)]
@@ -52,7 +66,9 @@ def test_cases_are_drawn_by_their_numbers():
 
 def test_steps_are_the_horizons():
     what, lines = scaling([filled("causes-horizon", "", {0: 80.0}, horizons=(1, 2, 5, 10, 20, 50))])
-    assert what == "steps" and [(one.x, one.y) for one in lines["edge + InfoNCE"]] == [(h, 80.0 - h) for h in (1, 2, 5, 10, 20, 50)]
+    assert what == "steps" and [(one.x, one.y) for one in lines["edge + InfoNCE"]] == [
+        (h, 80.0 - h) for h in (1, 2, 5, 10, 20, 50)
+    ]
     assert "what if, %" in scaling_figure([filled("causes-horizon", "", {0: 80.0}, horizons=(1, 50))]).axes[0].get_ylabel()
 
 
@@ -64,7 +80,9 @@ def test_every_case_of_every_study_is_numbered():
 
 
 def test_few_and_many_are_drawn_by_their_logarithm():
-    drawn = scaling_figure([filled("causes-episodes", f"{n} episodes", {0: 10.0 + n / 20, 1: 20.0}) for n in (30, 100, 1000)], "title")
+    drawn = scaling_figure(
+        [filled("causes-episodes", f"{n} episodes", {0: 10.0 + n / 20, 1: 20.0}) for n in (30, 100, 1000)], "title"
+    )
     (axes,) = drawn.axes
     assert axes.get_xscale() == "log" and [tick.get_text() for tick in axes.get_xticklabels()] == ["30", "100", "1000"]
     narrow = scaling_figure([filled("causes-objects", f"{n} objects", {0: 10.0}) for n in (3, 9)]).axes[0]
@@ -72,5 +90,8 @@ def test_few_and_many_are_drawn_by_their_logarithm():
 
 
 def test_a_single_point_is_no_line():
-    assert scaling_figure([filled("causes-episodes", "30 episodes", {0: 10.0}), filled("causes-episodes", "100 episodes", {})]) is None
+    assert (
+        scaling_figure([filled("causes-episodes", "30 episodes", {0: 10.0}), filled("causes-episodes", "100 episodes", {})])
+        is None
+    )
     assert scaling_figure([filled("causes", "", {})]) is None

@@ -28,7 +28,10 @@ def filled(row, env: str, known: float, seeds: int = 1) -> Filled:
 
 @pytest.fixture
 def worlds():
-    return {SHUFFLED: [filled(NCE, SHUFFLED, 90, 3), filled(HINGE, SHUFFLED, 40)], CHEMISTRY: [filled(OWN, CHEMISTRY, 70), filled(HINGE, CHEMISTRY, 60)]}
+    return {
+        SHUFFLED: [filled(NCE, SHUFFLED, 90, 3), filled(HINGE, SHUFFLED, 40)],
+        CHEMISTRY: [filled(OWN, CHEMISTRY, 70), filled(HINGE, CHEMISTRY, 60)],
+    }
 
 
 def test_every_number_stands_in_its_world(worlds):
@@ -54,19 +57,30 @@ def test_the_figure_has_a_mark_for_each_world_after_the_steps_that_tell_most(wor
     (axes,) = worlds_figure(worlds).axes
     drawn = {line.get_label(): list(line.get_xdata()) for line in axes.lines}
     assert drawn[f"{SHUFFLED}, 10 steps"] == [91.0, 40.0] and drawn[f"{CHEMISTRY}, 1 step"] == [61.0, 71.0]
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["edge + InfoNCE", "edge + hinge", "categorical + inverse action"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [
+        "edge + InfoNCE",
+        "edge + hinge",
+        "categorical + inverse action",
+    ]
 
 
 def test_a_drawn_world_stands_by_itself():
     """Means over seeds are of two worlds for one row and of one for the other, so that neither is beside the other's."""
     rows = [filled(NCE, CHEMISTRY, 80, 2), filled(HINGE, CHEMISTRY, 85)]
     for seed, entry in rows[0].entries.items():
-        entry["scores"]["final"]["metrics"] |= {"bayes/hits@1/h10": 70.0 - seed, "bayes/cf_hits@1/mean/h1": 96.0 - seed, "test/smallest_gap": 0.2 + 0.3 * seed}
+        entry["scores"]["final"]["metrics"] |= {
+            "bayes/hits@1/h10": 70.0 - seed,
+            "bayes/cf_hits@1/mean/h1": 96.0 - seed,
+            "test/smallest_gap": 0.2 + 0.3 * seed,
+        }
     found = tables(rows)
     assert [title for title in found if title.startswith("drawn world")] == ["drawn world 10", "drawn world 11"]
     (header, ten), (_, eleven) = found["drawn world 10"][0], found["drawn world 11"][0]
     assert header[1:3] == ["what if 1 (floor; likeliest 96.0)", "what if 5 (floor)"]
-    assert header[4] == "H@1 10 (floor; exact Bayes 70.0)" and found["drawn world 11"][0][0][4] == "H@1 10 (floor; exact Bayes 69.0)"
+    assert (
+        header[4] == "H@1 10 (floor; exact Bayes 70.0)"
+        and found["drawn world 11"][0][0][4] == "H@1 10 (floor; exact Bayes 69.0)"
+    )
     assert [row[0] for row in ten] == ["edge + hinge", "edge + InfoNCE"] and [row[0] for row in eleven] == ["edge + InfoNCE"]
     assert eleven[0][1:] == ["82.0 (33.3)", "- (-)", "81.0 (5.0)", "90.0 (30.0)", "-", "50.0", "-"]
     assert not any("drawn world" in title for title in tables([filled(NCE, SHUFFLED, 90, 3)]))
@@ -80,12 +94,16 @@ def test_shares_are_percent_in_files_as_in_tables():
 
 
 def enter(ledger, row, env: str, known: float, seeds: int) -> None:
-    scored = {n: {f"{kind}/cf_hits@1/mean/h{h}": n for h in (1, 5, 10) for kind in ("test", "floor/copy")} for n in range(causes()["tune"]["draws"])}
+    scored = {
+        n: {f"{kind}/cf_hits@1/mean/h{h}": n for h in (1, 5, 10) for kind in ("test", "floor/copy")}
+        for n in range(causes()["tune"]["draws"])
+    }
     found = choose(ledger, env, row, scored, scored)
     (ledger / env).mkdir(parents=True, exist_ok=True)
     for seed in range(seeds):
-        entry = {"run": table_name(MAIN, "", row, env, found["overrides"], seed), "row": row.name, "env": env, "seed": seed, "rounds": [],
-                 "world": 10 + seed if env == CHEMISTRY else None, "scores": {"final": {"metrics": metrics(known, 90.0)}}}  # fmt: skip
+        entry = {"run": table_name(MAIN, "", row, env, found["overrides"], seed), "row": row.name, "env": env, "seed": seed,
+                 "rounds": [], "world": 10 + seed if env == CHEMISTRY else None,
+                 "scores": {"final": {"metrics": metrics(known, 90.0)}}}  # fmt: skip
         (ledger / env / f"{entry['run']}-0.json").write_text(json.dumps(entry))
 
 
@@ -104,13 +122,17 @@ def test_all_seeds_of_the_ledger_are_there(tmp_path):
 
 
 def test_rows_stand_beside_one_another_in_the_drawn_worlds_that_all_were_run_in(tmp_path):
-    """Sixteen rows had the first drawn world and ten the second, which is harder; the means of the ten stood beside the easier world of the six."""
+    """Sixteen rows had the first drawn world and ten the second, which is harder;
+    the means of the ten stood beside the easier world of the six."""
     for row, known, seeds in ((HINGE, 60, 2), (OWN, 70, 1)):
         enter(tmp_path, row, CHEMISTRY, known, seeds)
     enter(tmp_path, HINGE, SHUFFLED, 40, 2)
     enter(tmp_path, NCE, SHUFFLED, 50, 1)
     worlds = worlds_of(tmp_path, [])
-    assert [list(one.entries) for one in worlds[CHEMISTRY]] == [[0], [0]] and [list(one.entries) for one in worlds[SHUFFLED]] == [[0], [0, 1]]
+    assert (
+        [list(one.entries) for one in worlds[CHEMISTRY]] == [[0], [0]]
+        and [list(one.entries) for one in worlds[SHUFFLED]] == [[0], [0, 1]]
+    )
 
 
 def test_a_seed_that_diverged_has_no_world(tmp_path, capsys):
@@ -124,10 +146,17 @@ def test_a_seed_that_diverged_has_no_world(tmp_path, capsys):
     (path,) = (tmp_path / CHEMISTRY).glob("categorical*-s0-*.json")
     path.unlink()
     (path,) = (tmp_path / CHEMISTRY).glob("categorical*-s1-*.json")
-    path.write_text(json.dumps({key: value for key, value in json.loads(path.read_text()).items() if key != "diverged"} | {"scores": {"final": {"metrics": metrics(70, 90.0)}}}))
+    path.write_text(
+        json.dumps(
+            {key: value for key, value in json.loads(path.read_text()).items() if key != "diverged"}
+            | {"scores": {"final": {"metrics": metrics(70, 90.0)}}}
+        )
+    )
     (path,) = (tmp_path / CHEMISTRY).glob("edge_hinge*-s1-*.json")
     path.unlink()
-    assert CHEMISTRY not in worlds_of(tmp_path, []) and "no drawn world was scored for all of its rows" in capsys.readouterr().out
+    assert (
+        CHEMISTRY not in worlds_of(tmp_path, []) and "no drawn world was scored for all of its rows" in capsys.readouterr().out
+    )
 
 
 def test_an_entry_of_another_drawn_world_is_told(tmp_path, capsys):
@@ -135,7 +164,10 @@ def test_an_entry_of_another_drawn_world_is_told(tmp_path, capsys):
     enter(tmp_path, OWN, CHEMISTRY, 70, 1)
     (path,) = (tmp_path / CHEMISTRY).glob("*.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"world": 12}))
-    assert worlds_of(tmp_path, []) == {} and "was trained in drawn world 12; expected 10" in " ".join(capsys.readouterr().out.split())
+    assert (
+        worlds_of(tmp_path, []) == {}
+        and "was trained in drawn world 12; expected 10" in " ".join(capsys.readouterr().out.split())
+    )
 
 
 def test_what_is_left_out_is_told_once(tmp_path, capsys):
@@ -151,4 +183,6 @@ def test_what_is_left_out_is_told_once(tmp_path, capsys):
 
 
 def test_compared_worlds_are_those_of_the_table():
-    assert MAIN.envs[0] == next(iter(causes()["compared"])) and all((CONFIGS / "env" / f"{env}.yaml").exists() for env in causes()["compared"])
+    assert MAIN.envs[0] == next(iter(causes()["compared"])) and all(
+        (CONFIGS / "env" / f"{env}.yaml").exists() for env in causes()["compared"]
+    )

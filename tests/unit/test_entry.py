@@ -11,9 +11,14 @@ from eval.runs.entry import read_entry
 from eval.runs.final import check_select
 from eval.runs.ledger import entries
 
-SCORES = {"metrics": {"test/hits@1/h1": 99.0, "order/tau": -0.5}, "protocol": {"pool": 10}, "answers": {"test/hits@1/h1": "1x1 a b"}}
-WHOLE = {"run": "mine 1", "row": "ours", "env": "physics3", "seed": 0, "scores": {"final": SCORES}, "plans": {"background": SCORES},
-         "losses": {"joint val/loss": [2.0, 1.0]}, "setting": {"trainer": {"precision": "32-true"}}, "machine": {"processor": "one"},
+SCORES = {
+    "metrics": {"test/hits@1/h1": 99.0, "order/tau": -0.5},
+    "protocol": {"pool": 10},
+    "answers": {"test/hits@1/h1": "1x1 a b"},
+}
+WHOLE = {"run": "mine 1", "row": "ours", "env": "physics3", "seed": 0,
+         "scores": {"final": SCORES}, "plans": {"background": SCORES}, "losses": {"joint val/loss": [2.0, 1.0]},
+         "setting": {"trainer": {"precision": "32-true"}}, "machine": {"processor": "one"},
          "rounds": [{"round": 1, "stage": "joint", "cpu_s": 60.0, "updates": 9, "scores": {"final": SCORES}}]}  # fmt: skip
 
 

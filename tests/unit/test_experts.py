@@ -66,7 +66,8 @@ def test_sees_neither_mass_nor_friction():
 
 @pytest.mark.parametrize("task, options, said", [
     ("towers", {}, "there is no expert for towers; there are experts for reaching, pushing"),
-    ("pushing", {"action_mode": "joint_torques"}, "an expert needs action_mode=joint_positions, the environment has joint_torques"),
+    ("pushing", {"action_mode": "joint_torques"},
+     "an expert needs action_mode=joint_positions, the environment has joint_torques"),
     ("pushing", {"action_mode": "delta_joint_positions"}, "an expert needs action_mode=joint_positions"),
     ("pushing", {"observation": "pixel"}, "an expert needs observation=structured, the environment has pixel"),
 ])  # fmt: skip
@@ -136,7 +137,9 @@ def test_yaws_that_fill_a_goal():
 def test_a_block_that_fell_on_its_side_stands_on_another_face():
     fallen = Box(np.array([0.05, 0.06, 0.07]), np.zeros(3), rotation([np.sin(np.pi / 4), 0, 0, np.cos(np.pi / 4)]))
     stood = upright(fallen)
-    assert stood.size[2] == 0.06 and stood.rotation[2, 2] == pytest.approx(1) and np.linalg.det(stood.rotation) == pytest.approx(1)
+    assert (
+        stood.size[2] == 0.06 and stood.rotation[2, 2] == pytest.approx(1) and np.linalg.det(stood.rotation) == pytest.approx(1)
+    )
     corners = [np.abs(box.rotation) @ box.size for box in (fallen, stood)]
     assert np.allclose(*corners)
 

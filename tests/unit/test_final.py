@@ -24,7 +24,10 @@ def test_final_is_asked_of_worlds_that_nobody_chose_on(compose, tmp_path, number
     assert not list(tmp_path.rglob("*.json"))
 
 
-@pytest.mark.parametrize("asked", [(), ("model=categorical", "loss=inverse_action"), ("model=categorical", "loss=inverse_action", "model.graph=given")])
+@pytest.mark.parametrize(
+    "asked",
+    [(), ("model=categorical", "loss=inverse_action"), ("model=categorical", "loss=inverse_action", "model.graph=given")],
+)
 def test_all_kept_worlds_share_a_setting(compose, tmp_path, asked):
     """With a model that is told the graph too, which is that of the drawn world: the second of them was refused."""
     for number in (10, 14):
@@ -41,7 +44,9 @@ def test_configs_of_before_have_a_setting_too(compose, lacks):
     config.env.world.scm = "scm-of-before.npz"
     for key in lacks:
         del config.env.world[key]
-    assert setting_of(config)["model"]["module"]["transition"]["parents"] == OmegaConf.to_container(config.model.module.transition.parents)
+    assert setting_of(config)["model"]["module"]["transition"]["parents"] == OmegaConf.to_container(
+        config.model.module.transition.parents
+    )
 
 
 def test_another_graph_than_that_of_the_world_is_another_setting(compose, tmp_path):
@@ -55,7 +60,8 @@ def test_another_graph_than_that_of_the_world_is_another_setting(compose, tmp_pa
 
 @pytest.mark.parametrize("asked, said", [
     ("+env.splits.train.block_rows=500", "splits.train.block_rows: nothing there, 500 here"),
-    ("env.splits.final.seed=77", "splits.final.seed: 31 there, 77 here"), ("env.splits.final.episodes=9", "splits.final.episodes"),
+    ("env.splits.final.seed=77", "splits.final.seed: 31 there, 77 here"),
+    ("env.splits.final.episodes=9", "splits.final.episodes"),
     ("env.splits.train.seed=5", "env.splits.train.seed: 1 there, 5 here"),
 ])  # fmt: skip
 @pytest.mark.parametrize("before", [False, True])
@@ -73,7 +79,11 @@ def test_final_is_of_the_same_episodes(compose, tmp_path, asked, said, before):
 def test_nobody_chooses_on_the_episodes_of_final(compose, tmp_path):
     """A split of another name with its seed has its very boards."""
     env = OmegaConf.to_container(compose("fit", "env=physics3", "env.splits.select.seed=31").env)
-    with pytest.raises(Problem, match="split 'select' of env 'physics3' has the seed of split 'final', 31, .* set env.splits.select.seed= to another"):
+    with pytest.raises(
+        Problem,
+        match="split 'select' of env 'physics3' has the seed of split 'final', 31, "
+        ".* set env.splits.select.seed= to another",
+    ):
         plan_of(env, "select")
     assert plan_of(env, "final")["seed"] == 31
     del env["splits"]["final"]  # open_final knows it all the same

@@ -68,7 +68,8 @@ def test_turning_the_world_by_a_finger_turns_the_prediction(model):
 
 
 def test_turning_the_world_turns_the_block(model):
-    """By any angle: what the block answers where it is not told its place, and what it receives of fingers that are turned as well."""
+    """By any angle: what the block answers where it is not told its place,
+    and what it receives of fingers that are turned as well."""
     table, _ = tables()
     angle = np.radians(50)
     turn = torch.tensor([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]], dtype=torch.float32)

@@ -79,7 +79,8 @@ def test_reward_is_the_way_made_and_success():
 
 
 def test_tasks_are_those_of_planning():
-    """Goals are as far away in both, within chance, of one step and of several; replay reaches more than half of those one step away."""
+    """Goals are as far away in both, within chance, of one step and of several;
+    replay reaches more than half of those one step away."""
     world = ChemistryWorld(5)
     episodes = GoalEpisodes(world, 2000, 1, [0])
     episodes.reset()

@@ -84,7 +84,10 @@ def test_belief_is_calibrated():
     columns, _ = world.record({"mode": "train", "length": 30, "drop_invalid": True}, np.random.default_rng(0), 300)
     state, action = (columns[name].reshape(300, 31, *columns[name].shape[1:]) for name in ("state", "action"))
     events = world.events(world.unpack(state[:, :-1].reshape(-1, 3, 7)), action[:, :-1].reshape(-1))
-    belief, pushed = push_posterior(world, state, action, True).yields.reshape(-1)[events["contact"]], events["push"][events["contact"]]
+    belief, pushed = (
+        push_posterior(world, state, action, True).yields.reshape(-1)[events["contact"]],
+        events["push"][events["contact"]],
+    )
     assert pushed[belief == 0].sum() == 0 and pushed[belief == 1].all()
     for low, high in ((0.05, 0.4), (0.4, 0.6), (0.6, 0.95)):
         rows = (belief > low) & (belief < high)

@@ -66,7 +66,8 @@ def test_kappa_is_undefined_where_nobody_could_disagree():
 
 def rated(ratings, categories="A"):
     """People by clips; clips alternate between the two versions of a trial."""
-    clips = [Clip("support", "A", 4501 + n // 2, ("expected", "surprising")[n % 2], "A1", "test", "clips/0.mp4", "clips/0.webm", 2.0)
+    clips = [Clip("support", "A", 4501 + n // 2, ("expected", "surprising")[n % 2], "A1", "test",
+                  "clips/0.mp4", "clips/0.webm", 2.0)
              for n in range(len(ratings[0]))]  # fmt: skip
     return Rated(tuple(f"p{n}" for n in range(len(ratings))), tuple(clips), np.array(ratings, float))
 
@@ -116,7 +117,10 @@ def test_people_who_know_reach_one_and_people_who_guess_are_left_out(own):
     write_export(own, export_of(own, 2, lambda clip, rng: 50, seed=2))
     found = analysed(own)
     assert (found["finished"], found["accepted"], found["rejected"]) == (6, 4, {"consistency": 0, "checks": 2, "both": 0})
-    assert found["ratings_of_a_version"] == {"2": 40} and found["demographics"] == {"age": [20, 23], "gender": {"undisclosed": 4}}
+    assert found["ratings_of_a_version"] == {"2": 40} and found["demographics"] == {
+        "age": [20, 23],
+        "gender": {"undisclosed": 4},
+    }
     for letter, of in zip("ABCDE", found["categories"].values()):
         assert of["metrics"]["voe/hit_rate"] == of["metrics"]["voe/accuracy"] == of["metrics"]["voe/auc"] == 1
         assert of["letter"] == letter and of["trials"] == 4 and of["metrics"][f"voe/hit_rate/{letter}1"] == 1

@@ -79,11 +79,14 @@ def test_a_failed_file_keeps_everything(trials, monkeypatch):
         assert session.query(Response).count() == 14
     assert export.hand_in_left_over(trials, SECRET) == (1, 0) and logins.visitor(trials, cookie) is None
     (file,) = (trials.path.parent / export.FOLDER).iterdir()
-    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700), "nobody else on the machine reads it"
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700), (
+        "nobody else on the machine reads it"
+    )
 
 
 def test_one_file_that_fails_keeps_nobody_waiting(trials, monkeypatch):
-    """Of three who have given all answers one file fails, and one that was written was moved away before its answers were erased."""
+    """Of three who have given all answers one file fails,
+    and one that was written was moved away before its answers were erased."""
     cookies = []
     for _ in range(3):
         handle, cookie = enter(trials)

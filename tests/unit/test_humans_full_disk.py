@@ -47,7 +47,7 @@ def test_whoever_is_handed_in_by_the_researchers_finds_the_code(app, database, m
 
 def test_a_log_that_cannot_be_emptied_stops_nobody(app, database, monkeypatch):
     """The disk is full when the erased are swept: the sweep waits, the answer does not."""
-    browser = person(app, "Video 1 ")
+    person(app, "Video 1 ")
     monkeypatch.setattr(database, "engine", Broken(database.engine))
     assert database.wipe() is False
 

@@ -30,8 +30,8 @@ def analysis(tmp_path):
 @pytest.fixture
 def cfg(root, tmp_path):
     """Of the stored table."""
-    return {"budget": STORED, "seeds": 10, "runs_dir": str(root / "results"), "rows": None, "run_missing": False, "figure": None,
-            "out": str(tmp_path / "out"), "humans": None}  # fmt: skip
+    return {"budget": STORED, "seeds": 10, "runs_dir": str(root / "results"), "rows": None, "run_missing": False,
+            "figure": None, "out": str(tmp_path / "out"), "humans": None}  # fmt: skip
 
 
 def test_people_are_a_row_where_they_are_named(analysis, cfg):

@@ -54,7 +54,9 @@ def test_a_slot_may_have_the_number_of_its_object(objects, monkeypatch, slots, s
     torch.manual_seed(0)
     latent = (objects @ torch.randn(4, 6))[:, slots]
     colours = objects.argmax(-1, keepdim=True).numpy()  # (M, 3, 1)
-    monkeypatch.setattr("eval.probes.identifiability.frames_of", lambda *_: Frames(latent, colours, np.arange(len(latent)) // 10))
+    monkeypatch.setattr(
+        "eval.probes.identifiability.frames_of", lambda *_: Frames(latent, colours, np.arange(len(latent)) // 10)
+    )
     run, data = SimpleNamespace(world=SimpleNamespace(factor_sizes=(4,))), SimpleNamespace(data_dir=None, say=lambda _: None)
     found = identifiability(run, data)
     assert found["identifiability/numbered"] == pytest.approx(share) and found["identifiability/own"] > 98
@@ -68,7 +70,9 @@ def test_to_know_the_episode_is_not_to_know_what_stays_in_it(monkeypatch):
     latent = torch.stack([names, names], 1) + 0.01 * torch.randn(2000, 2, 100)
     weights = np.random.default_rng(0).integers(4, size=(100, 2, 1))[episode]
     asked = []
-    monkeypatch.setattr("eval.probes.identifiability.frames_of", lambda run, split, _: asked.append(split) or Frames(latent, weights, episode))
+    monkeypatch.setattr(
+        "eval.probes.identifiability.frames_of", lambda run, split, _: asked.append(split) or Frames(latent, weights, episode)
+    )
     run, data = SimpleNamespace(world=SimpleNamespace(factor_sizes=(4,))), SimpleNamespace(data_dir=None, say=lambda _: None)
     found = identifiability(run, data)
     assert asked == ["valid"] and found["identifiability/whole"] < 5 and found["identifiability/own"] < 5

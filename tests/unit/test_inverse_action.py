@@ -66,7 +66,9 @@ def test_likelihood_by_hand():
     predicted = torch.zeros(1, 1, 2, 4)
     predicted[0, 0, 0, 1] = 50.0
     batch = Batch(None, torch.zeros(1, 1, 8), torch.arange(2)[None], latent)
-    assert CategoricalLikelihood()(Fixed(predicted=predicted), batch)["likelihood"].item() == pytest.approx(math.log(4), rel=1e-5)
+    assert CategoricalLikelihood()(Fixed(predicted=predicted), batch)["likelihood"].item() == pytest.approx(
+        math.log(4), rel=1e-5
+    )
 
 
 def test_whitening():

@@ -40,7 +40,13 @@ def test_the_same_is_asked_once(ask):
 
 
 def test_another_state_horizon_or_world_is_asked_anew(ask):
-    assert [ask(horizon=1), ask(horizon=2), ask(1.0, horizon=1), ask(horizon=1, header={"seed": 4}), ask(horizon=1)] == [1, 2, 3, 4, 4]
+    assert [
+        ask(horizon=1),
+        ask(horizon=2),
+        ask(1.0, horizon=1),
+        ask(horizon=1, header={"seed": 4}),
+        ask(horizon=1),
+    ] == [1, 2, 3, 4, 4]
 
 
 def test_a_damaged_answer_is_made_again(ask, tmp_path):

@@ -77,7 +77,9 @@ def test_agents_of_another_arena_are_no_level_of_a_run(tmp_path):
     (beside / "settings.json").write_text(json.dumps({"task": "reaching", "skip_frame": 3, "dynamics": "default"}))
     drawn(tmp_path, beside="reaching-expert")
     (beside / "settings.json").write_text(json.dumps({"task": "reaching", "skip_frame": 10, "dynamics": "default"}))
-    with pytest.raises(Problem, match="reaching-expert of beside= was played with skip_frame=10, sac learned with skip_frame=3; leave it out"):
+    with pytest.raises(
+        Problem, match="reaching-expert of beside= was played with skip_frame=10, sac learned with skip_frame=3; leave it out"
+    ):
         drawn(tmp_path, beside="reaching-expert")
 
 

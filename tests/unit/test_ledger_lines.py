@@ -4,7 +4,12 @@ from eval.ledger import collected, lines
 
 
 def entry(run: str, **splits: dict) -> dict:
-    return {"run": run, "env": "physics3", "row": "ours", "scores": {split: {"metrics": metrics} for split, metrics in splits.items()}}
+    return {
+        "run": run,
+        "env": "physics3",
+        "row": "ours",
+        "scores": {split: {"metrics": metrics} for split, metrics in splits.items()},
+    }
 
 
 def test_what_if_is_one_score():
@@ -15,5 +20,8 @@ def test_what_if_is_one_score():
 
 def test_choosing_is_compared_over_the_runs_that_have_both():
     """Five seeds on the one split and two on the other gave a fall that was partly seeds."""
-    runs = [entry("a", select={"test/hits@1/h1": 90.0}, final={"test/hits@1/h1": 89.0}), entry("b", select={"test/hits@1/h1": 30.0})]
+    runs = [
+        entry("a", select={"test/hits@1/h1": 90.0}, final={"test/hits@1/h1": 89.0}),
+        entry("b", select={"test/hits@1/h1": 30.0}),
+    ]
     assert [row[3] for row in lines(collected(runs))[1]] == ["60.00 ± 42.43 (2)", "89.00 (1)", "+1.00"]

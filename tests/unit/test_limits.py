@@ -70,7 +70,10 @@ def test_folders_beside_are_names(given, compose):
         check_values(compose("protocols", f"beside={fine}"), "protocols")
 
 
-@pytest.mark.parametrize("command, key, said", [("tables", "rows", "a row"), ("tables", "envs", "an env"), ("score", "split", "a split"), ("plan", "mode", "a mode")])
+@pytest.mark.parametrize(
+    "command, key, said",
+    [("tables", "rows", "a row"), ("tables", "envs", "an env"), ("score", "split", "a split"), ("plan", "mode", "a mode")],
+)
 def test_names_are_words(command, key, said, compose):
     """Seen: rows=5 ended in a TypeError, split=5 in an AttributeError."""
     for given in ("5", "[5]", "[[a]]", "[]"):  # asked nothing, a command ended as if it had done it
@@ -79,8 +82,15 @@ def test_names_are_words(command, key, said, compose):
     check_values(compose(command, f"{key}=[a,b]"), command)
 
 
-@pytest.mark.parametrize("given, said", [("tune=flase", "tune must be true or false, got 'flase'"), ("envs=[]", "envs must be the name of an env"),
-                                         ("table=[]", "table must be a table, or a list of them, got"), ("figure=[]", "figure must be a figure")])
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ("tune=flase", "tune must be true or false, got 'flase'"),
+        ("envs=[]", "envs must be the name of an env"),
+        ("table=[]", "table must be a table, or a list of them, got"),
+        ("figure=[]", "figure must be a figure"),
+    ],
+)
 def test_tables_are_asked_clearly(given, said, compose):
     """Any text began hours of tuning, and no world at all ended well."""
     with pytest.raises(Problem, match=said):
@@ -112,11 +122,12 @@ def test_every_limit_names_a_key_that_exists(compose):
 
     from configs.limits import _values
 
-    commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "trainer=minutes", "loss=contrastive"], ["fit", "loss=sigreg", "trainer=updates"],
+    commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "trainer=minutes", "loss=contrastive"],
+                ["fit", "loss=sigreg", "trainer=updates"],
                 ["fit", "loss=byol", "model=transformer"], ["fit", "loss=infonce_open_loop"],
                 ["fit", "env=voe_support", "model=ofpr", "loss=labels"],
                 ["fit", "env=voe_support", "env.observation=objects", "model=tracks", "loss=prediction"],
-                ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"], ["protocols"], ["clone"],
-                ["publish"], ["manipulation", "algo=td3"])  # fmt: skip
+                ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"],
+                ["protocols"], ["clone"], ["publish"], ["manipulation", "algo=td3"])  # fmt: skip
     found = {path for c in commands for path, _ in _values(OmegaConf.to_container(compose(*c), resolve=True))}
     assert [p for p in LIMITS if not any(fnmatchcase(path, p) for path in found)] == []

@@ -43,7 +43,8 @@ def test_contrastive_hinge():
 
 
 def test_contrastive_permutes_states():
-    """Negatives are the states of the batch in an order drawn from torch's own generator; the terms add up to the published function."""
+    """Negatives are the states of the batch in an order drawn from torch's own generator;
+    the terms add up to the published function."""
     generator = torch.Generator().manual_seed(0)
     frames, action = torch.randn(6, 2, 3, 4, generator=generator), torch.randn(6, 1, 4, generator=generator)
     batch = Batch(frames, action, torch.arange(12).view(6, 2))
@@ -153,7 +154,8 @@ def test_steps_apart_have_their_own_statistics():
 
 @pytest.mark.parametrize("objective", [LatentPrediction(reference=True), JointNLL(reference=True)], ids=["prediction", "joint"])
 def test_the_reference_takes_a_pass_for_each_frame(objective):
-    """Stage 2 ran the drifting encoder once on both frames, and stage 3 decoded both at once: statistics were of both, and moved once."""
+    """Stage 2 ran the drifting encoder once on both frames, and stage 3 decoded both at once:
+    statistics were of both, and moved once."""
     model = model_of(False).train()
     decoded = []
     model.decoder.register_forward_hook(lambda module, latents, out: decoded.append(len(out)))

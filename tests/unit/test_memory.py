@@ -76,7 +76,9 @@ def test_rollout_is_an_open_loop_with_memory(model):
 def test_memory_is_kept_along_an_episode(model):
     """The curve of adaptation asks a model that has seen all frames so far."""
     latent, action = history()
-    torch.testing.assert_close(predict_along(model, latent, action), model.predict_windows(latent, action), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        predict_along(model, latent, action), model.predict_windows(latent, action), rtol=1e-4, atol=1e-5
+    )
 
 
 @torch.no_grad()
@@ -125,7 +127,9 @@ def test_gradients_reach_earlier_frames_and_every_weight(model):
     listed = {id(p) for group in model._parameter_groups() for p in group["params"]}
     for name, parameter in model.transition.named_parameters():
         reached = parameter.grad is not None and parameter.grad.any()
-        assert id(parameter) in listed and reached != name.startswith("logvar."), f"{name}; a prediction is a mean, and reads no variance"
+        assert id(parameter) in listed and reached != name.startswith("logvar."), (
+            f"{name}; a prediction is a mean, and reads no variance"
+        )
 
 
 def test_bfloat16(model):

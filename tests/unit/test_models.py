@@ -266,7 +266,8 @@ def test_graph_networks_under_every_action_at_once(kind):
 
 @pytest.mark.parametrize("kind, heard", [(GNNTransition, False), (InteractionTransition, True)])
 def test_who_hears_that_a_neighbour_is_acted_on(kind, heard):
-    """Another action on object 0 changes what an interaction network predicts of object 1, and nothing that the GNN of C-SWM does."""
+    """Another action on object 0 changes what an interaction network predicts of object 1,
+    and nothing that the GNN of C-SWM does."""
     torch.manual_seed(0)
     net, latent, (one, other) = kind(3, 15, 8, 32).double(), torch.randn(2, 3, 8).double(), torch.eye(15).double()[:2]
     change = (net(latent, one.expand(2, -1)) - net(latent, other.expand(2, -1))).abs().amax((0, 2))

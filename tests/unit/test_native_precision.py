@@ -47,7 +47,8 @@ def test_a_build_of_torch_without_the_question_is_single(compose, processor, mon
 
 @pytest.mark.parametrize("told", [{"avx512_f": True, "avx512_vnni": True, "avx512_bf16": False, "amx_bf16": False}, None])
 def test_avx512_alone_is_single(compose, processor, monkeypatch, told):
-    """oneDNN calls bfloat16 supported there, and emulates it: half as many updates in the same minutes. An older torch cannot tell."""
+    """oneDNN calls bfloat16 supported there, and emulates it: half as many updates in the same minutes.
+    An older torch cannot tell."""
     processor(True)
     if told is None:
         monkeypatch.delattr(torch.cpu, "get_capabilities")
@@ -67,4 +68,7 @@ def test_bfloat16_asked_for_is_refused_where_it_is_emulated(command_here, proces
     processor(False)
     done = command_here("train/fit.py", *small, "trainer.precision=bf16-mixed", cwd=tmp_path)
     assert done.returncode == 1 and not list(tmp_path.iterdir())
-    assert "trainer.precision=bf16-mixed needs bfloat16, which this machine has no instructions for; set trainer.precision=32-true" in done.stderr
+    assert (
+        "trainer.precision=bf16-mixed needs bfloat16, which this machine has no instructions for; set trainer.precision=32-true"
+        in done.stderr
+    )

@@ -46,7 +46,10 @@ def test_the_probe_names_the_two(thing):
     found = nearest_colors.measure(SimpleNamespace(model=Encoder(thing), world=WORLD), data)
     assert (found["test/color_gap"] == 0) == (thing == 0)
     if thing == 0:
-        assert data.arrays["nearest_colors"]["0"] == {"colors": [1, 3], "gap": 0.0} and data.arrays["nearest_colors"]["1"]["gap"] > 0.2
+        assert (
+            data.arrays["nearest_colors"]["0"] == {"colors": [1, 3], "gap": 0.0}
+            and data.arrays["nearest_colors"]["1"]["gap"] > 0.2
+        )
 
 
 def test_a_latent_of_nothing_is_no_division_by_zero():

@@ -144,7 +144,9 @@ def test_equal_factors_of_two_objects_are_two_slots():
 
 def test_looks_need_a_picture():
     """There is none in a state."""
-    with pytest.raises(ValueError, match="appearance=4 reads a picture, and this env.observation shows none; set model.appearance=0"):
+    with pytest.raises(
+        ValueError, match="appearance=4 reads a picture, and this env.observation shows none; set model.appearance=0"
+    ):
         SlotEncoder(Entities(3, 5), 8, appearance=4)
 
 

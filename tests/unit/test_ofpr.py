@@ -98,7 +98,9 @@ def test_all_heads_learn_first_and_then_those_that_are_asked():
             sum(objective(model, batch).values()).backward()
         finally:
             del type(model).current_epoch
-        learning = {h.name for h, net in zip(model.heads.heads, model.heads.nets) if any(p.grad is not None for p in net.parameters())}
+        learning = {
+            h.name for h, net in zip(model.heads.heads, model.heads.nets) if any(p.grad is not None for p in net.parameters())
+        }
         assert learning == ({h.name for h in model.heads.heads} if training and epoch < 2 else asked)
 
 
@@ -113,7 +115,9 @@ def test_a_loss_of_labels_is_a_plain_sum():
     number, classes, other = model.heads(latent[:, 0])
     errors = [(out[:, 0] - labels["label_features"][:, n]).pow(2).mean() for n, out in ((0, number), (2, other))]
     assert torch.allclose(terms["numbers"], sum(errors))
-    assert torch.allclose(terms["classes"], nn.functional.cross_entropy(classes, torch.tensor([1, 0]))) and terms["posterior"] == 0
+    assert (
+        torch.allclose(terms["classes"], nn.functional.cross_entropy(classes, torch.tensor([1, 0]))) and terms["posterior"] == 0
+    )
 
 
 def test_a_yes_or_no_that_is_undecided_costs_ln_2():
@@ -126,14 +130,22 @@ def test_a_yes_or_no_that_is_undecided_costs_ln_2():
 def test_heads_without_labels_of_theirs_are_left_out():
     labels = labels_of_barriers()["label_features"]
     told = {head.name for head in FEATURE_HEADS if not head.irrelevant(labels)}
-    assert told == {"object_height", "object_width", "wall_opening", "wall_soft", "opening_width", "opening_height", "object_shape"}
+    assert told == {"object_height", "object_width", "wall_opening", "wall_soft",
+                    "opening_width", "opening_height", "object_shape"}  # fmt: skip
 
 
 def published(state):
     """Under the names of 3D-ResNets-PyTorch, as data parallelism writes them."""
     names = {}
     for key, value in state.items():
-        for a, b in (("stem.0", "conv1"), ("stem.1", "bn1"), ("conv1.0", "conv1"), ("conv1.1", "bn1"), ("conv2.0", "conv2"), ("conv2.1", "bn2")):
+        for a, b in (
+            ("stem.0", "conv1"),
+            ("stem.1", "bn1"),
+            ("conv1.0", "conv1"),
+            ("conv1.1", "bn1"),
+            ("conv2.0", "conv2"),
+            ("conv2.1", "bn2"),
+        ):
             if key.startswith(f"{a}.") or f".{a}." in key:
                 key = key.replace(a, b)
                 break
@@ -171,7 +183,8 @@ def told(encoder):
 
 @pytest.mark.parametrize("name, says", [
     ("wide", r"does not fit backbone small: 2 of \d+ weights differ, first .* \(expected \(16,\), got \(20,\)\)"),
-    ("numbers", r"cannot be read as weights \(KeyError\)"), ("text", "cannot be read as weights|is refused"), ("none", "is no file"), ("code", "is refused"),
+    ("numbers", r"cannot be read as weights \(KeyError\)"), ("text", "cannot be read as weights|is refused"),
+    ("none", "is no file"), ("code", "is refused"),
 ])  # fmt: skip
 def test_weights_that_do_not_fit_are_told(frozen, name, says):
     (sentence,) = told(VideoEncoder(width=16, channels=2, weights=str(frozen / f"{name}.pth")))
@@ -270,7 +283,9 @@ def test_pairs_are_judged_by_their_trials():
     def windows(trials, surprise):
         part = SimpleNamespace(starts=torch.arange(len(trials)), windows_per_batch=2,
                                labels={"label_trial": torch.tensor(trials)[:, None]})  # fmt: skip
-        part.gather = lambda s: Batch(None, None, None, torch.tensor(surprise)[s], labels={"label_posterior": torch.zeros(len(s), 9)})
+        part.gather = lambda s: Batch(
+            None, None, None, torch.tensor(surprise)[s], labels={"label_posterior": torch.zeros(len(s), 9)}
+        )
         return part
 
     model = Model()

@@ -1,4 +1,5 @@
-"""Surprise as a model tells it: open loops from every frame of a clip, with memory and without, and what tracks are predicted in."""
+"""Surprise as a model tells it: open loops from every frame of a clip, with memory and without,
+and what tracks are predicted in."""
 
 from types import SimpleNamespace
 
@@ -111,7 +112,10 @@ def test_a_clip_too_short_is_told(how):
 def test_the_normalisation_knows_how_episodes_end():
     """Only the first frames of windows were looked at: of windows of 12 none of the last 12, in which objects fall."""
     net = WorldModel(Tracks((1, 1)), Stays())
-    rows, windows = torch.tensor([0.0, 0, 0, 8]).view(4, 1, 1), SimpleNamespace(starts=torch.tensor([0, 1]), steps=torch.arange(3))
+    rows, windows = (
+        torch.tensor([0.0, 0, 0, 8]).view(4, 1, 1),
+        SimpleNamespace(starts=torch.tensor([0, 1]), steps=torch.arange(3)),
+    )
     net.fit_normalisation(SimpleNamespace(rows=Windows.rows.fget(windows), frames=lambda index: rows[index]))
     assert net.encoder.normal.mean.item() == 2 and net.encoder.normal.spread.item() == pytest.approx(12**0.5)
 

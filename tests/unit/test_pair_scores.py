@@ -60,7 +60,10 @@ def test_a_threshold_is_a_number():
 def test_the_interval_of_a_rate_is_wilsons():
     """Agresti and Coull's example of 9 of 10, an empty and a full count, and the width at many pairs."""
     assert interval(0.9, 10) == pytest.approx((0.5958, 0.9821), abs=1e-4)
-    assert interval(0.0, 50) == pytest.approx((0.0, 0.0713), abs=1e-4) and interval(1.0, 50)[0] == pytest.approx(1 - 0.0713, abs=1e-4)
+    assert (
+        interval(0.0, 50) == pytest.approx((0.0, 0.0713), abs=1e-4)
+        and interval(1.0, 50)[0] == pytest.approx(1 - 0.0713, abs=1e-4)
+    )
     low, high = interval(0.5, 10_000)
     assert high - low == pytest.approx(2 * 1.96 * 0.005, rel=1e-3)
 

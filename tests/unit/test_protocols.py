@@ -234,8 +234,8 @@ def test_episodes_that_were_not_written_whole_are_played_anew(tmp_path):
     refused = {"protocol": "P1", "episode": 2, "accepted": False, "tries": 5}
     kept = [{**row, "episode": 0}, refused]
     episodes._write(path, kept)
-    for line in ("P0,one,True,1,.5,.5,.5,10", "P0,1,perhaps,1,.5,.5,.5,10", "P99,1,True,1,.5,.5,.5,10", "P0,1,True,1,nan,.5,.5,10",
-                 "P0,1,True,1,,.5,.5,10", "P0,1,True,1,.5", "P0,1,True,1,.5,.5,.5,1"):  # fmt: skip
+    for line in ("P0,one,True,1,.5,.5,.5,10", "P0,1,perhaps,1,.5,.5,.5,10", "P99,1,True,1,.5,.5,.5,10",
+                 "P0,1,True,1,nan,.5,.5,10", "P0,1,True,1,,.5,.5,10", "P0,1,True,1,.5", "P0,1,True,1,.5,.5,.5,1"):  # fmt: skip
         path.write_text(path.read_text().rstrip("\n") + "\n" + line + "\n" * (not line.endswith(",1")))
     assert episodes._read(path) == kept
 

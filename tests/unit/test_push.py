@@ -50,9 +50,15 @@ def test_case(name):
 
 def test_batch_rows_are_independent():
     """Three boards in one call give what three calls give."""
-    names = ["a chain is invalid", "a chain is invalid whatever the third weighs", "an equal mover before a chain is only blocked"]
+    names = [
+        "a chain is invalid",
+        "a chain is invalid whatever the third weighs",
+        "an equal mover before a chain is only blocked",
+    ]
     rows = [CASES[name] for name in names]
-    after, invalid = push(np.array([r[0] for r in rows]), np.array([r[1] for r in rows]), np.array([r[2] * 5 + r[3] for r in rows]))
+    after, invalid = push(
+        np.array([r[0] for r in rows]), np.array([r[1] for r in rows]), np.array([r[2] * 5 + r[3] for r in rows])
+    )
     assert after.tolist() == [[list(p) for p in r[4]] for r in rows]
     assert invalid.tolist() == [True, True, False]
 

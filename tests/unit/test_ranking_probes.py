@@ -17,13 +17,17 @@ from eval.runs import Run
 
 @pytest.fixture
 def places():
-    """Data of ten films whose disc is at 0 and then at its own tenth; in the last two of them something happened, first after one step."""
+    """Data of ten films whose disc is at 0 and then at its own tenth;
+    in the last two of them something happened, first after one step."""
     obs = np.zeros((10, 3, 1, 1), np.float32)
     obs[:, 1:] = np.linspace(0, 0.9, 10).reshape(-1, 1, 1, 1)
     seen = np.zeros((10, 3), bool)
     seen[8:, 1] = True
-    file = SimpleNamespace(path=Path("here/test.h5"), ep_len=np.full(10, 3), header={"split": "test"}, columns={"places": None, "event_blink": None},
-                           made_from={}, ep_offset=np.arange(0, 30, 3), starts=lambda *how: np.arange(0, 30, 3), windows=lambda *names, **how: [{"places": obs, "event_blink": seen, "action": seen}[name] for name in names])  # fmt: skip
+    file = SimpleNamespace(path=Path("here/test.h5"), ep_len=np.full(10, 3), header={"split": "test"},
+                           columns={"places": None, "event_blink": None}, made_from={}, ep_offset=np.arange(0, 30, 3),
+                           starts=lambda *how: np.arange(0, 30, 3),
+                           windows=lambda *names, **how: [{"places": obs, "event_blink": seen, "action": seen}[name]
+                                                          for name in names])  # fmt: skip
     return Data(Run(Half(), world=Line(), config=SimpleNamespace(data_dir="here")), file, [1, 2], 10, 5)
 
 

@@ -46,7 +46,12 @@ def test_states_are_read_whatever_the_metric(tmp_path, weight):
     world = PhysicsWorld(3, observation="state")
     m = asked(tmp_path, world, Knows(weight))
     for kind in ("linear", "mlp"):
-        assert m[f"readout/{kind}/frames"] > 99 and m[f"readout/{kind}/frames/place"] > 99 and m[f"readout/{kind}/frames/weight"] > 99 and m[f"readout/{kind}/eyes/h1"] > 97
+        assert (
+            m[f"readout/{kind}/frames"] > 99
+            and m[f"readout/{kind}/frames/place"] > 99
+            and m[f"readout/{kind}/frames/weight"] > 99
+            and m[f"readout/{kind}/eyes/h1"] > 97
+        )
         assert m[f"readout/{kind}/exact/h1"] == pytest.approx(m["floor/copy/exact/h1"], abs=3)
         assert m[f"readout/{kind}/what_if/h1"] == pytest.approx(m["floor/copy/what_if/h1"], abs=3)
         assert m[f"readout/{kind}/what_if/nothing/h1"] > 97 and m[f"readout/{kind}/what_if/one/h1"] == 0
@@ -57,7 +62,11 @@ def test_chance_has_no_exact_counterfactual(tmp_path):
     """In chemistry what another action would have done is a distribution; exact states of what was done remain."""
     world = ChemistryWorld(3, 3, "chain3", observation="state")
     m = asked(tmp_path, world, Knows(1.0), "toy")
-    assert m["readout/linear/frames"] == m["readout/linear/frames/color"] > 99 and m["floor/constant/frames"] < 70 and not [key for key in m if "what_if" in key]
+    assert (
+        m["readout/linear/frames"] == m["readout/linear/frames/color"] > 99
+        and m["floor/constant/frames"] < 70
+        and not [key for key in m if "what_if" in key]
+    )
 
 
 def test_it_is_asked_by_name_alone():
@@ -77,9 +86,18 @@ class SeesPlaces(Knows):
 def test_what_a_latent_lacks_is_told_by_its_name(tmp_path):
     """Half of all factors is the same number for a model that knows no weight and for one that knows half of everything."""
     m = asked(tmp_path, PhysicsWorld(3, object_order="shuffled", observation="state"), SeesPlaces(1.0))
-    assert m["readout/linear/what_if/place/nothing/h1"] > 85 > 60 > m["readout/linear/what_if/nothing/h1"], "places are told without weights"
-    assert m["readout/linear/what_if/place/one/h1"] < 5 and m["readout/linear/what_if/place/h1"] == pytest.approx(m["floor/copy/what_if/h1"], abs=5)
-    assert m["readout/linear/frames/place"] > 99 and m["readout/linear/frames/weight"] < 60 and 12 < m["floor/constant/frames"] < 35
+    assert m["readout/linear/what_if/place/nothing/h1"] > 85 > 60 > m["readout/linear/what_if/nothing/h1"], (
+        "places are told without weights"
+    )
+    assert (
+        m["readout/linear/what_if/place/one/h1"] < 5
+        and m["readout/linear/what_if/place/h1"] == pytest.approx(m["floor/copy/what_if/h1"], abs=5)
+    )
+    assert (
+        m["readout/linear/frames/place"] > 99
+        and m["readout/linear/frames/weight"] < 60
+        and 12 < m["floor/constant/frames"] < 35
+    )
     assert m["floor/constant/frames/place"] < 20 and m["readout/linear/frames"] < 80 and m["readout/linear/eyes/h1"] < 30
 
 

@@ -8,8 +8,8 @@ from torch.nn import functional as F
 from envs.problem import Problem
 from losses.inverse_action import InverseAction
 from models.interfaces import Batch
+from train.checks import check_parts, check_plan
 from train.datamodule import _epoch_seed
-from train.checks import check_plan, check_parts
 
 
 def parts_of(compose, *overrides):
@@ -19,9 +19,12 @@ def parts_of(compose, *overrides):
 
 
 @pytest.mark.parametrize("overrides, said", [
-    (("model=modular", "loss=prediction"), "no stage of this loss trains the encoder, and SlotEncoder would stay as it was drawn; choose"),
-    (("model=random", "loss=whitened", "loss.stages.0.trains=[decoder]"), "trains the decoder, and this model has encoder, transition; choose"),
-    (("model=gnn", "loss=infonce", "loss.stages.0.trains=[heads]"), "stage 'joint' trains the heads, and this model has encoder, transition, decoder; choose"),
+    (("model=modular", "loss=prediction"),
+     "no stage of this loss trains the encoder, and SlotEncoder would stay as it was drawn; choose"),
+    (("model=random", "loss=whitened", "loss.stages.0.trains=[decoder]"),
+     "trains the decoder, and this model has encoder, transition; choose"),
+    (("model=gnn", "loss=infonce", "loss.stages.0.trains=[heads]"),
+     "stage 'joint' trains the heads, and this model has encoder, transition, decoder; choose"),
 ])  # fmt: skip
 def test_stages_train_what_is_there(compose, overrides, said):
     """Seen: an encoder that was never trained, and a traceback in a folder that was opened."""
@@ -38,7 +41,8 @@ def test_a_likelihood_alone_wants_an_encoder_that_learned(compose):
 
 @pytest.mark.parametrize("overrides", [
     ("model=modular", "loss=nll"), ("model=random", "loss=whitened"), ("model=modular", "loss=infonce"),
-    ("model=fingers", "loss=prediction", "env=trifinger_pushing"), ("model=categorical", "loss=inverse_action", "env=chemistry_chain5"),
+    ("model=fingers", "loss=prediction", "env=trifinger_pushing"),
+    ("model=categorical", "loss=inverse_action", "env=chemistry_chain5"),
 ])  # fmt: skip
 def test_what_fits_is_let_through(compose, overrides):
     check_parts(*parts_of(compose, *overrides))
@@ -47,10 +51,14 @@ def test_what_fits_is_let_through(compose, overrides):
 @pytest.mark.parametrize("overrides, said", [
     (("model=gnn", "env.observation=state", "model.slots=6"), "model.slots=6 and the table of this observation has 5 rows"),
     (("model=gnn", "model.side=32"), "model.side=32 shrinks pictures, and this observation is a board"),
-    (("model=gnn", "model.side=32", "env=trifinger_pushing"), "model.side=32 shrinks pictures, and this observation is a table"),
-    (("model=gnn", "model.side=32", "model.size=tiles", "env=voe_barrier"), "this observation is a picture that model.size=tiles reads whole"),
-    (("model=slot_attention", "model.size=whole"), "size 'whole' reads pictures of no board; on a board set model.size= to one of patch"),
-    (("model=edge", "env=chemistry_chain5", "env.graph=[[0]]"), "messages pass between 2 objects or more, got num_objects=1; set model=modular"),
+    (("model=gnn", "model.side=32", "env=trifinger_pushing"),
+     "model.side=32 shrinks pictures, and this observation is a table"),
+    (("model=gnn", "model.side=32", "model.size=tiles", "env=voe_barrier"),
+     "this observation is a picture that model.size=tiles reads whole"),
+    (("model=slot_attention", "model.size=whole"),
+     "size 'whole' reads pictures of no board; on a board set model.size= to one of patch"),
+    (("model=edge", "env=chemistry_chain5", "env.graph=[[0]]"),
+     "messages pass between 2 objects or more, got num_objects=1; set model=modular"),
 ])  # fmt: skip
 def test_models_are_built_for_what_they_see(compose, overrides, said):
     """Seen: tracebacks in the first batch, the one word 'whole', and a side that nothing read."""

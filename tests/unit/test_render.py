@@ -15,7 +15,16 @@ CORNERS = {  # from the description of the published renderer, not from our tabl
     "parallelogram": [(0, 0), (10, 5), (10, 10), (0, 5)],
     "scalene": [(0, 5), (10, 0), (5, 10)],
 }
-AREA = {"disk": 69, "triangle": 61, "square": 121, "diamond": 61, "cross": 57, "pentagon": 72, "parallelogram": 61, "scalene": 46}
+AREA = {
+    "disk": 69,
+    "triangle": 61,
+    "square": 121,
+    "diamond": 61,
+    "cross": 57,
+    "pentagon": 72,
+    "parallelogram": 61,
+    "scalene": 46,
+}
 
 
 def paint(frame, name, row, column, color):

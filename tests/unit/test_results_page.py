@@ -29,7 +29,9 @@ def ledger(tmp_path):
     draw, place = np.random.default_rng(0), tmp_path / "ledger"
     (place / ENV).mkdir(parents=True)
     for row, share in zip(rows_of(["edge + InfoNCE", "AE + InfoNCE"]), (0.95, 0.4)):
-        scored = {n: {f"{kind}/cf_hits@1/mean/h{h}": n for h in (1, 5, 10) for kind in ("test", "floor/copy")} for n in range(8)}
+        scored = {
+            n: {f"{kind}/cf_hits@1/mean/h{h}": n for h in (1, 5, 10) for kind in ("test", "floor/copy")} for n in range(8)
+        }
         found = choose(place, ENV, row, scored, scored)
         for seed in range(2):
             answers = {f"{name}/h{h}": Answers.of(draw.random(200) < p) for h in (1, 5, 10) for name, p in
@@ -37,9 +39,13 @@ def ledger(tmp_path):
             metrics = {name: float(weighted([one], np.ones((1, 200)))[0, 0]) for name, one in answers.items()}
             final = {"metrics": metrics, "answers": {name: one.packed() for name, one in answers.items()}}
             run = table_name(MAIN, "", row, ENV, found["overrides"], seed)
-            rounds = [{"round": n, "stage": "joint", "cpu_s": 60.0 * n, "updates": n, "scores": {"final": {"metrics": metrics}}} for n in (1, 2, 5, 10)]
-            entry = {"run": run, "row": row.name, "env": ENV, "seed": seed, "rounds": rounds,
-                     "split": "select", "scores": {"final": final, "select": {"metrics": {f"plan/success/h{h}": 50.0 + seed for h in (1, 5, 10)}}}}  # fmt: skip
+            rounds = [
+                {"round": n, "stage": "joint", "cpu_s": 60.0 * n, "updates": n, "scores": {"final": {"metrics": metrics}}}
+                for n in (1, 2, 5, 10)
+            ]
+            entry = {"run": run, "row": row.name, "env": ENV, "seed": seed, "rounds": rounds, "split": "select",
+                     "scores": {"final": final,
+                                "select": {"metrics": {f"plan/success/h{h}": 50.0 + seed for h in (1, 5, 10)}}}}  # fmt: skip
             (place / ENV / f"{run}-0.json").write_text(json.dumps(entry))
             if seed == 0:
                 (gifs / f"{run}-reached.gif").write_bytes(b"GIF89a")
@@ -51,7 +57,12 @@ def test_goals_on_other_boards_are_there(ledger, tmp_path):
     title = "<h3>Goals where a factor is changed</h3>"
     assert title not in write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text(), "no other board was asked"
     for path in (ledger / ENV).glob("edge_infonce-*.json"):
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"plans": {"background": {"metrics": {"plan/success/h10": 16.0}, "protocol": {}}}}))
+        path.write_text(
+            json.dumps(
+                json.loads(path.read_text())
+                | {"plans": {"background": {"metrics": {"plan/success/h10": 16.0}, "protocol": {}}}}
+            )
+        )
     text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
     assert title in text and "16.0 {16.0, 16.0}" in text
 
@@ -59,7 +70,9 @@ def test_goals_on_other_boards_are_there(ledger, tmp_path):
 def test_a_picture_is_of_the_weights_that_are_entered(ledger, tmp_path):
     """Trained again under the same name, a run kept the pictures of its weights of before."""
     (path,) = (ledger / ENV).glob("edge_infonce-*-s0-0.json")
-    shown = lambda: write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text().count("data:image/gif")  # noqa: E731
+    shown = lambda: (  # noqa: E731
+        write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text().count("data:image/gif")
+    )
     before, entry = shown(), json.loads(path.read_text())
     path.write_text(json.dumps(entry | {"weights": "0123456789ab"}))
     assert before > 0 and shown() == before - 1
@@ -70,7 +83,10 @@ def test_a_picture_is_of_the_weights_that_are_entered(ledger, tmp_path):
 
 def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
-    assert "<b>1 of 2</b> rows, of 2 seeds each, know more than 90 %" in text and "would have done under every seed: edge + InfoNCE (" in text
+    assert (
+        "<b>1 of 2</b> rows, of 2 seeds each, know more than 90 %" in text
+        and "would have done under every seed: edge + InfoNCE (" in text
+    )
     assert text.index("<b>1 of 2</b> rows") < text.index(f">{ENV}</h2>"), "the answer comes first"
     assert "<b>2</b> rank above 97 %, of which <b>1</b> knows less.</p>" in text
     assert not re.search(r'(src|href)="(?!data:|#)', text), "nothing comes from elsewhere"
@@ -82,9 +98,24 @@ def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
     assert told["scores"]["what if 10"][best] == pytest.approx(np.mean(values), abs=0.01)
     (pair,) = told["apart"]["what if 10"].values()
     assert pair[1] < pair[0] < pair[2] and abs(pair[0]) == pytest.approx(55, abs=6)
-    assert "edge + InfoNCE: knows most" in text and "AE + InfoNCE: ranks, and does not know" in text and text.count("image/gif") == 2
+    assert (
+        "edge + InfoNCE: knows most" in text
+        and "AE + InfoNCE: ranks, and does not know" in text
+        and text.count("image/gif") == 2
+    )
     assert "trains its transition from" not in text
     assert "<td class=text>GNN + InfoNCE</td>" in text, "the run that a sentence lacks is named"
+
+
+def test_gifs_of_two_rows_are_shown_where_none_knows(ledger, tmp_path):
+    """The row that knew most ranked furthest beyond what it knew as well: it took both places."""
+    for path in (ledger / ENV).glob("*-0.json"):
+        entry = json.loads(path.read_text())
+        scores = {"test/cf_hits@1/mean/h10": 50.0} if entry["row"] == "edge + InfoNCE" else {"test/hits@1/h10": 80.0}
+        entry["scores"]["final"]["metrics"] |= scores
+        path.write_text(json.dumps(entry))
+    text = write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text()
+    assert "edge + InfoNCE: knows most" in text and "AE + InfoNCE: ranks, and does not know" in text
 
 
 def test_who_knows_in_the_mean_alone_is_named_apart(ledger, tmp_path):
@@ -118,10 +149,14 @@ def test_a_difference_is_over_the_drawn_worlds_of_both(ledger, monkeypatch):
     alone = replace(edge, entries={0: edge.entries[0]})
     found = json.loads(re.search(r'json">(.*?)</script>', compare_rows([alone, ae]))[1])
     told, known = found["apart"]["what if 10"]["0 1"], found["scores"]["what if 10"]
-    assert known[1] == 65.0 and told == [pytest.approx(known[0] - 40.0, abs=0.01)], "one world in common, and no interval of one"
+    assert known[1] == 65.0 and told == [pytest.approx(known[0] - 40.0, abs=0.01)], (
+        "one world in common, and no interval of one"
+    )
     assert found["apart"]["goals 10"]["0 1"] == [0.0]
     elsewhere = replace(ae, entries={1: ae.entries[1]})
-    assert "0 1" not in json.loads(re.search(r'json">(.*?)</script>', compare_rows([alone, elsewhere]))[1])["apart"]["what if 10"]
+    assert (
+        "0 1" not in json.loads(re.search(r'json">(.*?)</script>', compare_rows([alone, elsewhere]))[1])["apart"]["what if 10"]
+    )
 
 
 def test_two_worlds_stand_side_by_side(ledger, tmp_path):

@@ -200,7 +200,10 @@ def test_actions_are_one_hot():
 
 
 def test_one_rollout_gives_what_each_length_alone_would():
-    model, (state, frames) = Perfect(), (lambda boards: (WORLD.pack(boards), WORLD.render(boards)))(WORLD.reset(5, np.random.default_rng(0), "train"))
+    model, (state, frames) = (
+        Perfect(),
+        (lambda boards: (WORLD.pack(boards), WORLD.render(boards)))(WORLD.reset(5, np.random.default_rng(0), "train")),
+    )
     model.learn(state, frames)
     latent = encode_frames(model, frames)
     actions = actions_of(np.random.default_rng(1).integers(0, 15, (5, 6)), WORLD.spec)
@@ -211,7 +214,8 @@ def test_one_rollout_gives_what_each_length_alone_would():
 
 
 def test_latents_of_many_frames_are_not_kept_part_by_part():
-    """Each lay in what the one before had freed: 100,000 frames of the medium encoder came to 22 GB, and the kernel ended the run."""
+    """Each lay in what the one before had freed: 100,000 frames of the medium encoder came to 22 GB,
+    and the kernel ended the run."""
     alive = []
 
     class Model:

@@ -130,7 +130,8 @@ def test_names_of_before_lead_to_the_curricula_of_today(compose, tmp_path):
 
 
 def test_agents_of_before_are_taken_up(compose, tmp_path):
-    """Their configs knew neither learners but PPO, nor rewards, experts or evaluations; what they did is what stands there now."""
+    """Their configs knew neither learners but PPO, nor rewards, experts or evaluations;
+    what they did is what stands there now."""
     pytest.importorskip("stable_baselines3")
     pytest.importorskip("pybullet")
     now = freeze(compose("manipulation"))
@@ -193,7 +194,9 @@ def test_a_budget_that_came_later_changes_no_run(compose, loss):
             del before.loss.stages[0].objective["same_episode"]
     assert config_hash(before) == config_hash(now) and differences(before, now) is None
     if loss == "contrastive":
-        assert "same_episode" in differences(before, freeze(compose("fit", "model=lstm", "loss=contrastive", "loss.same_episode=true")))
+        assert "same_episode" in differences(
+            before, freeze(compose("fit", "model=lstm", "loss=contrastive", "loss.same_episode=true"))
+        )
 
 
 def test_pictures_and_frames_that_came_later_change_no_run_of_before(compose):

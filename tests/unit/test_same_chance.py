@@ -1,4 +1,5 @@
-"""The probe of true counterfactuals: a model whose codes are the colours comes near the true mechanisms; others are told why not."""
+"""The probe of true counterfactuals: a model whose codes are the colours comes near the true mechanisms;
+others are told why not."""
 
 import types
 
@@ -46,7 +47,10 @@ def test_codes_that_are_colours_come_near_the_ceiling(world, monkeypatch):
     found = same_chance(run, types.SimpleNamespace(state=fresh, say=lambda text: None, data_dir=None))
     assert found["same_chance/of_ceiling"] > 95 and found["ceiling/same_chance"] > found["floor/same_chance/blind"] + 2
     assert all((one.other != one.first).all() for one in asked), "what happened is no question"
-    assert found["ceiling/same_chance"] > found["floor/same_chance/copy"] and found["same_chance/gumbel"] <= found["same_chance/exact"] + 3
+    assert (
+        found["ceiling/same_chance"] > found["floor/same_chance/copy"]
+        and found["same_chance/gumbel"] <= found["same_chance/exact"] + 3
+    )
 
 
 def test_mechanisms_are_counted_from_what_the_encoder_reads(world):

@@ -10,7 +10,8 @@ from models.world_model import WorldModel
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 19, 20, 21, 40, 41, 1950])
 def test_every_number_of_steps_has_a_schedule(steps):
-    """A stage of exactly 20 steps ended in a division by zero: a twentieth of it is one step, and torch counts that less one."""
+    """A stage of exactly 20 steps ended in a division by zero: a twentieth of it is one step,
+    and torch counts that less one."""
     model = WorldModel(nn.Linear(2, 2), nn.Linear(2, 2))
     model.configure_stage(lambda *_: {}, ["encoder"], 1e-3, "cosine")
     model._trainer = SimpleNamespace(gradient_clip_val=None, estimated_stepping_batches=steps)

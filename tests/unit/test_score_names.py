@@ -7,7 +7,10 @@ from eval.probes import counterfactual, every_row, readout, weight_order, withou
 def test_names_of_probes_are_theirs():
     """Written again where a table is read, since probes take seconds to import; a share is shown in percent."""
     assert names.READ_OUTS == readout.KINDS and names.CHANGED == counterfactual.CHANGED and names.ORDER == weight_order.TAU
-    assert names.BLIND["what if"] == f"{without_weights.RANKED}/mean/h{{}}" and names.BLIND["places of every action"] == f"{without_weights.BOARD}/h10"
+    assert (
+        names.BLIND["what if"] == f"{without_weights.RANKED}/mean/h{{}}"
+        and names.BLIND["places of every action"] == f"{without_weights.BOARD}/h10"
+    )
     compared = names.BAYES, names.LIKELIEST, names.TRUE_WORLD
     assert {name.removesuffix("h{}") for name in compared} <= {row.key for row in every_row()}
     scales = {row.key.rstrip("/"): row.scale for row in every_row()}

@@ -36,7 +36,9 @@ def test_a_small_picture_is_painted_as_large_as_the_file_holds_it(side):
     assert decoder(torch.randn(2, 1, 16)).shape == (2, 3, 112, 112) and decoder.shape == (2, side // 8, side // 8)
 
 
-@pytest.mark.parametrize("side, says", [(30, "multiple of 8, got 30 x 30; set model.side="), (120, "a side of 1 to 112, got 120")])
+@pytest.mark.parametrize(
+    "side, says", [(30, "multiple of 8, got 30 x 30; set model.side="), (120, "a side of 1 to 112, got 120")]
+)
 def test_sides_that_cannot_be_are_told(side, says):
     for part in (lambda: ConvMaps(2, 112, 112, side=side), lambda: FlatDecoder(2, 8, (112, 112, 3), 0, side=side)):
         with pytest.raises(ValueError, match=says):

@@ -77,7 +77,9 @@ def test_when_observations_are_streamed(both):
     picture, table = Observation("pixels", (50, 50, 3)), Observation("objects", (50, 150), "real")
     assert streams((file, file), picture, "auto", 0.0017) and not streams((file, file), picture, "auto", 0.0019)
     assert streams((file, file), table, "auto", 0.0071) and not streams((file, file), table, "auto", 0.0073)
-    assert not streams((file,), picture, "auto", 0.0017) and streams((file,), picture, "auto", 0.0017, copies=2), "each keeps all of it"
+    assert not streams((file,), picture, "auto", 0.0017) and streams((file,), picture, "auto", 0.0017, copies=2), (
+        "each keeps all of it"
+    )
     assert streams((file,), picture, True, 100) and not streams((file,), picture, False, 1e-9)
 
 

@@ -51,6 +51,9 @@ def test_a_world_is_not_drawn_from_the_numbers_of_a_split():
 
 def test_every_score_names_its_stream(root):
     """No score is drawn from a nameless generator: default_rng(0) of one would be default_rng([0, 0]) of another."""
-    for folder, spared in (("eval", {"protocols.py"}), ("envs", {"boards.py", "frames.py", "collect.py", "physics.py", "streams.py"})):
+    for folder, spared in (
+        ("eval", {"protocols.py"}),
+        ("envs", {"boards.py", "frames.py", "collect.py", "physics.py", "streams.py"}),
+    ):
         for path in (root / folder).glob("*.py"):
             assert path.name in spared or not re.search(r"default_rng\(", path.read_text()), path

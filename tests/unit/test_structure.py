@@ -59,7 +59,8 @@ def test_an_untrained_model_does_not_know_the_graph():
 
 @pytest.fixture(scope="module", params=["chain4", "full4"])
 def run(request):
-    """A world, colours after 20,000 random interventions, and the objects acted on; they are fitted in smaller batches, a third of the time."""
+    """A world, colours after 20,000 random interventions, and the objects acted on;
+    they are fitted in smaller batches, a third of the time."""
     world = ChemistryWorld(num_objects=4, num_colors=3, graph=request.param, scm_seed=3)
     rng = np.random.default_rng(0)
     boards, colors, acted = world.reset(2000, rng), [], []
@@ -82,7 +83,8 @@ def test_leaving_one_out_finds_the_graph(run):
 
 
 def test_what_alone_can_carry_an_effect_is_an_edge(run):
-    """Where a child is drawn anew after commands on its parent and its colours ignore the parent's, no likelihood needs the edge."""
+    """Where a child is drawn anew after commands on its parent and its colours ignore the parent's,
+    no likelihood needs the edge."""
     world, colors, acted = run
     flat = ChemistryWorld(num_objects=4, num_colors=3, graph=world.graph, scm_seed=3, skewness=0.0)
     rng, boards, seen, on = np.random.default_rng(0), None, [], []
@@ -95,7 +97,9 @@ def test_what_alone_can_carry_an_effect_is_an_edge(run):
     assert (leave_one_out(codes, acts, above, 3) < NEEDED).all()
     found = direct_edges(codes, acts, above, 3) > NEEDED
     over = above.astype(int) @ above.astype(int) > 0
-    assert np.array_equal(found, flat.parents & ~over) and found.sum() >= 3, "of a chain all edges; of others those without a detour"
+    assert np.array_equal(found, flat.parents & ~over) and found.sum() >= 3, (
+        "of a chain all edges; of others those without a detour"
+    )
     assert np.array_equal(ancestors(found), above), "what is found explains all that is reached"
 
 
@@ -257,7 +261,9 @@ def test_edges_that_do_not_show_are_told_apart_from_those_that_do():
     after, acted = world.unpack(state[:, 1:].reshape(-1, 5, state.shape[-1])), (action[:, :-1] // 5).ravel()
     shows = world.parents & (strengths(world.model, after.colors, acted, rng) >= VACUOUS)
     told = SimpleNamespace(categories=5, graph="learned", edges=lambda: torch.from_numpy(0.9 * shows))
-    metrics, _ = measure_structure(knower(world, told, samples=2), world, SimpleNamespace(episodes=lambda *names: (action, state)))
+    metrics, _ = measure_structure(
+        knower(world, told, samples=2), world, SimpleNamespace(episodes=lambda *names: (action, state))
+    )
     found = {key.removeprefix("structure/"): value for key, value in metrics.items()}
     assert (found["vacuous_edges"], found["true_edges"]) == (1, 4)
     assert found["direct/shd"] == 0, "codes of nine hundred episodes show them all"

@@ -14,7 +14,8 @@ from eval.surprise import surprise_run
 
 
 def test_only_predicted_frames_count():
-    """A horizon that does not reach a frame yet says nothing of it; it counted as an ordinary 0, which cut off all that was less."""
+    """A horizon that does not reach a frame yet says nothing of it;
+    it counted as an ordinary 0, which cut off all that was less."""
     asked = Asked(context=2, horizons=(1, 3))
     curve = np.full((1, 2, 6), -1.0)
     curve[:, 0, :2] = curve[:, 1, :4] = 0.0  # not predicted
@@ -59,13 +60,17 @@ def test_what_surprises_more_than_95_of_100_usual_clips_is_called_surprising():
     assert (found.versions["expected"].score > found.threshold).sum() == 5
     calm = clips(range(101), [0] * 101, np.stack([0 * peaks, 0 * peaks, peaks / 4 + 37], 1)[:, None])
     found = _scored({"valid": usual, "t": calm}, {"expected": "t", "surprising": "t"}, Asked(1, (1,), of_clip="peak"), ("A1",))
-    assert (found.versions["expected"].score < found.threshold).all(), "usual is what the clips for validation are, not those that are scored"
+    assert (found.versions["expected"].score < found.threshold).all(), (
+        "usual is what the clips for validation are, not those that are scored"
+    )
 
 
 def test_pairs_are_matched_by_trial_in_total_and_for_each_subtype():
     versions = {"expected": clips([3, 1, 2], [0, 0, 1]), "surprising": clips([1, 2, 3, 9], [1, 1, 0, 0], subtype=[0, 0, 1, 1])}
     found = pair_metrics(versions, 0.5, ("A1", "A2"))
-    assert found["voe/hit_rate"] == pytest.approx(2 / 3) and found["voe/hit_rate/A1"] == 0.75 and found["voe/hit_rate/A2"] == 0.5
+    assert (
+        found["voe/hit_rate"] == pytest.approx(2 / 3) and found["voe/hit_rate/A1"] == 0.75 and found["voe/hit_rate/A2"] == 0.5
+    )
     assert found["voe/accuracy"] == pytest.approx(4 / 6) and not [key for key in found if "control" in key or "lawful" in key]
     with pytest.raises(Problem, match="no trial is there in both versions"):
         matched(clips([1], [0]), clips([2], [0]))
@@ -95,9 +100,9 @@ OFPR = ["model=ofpr", "loss=labels", "model.channels=8", "model.frames=[0,8,16]"
         "loss.epochs.smoke=4", "loss.branch_epochs.smoke=1"]  # fmt: skip
 
 TRACKS = ["model=tracks", "loss=prediction", "env.observation=objects", "loss.epochs.smoke=15", "loss.batch_size=256"]
-SMALL_LSTM = ["model=lstm", "env.observation=objects", "loss=nll", "loss.window=31", "loss.epochs.smoke=2", "loss.learning_rate=1e-2",
-        "model.width=8", "model.module.encoder.hidden=64", "model.module.decoder.hidden=64", "model.module.transition.core.inputs=64",
-        "model.module.transition.core.units=64"]  # fmt: skip
+SMALL_LSTM = ["model=lstm", "env.observation=objects", "loss=nll", "loss.window=31", "loss.epochs.smoke=2",
+        "loss.learning_rate=1e-2", "model.width=8", "model.module.encoder.hidden=64", "model.module.decoder.hidden=64",
+        "model.module.transition.core.inputs=64", "model.module.transition.core.units=64"]  # fmt: skip
 
 
 def test_ofpr_net_learns_of_the_toy_world(fitted_clips, command_here):
@@ -169,7 +174,11 @@ def test_published_settings_go_with_the_category(compose, category, rate, clips)
 def test_tracks_are_predicted_in_units_of_the_training_split(fitted_clips):
     """Nothing is encoded: latents are the normalised rows, and what is best on validation pairs is asked of the test."""
     folder, results = fitted_clips(*TRACKS)
-    assert results["parameters"]["encoder"] == 0 and results["metrics"]["voe/hit_rate"] > 0.6 and results["violation"]["horizons"] == [15]
+    assert (
+        results["parameters"]["encoder"] == 0
+        and results["metrics"]["voe/hit_rate"] > 0.6
+        and results["violation"]["horizons"] == [15]
+    )
     again = surprise_run(folder, horizons=[1, 4], of_clip=["peak", "mean"], curves=0)
     assert again["violation"]["of_clip"] in ("peak", "mean") and not list(folder.glob("surprise*.svg"))
     assert (folder / "surprise-horizons-1-4-of-peak-mean.json").exists()
@@ -180,16 +189,20 @@ def test_what_surprise_cannot_be_asked_is_told(square_clips, command_here, tmp_p
     done = command_here("eval/surprise.py", cwd=tmp_path)
     assert done.returncode == 1 and "no run given" in done.stderr
     done = command_here("train/fit.py", "env=physics3", "model=ofpr", "loss=labels", "trainer=smoke", "logger=csv",
-                        "env.splits.train.episodes=4", "env.splits.valid.episodes=4", "env.splits.test.episodes=4", cwd=tmp_path)  # fmt: skip
+                        "env.splits.train.episodes=4", "env.splits.valid.episodes=4", "env.splits.test.episodes=4",
+                        cwd=tmp_path)  # fmt: skip
     assert done.returncode == 1 and "it has no column 'label_" in done.stderr and not (tmp_path / "runs").exists()
     done = command_here("train/fit.py", "env=square_clips", "model=tracks", "loss=prediction", cwd=tmp_path)
     assert done.returncode == 1 and "show a table by env.observation=" in done.stderr
-    done = command_here("train/fit.py", "env=square_clips", "model=ofpr", "loss=labels", "env.observation=objects", cwd=tmp_path)
+    done = command_here(
+        "train/fit.py", "env=square_clips", "model=ofpr", "loss=labels", "env.observation=objects", cwd=tmp_path
+    )
     assert done.returncode == 1 and "a video encoder reads pictures (H, W, C)" in done.stderr
     done = command_here("train/fit.py", "env=square_clips", "model=ofpr", "loss=labels", "model.frames=[0,32]", cwd=tmp_path)
     assert done.returncode == 1 and "model.frames=[0, 32] asks for 33 frames, and a clip has 32" in done.stderr
     done = command_here("train/fit.py", "env=square_clips", "model=modular", "loss=labels", cwd=tmp_path)
-    assert done.returncode == 1 and "Labels trains on latents that are clips" in done.stderr and "set model=ofpr" not in done.stdout
+    assert done.returncode == 1
+    assert "Labels trains on latents that are clips" in done.stderr and "set model=ofpr" in done.stderr
 
 
 def test_only_worlds_of_violated_causes_are_asked():

@@ -35,13 +35,16 @@ def test_failures_are_told_and_do_not_stop_the_rest(tmp_path, monkeypatch):
 def test_a_run_that_is_killed_is_told_so(tmp_path, monkeypatch):
     """Seen: the kernel ended a run that took 22 GB, and the sweep gave as its reason the last line of its progress."""
     monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
-    (tmp_path / "big.py").write_text("import os, signal; print('weight order  48 s', flush=True); os.kill(os.getpid(), signal.SIGKILL)")
+    (tmp_path / "big.py").write_text(
+        "import os, signal; print('weight order  48 s', flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
     failed = run_jobs([Job("big", lambda: [("big.py",)])], 1, tmp_path / "logs", lambda _: None)
     assert failed == {"big": "it was killed, perhaps as memory was short; run fewer at a time: jobs="}
 
 
 def test_a_run_whose_entry_is_damaged_does_not_stop_the_rest(tmp_path, monkeypatch):
-    """One half-written file ended the whole command before anything was trained, and a sweep under way with all that it was training."""
+    """One half-written file ended the whole command before anything was trained,
+    and a sweep under way with all that it was training."""
     monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
     (tmp_path / "good.py").write_text("import pathlib, sys; pathlib.Path(sys.argv[1]).touch()")
     target = tmp_path / "done"
@@ -52,9 +55,15 @@ def test_a_run_whose_entry_is_damaged_does_not_stop_the_rest(tmp_path, monkeypat
     def afterwards():
         return damaged() if (tmp_path / "half").exists() else [("good.py", str(tmp_path / "half"))]
 
-    jobs = [Job("damaged", damaged), Job("half", afterwards), Job("good", lambda: [] if target.exists() else [("good.py", str(target))])]
+    jobs = [
+        Job("damaged", damaged),
+        Job("half", afterwards),
+        Job("good", lambda: [] if target.exists() else [("good.py", str(target))]),
+    ]
     assert missing(jobs) == jobs
-    assert run_jobs(jobs, 1, tmp_path / "logs", lambda _: None) == dict.fromkeys(("damaged", "half"), "x.json is no entry of a ledger")
+    assert run_jobs(jobs, 1, tmp_path / "logs", lambda _: None) == dict.fromkeys(
+        ("damaged", "half"), "x.json is no entry of a ledger"
+    )
     assert target.exists()
 
 

@@ -30,7 +30,8 @@ def cfg(tmp_path):
 def scripts(tmp_path, monkeypatch):
     """Stand-ins for fit.py and plan.py: they write the results their arguments name, and note every start."""
     for name, body in {
-        "train/fit.py": "m = {f'test/{k}/h{h}': 50.0 + float(told['seed']) for k in ('hits@1', 'mrr', 'cf_hits@1') for h in (1, 5, 10)}\n"
+        "train/fit.py": "m = {f'test/{k}/h{h}': 50.0 + float(told['seed']) "
+        "for k in ('hits@1', 'mrr', 'cf_hits@1') for h in (1, 5, 10)}\n"
         "out = {'metrics': m}",
         "eval/score.py": "for split in told['split'].strip('[]').split(','):\n"
         "    found = {f'test/{k}/h{h}': 7.0 for k in ('hits@1', 'cf_hits@1') for h in (1, 5, 10)}\n"
@@ -59,14 +60,23 @@ def scripts(tmp_path, monkeypatch):
 
 def test_every_declared_run_composes(compose, root):
     """Every row of every table is a command that train/fit.py understands; every row has its epochs in every budget."""
-    every = table_specs(PAGES, "all", "all", None) + table_specs(PAGES, ["few-shot", "beam", "causes-first", "ablation", "trifinger", "trifinger-causes"], None, None)
-    assert {p.key for p in every} >= {*(f"table{n}" for n in range(3, 15)), "table16-part3", "figure20-part1", "figure21-part2", "figure25-part3"}
+    every = table_specs(PAGES, "all", "all", None) + table_specs(
+        PAGES, ["few-shot", "beam", "causes-first", "ablation", "trifinger", "trifinger-causes"], None, None
+    )
+    assert {p.key for p in every} >= {
+        *(f"table{n}" for n in range(3, 15)),
+        "table16-part3",
+        "figure20-part1",
+        "figure21-part2",
+        "figure25-part3",
+    }
     for panel in every:
         assert (root / "configs" / "env" / f"{panel.env}.yaml").exists()
     env_of = {row: panel.env for panel in every for row in panel.rows}  # one is enough: what a row asks of env= is a name
     for row, env in env_of.items():
         own = row in PAGES["groups"]["paper"] or is_agent_row(row)
-        for name, budget in PAGES["budgets"].items() if own else [("2min", PAGES["budgets"]["2min"])]:  # composing takes a tenth of a second
+        # composing takes a tenth of a second
+        for name, budget in PAGES["budgets"].items() if own else [("2min", PAGES["budgets"]["2min"])]:
             if is_agent_row(row):
                 assert compose("agent", *PAGES["rows"][row], *budget["rows"][row], f"env={env}").steps > 0
                 continue
@@ -84,7 +94,13 @@ def test_every_declared_run_composes(compose, root):
 
 def test_names_are_apart():
     """No two rows, settings, budgets or seeds share a run folder."""
-    names = [run_name(row, env, b, s) for row in PAGES["rows"] for env in ("physics3", "physics5") for b in ("2min", "paper") for s in (0, 1)]
+    names = [
+        run_name(row, env, b, s)
+        for row in PAGES["rows"]
+        for env in ("physics3", "physics5")
+        for b in ("2min", "paper")
+        for s in (0, 1)
+    ]
     assert len(set(names)) == len(names) and all(set(n) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_") for n in names)
 
 
@@ -120,7 +136,12 @@ def test_what_is_done_is_skipped(cfg, scripts, tmp_path):
     """Trains once, plans when success is asked for later, and never starts a finished job again."""
     ranking, success = (table_specs(PAGES, n, None, ["GNN + NLL"]) for n in (4, 10))
     folder = tmp_path / "runs" / run_name("GNN + NLL", "physics5", "2min", 1)
-    for asked, starts in ((ranking, ["/fit.py"]), (ranking, ["/fit.py"]), (success, ["/fit.py", "plan.py"]), (success, ["/fit.py", "plan.py"])):
+    for asked, starts in (
+        (ranking, ["/fit.py"]),
+        (ranking, ["/fit.py"]),
+        (success, ["/fit.py", "plan.py"]),
+        (success, ["/fit.py", "plan.py"]),
+    ):
         todo = missing(jobs_of(asked, cfg))
         assert not run_jobs(todo, 2, tmp_path / "logs", lambda _: None)
         assert (folder / "starts").read_text().split() == starts
@@ -139,7 +160,10 @@ def test_other_splits_are_scored_and_planned_on(cfg, scripts, tmp_path):
     starts = (folder / "starts").read_text().split()
     assert (starts[0], starts.count("core.py"), starts.count("plan.py"), len(starts)) == ("/fit.py", 1, 2, 4)
     ranking, _, success = (fill(panel, cfg) for panel in asked)
-    assert ranking["GNN + NLL", "as trained", 5].values == {0: 50.0} and ranking["GNN + NLL", "any shades", 5].values == {0: 7.0}
+    assert (
+        ranking["GNN + NLL", "as trained", 5].values == {0: 50.0}
+        and ranking["GNN + NLL", "any shades", 5].values == {0: 7.0}
+    )
     assert success["GNN + NLL", "unseen shapes", 10].values == {0: 1.0}
 
 

@@ -138,15 +138,24 @@ def test_goals_are_numbers_as_large_as_the_others(task):
 
 
 def test_an_agent_of_before_is_shown_metres(tmp_path):
-    """Its archive says true in place of a unit. It plays as it was trained, and is not trained on with goals ten times as large."""
-    env, metres, arena = GoalsApart(make("reaching", reward="sparse")), GoalDict(make("reaching", reward="sparse")), make("reaching")
+    """Its archive says true in place of a unit. It plays as it was trained,
+    and is not trained on with goals ten times as large."""
+    env, metres, arena = (
+        GoalsApart(make("reaching", reward="sparse")),
+        GoalDict(make("reaching", reward="sparse")),
+        make("reaching"),
+    )
     agent = trained(tmp_path / "a.zip", env, goals_apart=True)
     seen, known, observation = (each.reset(seed=1)[0] for each in (env, metres, arena))
-    said = agent.predict({**seen, **{key: np.float32(known[key]) for key in ("achieved_goal", "desired_goal")}}, deterministic=True)[0]
+    said = agent.predict(
+        {**seen, **{key: np.float32(known[key]) for key in ("achieved_goal", "desired_goal")}}, deterministic=True
+    )[0]
     act = load_controller(str(tmp_path / "a.zip"), arena, None)
     assert act(observation) == pytest.approx(said, abs=1e-6)
     assert np.abs(act(observation) - agent.predict(seen, deterministic=True)[0]).max() > 1e-4
-    with pytest.raises(Problem, match="a.zip learned from goals in units of 1 m, which are 0.1 m now; train again with overwrite=true"):
+    with pytest.raises(
+        Problem, match="a.zip learned from goals in units of 1 m, which are 0.1 m now; train again with overwrite=true"
+    ):
         check_goals(tmp_path / "a.zip", {"goals_apart": UNIT})
     trained(tmp_path / "b.zip", env)
     check_goals(tmp_path / "b.zip", {"goals_apart": UNIT})

@@ -40,4 +40,7 @@ def _differs_in_its_trees_alone(run):
     features, posterior = map(torch.from_numpy, labels_of(run.file("train"), "label_features", "label_posterior"))
     assert torch.equal(rules(features)[1], posterior.long())  # fitted to these
     with pytest.raises(Problem, match="asks for a model with trees, and run 'of' is of"):
-        with_trees(SimpleNamespace(config=OmegaConf.create({"name": "of", "model": {"name": "of", "module": {}}})), {"trees": "direct"})
+        with_trees(
+            SimpleNamespace(config=OmegaConf.create({"name": "of", "model": {"name": "of", "module": {}}})),
+            {"trees": "direct"},
+        )

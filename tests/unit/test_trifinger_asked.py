@@ -31,16 +31,23 @@ def test_causes_are_set_from_their_space_and_nothing_else_changes(world, recorde
     """Space A and space B of masses and of frictions do not meet; a state whose draws are refused is given back as it was."""
     states, layout = world.unpack(recorded[0]["state"][:30:6]), world._layout
     assert {"block mass", "friction of floor and stage", "masses of the links", "goal", "colours"} <= set(world.causes())
-    for cause, path, border in (("block mass", "tool_block/mass", 0.045), ("friction of floor and stage", "floor_friction", 0.6)):
+    for cause, path, border in (
+        ("block mass", "tool_block/mass", 0.045),
+        ("friction of floor and stage", "floor_friction", 0.6),
+    ):
         low, done = world.set_cause(states, cause, "a", RNG(0))
         high, _ = world.set_cause(states, cause, "b", RNG(0))
         assert done.all() and layout.of(low.rows, path).max() <= border <= layout.of(high.rows, path).min()
         changed = (low.rows != states.rows).any(0)
-        others = [name for name, where in layout.slices.items() if changed[where].any() and not name.endswith(path.rpartition("/")[2])]
+        others = [
+            name for name, where in layout.slices.items() if changed[where].any() and not name.endswith(path.rpartition("/")[2])
+        ]
         assert others in ([], ["stage_friction"])
     turned, done = world.set_cause(states, "block size", "b", RNG(0))
     assert np.array_equal(turned.rows[~done], states.rows[~done])
-    assert np.array_equal(world.set_cause(states, "goal", "b", RNG(3))[0].rows, world.set_cause(states, "goal", "b", RNG(3))[0].rows)
+    assert np.array_equal(
+        world.set_cause(states, "goal", "b", RNG(3))[0].rows, world.set_cause(states, "goal", "b", RNG(3))[0].rows
+    )
 
 
 @pytest.mark.parametrize("cause, space, told", [

@@ -101,7 +101,8 @@ def test_a_finished_file_stays(tmp_path):
 
 
 def test_blocks_of_several_episodes_are_those_of_single_ones(tmp_path, monkeypatch):
-    """One block for each episode made files that grow with the square of their episodes: the list of blocks is written anew with each."""
+    """One block for each episode made files that grow with the square of their episodes:
+    the list of blocks is written anew with each."""
     env, found = make("reaching", max_steps=3), []
     for block in (1, 2):
         monkeypatch.setattr(recording, "_BLOCK", block)
@@ -201,7 +202,9 @@ def test_an_offline_set_that_was_broken_off_goes_on(tmp_path, monkeypatch, befor
         record_set("reaching", before, tmp_path / "broken.h5", 3, skip_frame=10, max_steps=10)
     monkeypatch.setattr(EpisodeWriter, "append", append)
     record_set("reaching", "mixed", tmp_path / "broken.h5", 3, skip_frame=10, max_steps=10)
-    whole, again = (EpisodeFile(tmp_path / f"{name}.h5").read("action", "observation", "variables") for name in ("whole", "broken"))
+    whole, again = (
+        EpisodeFile(tmp_path / f"{name}.h5").read("action", "observation", "variables") for name in ("whole", "broken")
+    )
     assert all(np.array_equal(whole[name], again[name]) for name in whole)
 
 

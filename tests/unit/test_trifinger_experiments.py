@@ -26,15 +26,20 @@ def test_experiments_say_what_was_measured(compose):
     assert (quick.steps, quick.skip_frame, quick.algo.boards) == (400_000, 10, 2)
     assert paper.steps == 10**8 and paper.algo.boards * paper.algo.learner.n_steps == 120_000  # between two updates
     assert paper.algo.boards * paper.algo.learner.n_steps / paper.algo.learner.batch_size == 40  # minibatches
-    assert (paper.algo.learner.vf_coef, paper.algo.learner.clip_range_vf) == (0.25, 0.2), "their .5, of half a squared error; clipped alike"
+    assert (paper.algo.learner.vf_coef, paper.algo.learner.clip_range_vf) == (0.25, 0.2), (
+        "their .5, of half a squared error; clipped alike"
+    )
     late = [_own(cfg, cfg.steps // 2) for cfg in (quick, paper)]
-    assert late[0]["learning_rate"] == quick.algo.learner.learning_rate / 2 and late[0]["ent_coef"] == quick.algo.learner.ent_coef / 2
+    assert (
+        late[0]["learning_rate"] == quick.algo.learner.learning_rate / 2
+        and late[0]["ent_coef"] == quick.algo.learner.ent_coef / 2
+    )
     assert set(late[1]) == {"seed"}, "the authors' rate and entropy bonus stay"
 
 
 PAPER = {  # CausalWorld's baselines, reference section 12
-    "sac": dict(gamma=0.95, tau=0.001, ent_coef=0.001, target_entropy="auto", learning_rate=1e-4, buffer_size=10**6, batch_size=256,
-                learning_starts=1000),
+    "sac": dict(gamma=0.95, tau=0.001, ent_coef=0.001, target_entropy="auto", learning_rate=1e-4, buffer_size=10**6,
+                batch_size=256, learning_starts=1000),
     "td3": dict(gamma=0.96, tau=0.02, learning_rate=1e-4, buffer_size=500_000, batch_size=128, learning_starts=1000),
     "her": dict(gamma=0.98, tau=0.01, learning_rate=2.5e-4, batch_size=256),
 }  # fmt: skip

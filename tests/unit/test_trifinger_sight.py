@@ -53,8 +53,8 @@ def test_headers_of_before_stay_and_another_camera_is_told_by_where_it_stands():
 
 @pytest.fixture(scope="module")
 def world():
-    return TriFingerSource("pushing", observation="pixels", image_size=32, camera="front", drawn=2, motion=0.04, renderer="bullet",
-                           workers=1, collision="primitive")  # fmt: skip
+    return TriFingerSource("pushing", observation="pixels", image_size=32, camera="front", drawn=2, motion=0.04,
+                           renderer="bullet", workers=1, collision="primitive")  # fmt: skip
 
 
 def test_the_front_camera_sees_every_finger(world):

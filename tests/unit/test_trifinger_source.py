@@ -112,7 +112,11 @@ def test_a_process_that_dies_is_told(monkeypatch):
 
 def test_a_file_is_collected_whole_or_not_at_all(world, tmp_path, monkeypatch):
     """The block that was whole when a process died stays; the same command goes on from there to the same bytes."""
-    env = {"name": "hands", "drop_invalid": False, "splits": {"train": {"episodes": 4, "length": 3, "seed": 1, "mode": "train"}}}
+    env = {
+        "name": "hands",
+        "drop_invalid": False,
+        "splits": {"train": {"episodes": 4, "length": 3, "seed": 1, "mode": "train"}},
+    }
     monkeypatch.setattr(collecting, "BLOCK_ROWS", 8)
     whole = collecting.collect(env, world, "train", tmp_path / "a", quiet=True)
     assert whole.spec == world.spec and whole.ep_len.tolist() == [4] * 4
@@ -228,7 +232,8 @@ def test_an_intervention_changes_its_variable_alone(world, recorded):
 
 @pytest.mark.parametrize("task, entities", [("pushing", 4), ("reaching", 3), ("picking", 4)])
 def test_presets_name_worlds_and_splits(root, task, entities):
-    """Seeds differ and end before those of other purposes, tests hold 10,000 windows of ten steps, all three 100,000 actions."""
+    """Seeds differ and end before those of other purposes, tests hold 10,000 windows of ten steps,
+    all three 100,000 actions."""
     folder = root / "configs" / "env"
     shared, own = (OmegaConf.load(folder / f"{name}.yaml") for name in ("_trifinger", f"trifinger_{task}"))
     env = OmegaConf.merge(shared, OmegaConf.masked_copy(own, ["name", "world"]))
@@ -252,7 +257,8 @@ def test_pictures_stand_beside_the_table():
 @pytest.mark.parametrize("options, told", [
     ({"task": "pushin"}, "no task 'pushin': did you mean 'pushing'"),
     ({"policy": "exprt"}, "no policy 'exprt': did you mean 'expert'"),
-    ({"policy": "mixed", "task": "towers"}, "policy 'mixed' needs an expert of towers; there are experts for reaching, pushing"),
+    ({"policy": "mixed", "task": "towers"},
+     "policy 'mixed' needs an expert of towers; there are experts for reaching, pushing"),
     ({"observation": "pixel"}, "no observation 'pixel': did you mean 'pixels'"),
     ({"speed": 0}, "speed is how far .*got 0"),
     ({"workers": 0}, "workers is a number of processes"),

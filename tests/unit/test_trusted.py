@@ -21,7 +21,8 @@ from train.checks import check_plan
 
 REFUSED = [
     "os.system", "posix.system", "builtins.eval", "torch.load", "webbrowser.open", "subprocess.run", "json.dumps",
-    "eval.runs.checkpoints.read_checkpoint", "eval.planning.latent_search.LatentSearch", "train.fit.run", "configs.command.main",
+    "eval.runs.checkpoints.read_checkpoint", "eval.planning.latent_search.LatentSearch",
+    "train.fit.run", "configs.command.main",
     "models.world_model.torch.load",  # what a module of ours has imported is not ours
     "envs.collect.Path", "envs.collect.collect", "models", "models.", ".models.encoders.SlotEncoder", "models.encoders.nn",
     "stable_baselines3.common.save_util.load_from_zip_file", "torch.nn.Linear", 7, ["os.system"], None,
@@ -176,7 +177,10 @@ def test_a_learner_in_a_model_imports_nothing(frozen, tmp_path, monkeypatch):
     assert "stranger_env" not in sys.modules
 
 
-@pytest.mark.parametrize("more", [{"env": "m:X"}, {"policy": "P"}, {"policy_kwargs": {}}, {"replay_buffer_class": "m.X"}, {"_args_": ["P", "m:X"]}])
+@pytest.mark.parametrize(
+    "more",
+    [{"env": "m:X"}, {"policy": "P"}, {"policy_kwargs": {}}, {"replay_buffer_class": "m.X"}, {"_args_": ["P", "m:X"]}],
+)
 def test_a_learner_is_given_its_environment_by_the_command(more):
     with pytest.raises(Problem, match=f"algo.learner.{next(iter(more))} is not allowed in a config"):
         check_targets({"algo": {"learner": {"_target_": "stable_baselines3.PPO", **more}}})

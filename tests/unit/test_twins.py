@@ -98,6 +98,7 @@ def test_couplings_differ_in_counterfactuals():
 
 def test_impossible_colours_say_nothing():
     told = Mechanisms(np.array([[False, False], [True, False]]), [np.array([0.5, 0.5]), np.array([[1.0, 0.0], [0.25, 0.75]])])
-    asked = Queries(np.array([[0, 0]]), np.array([0]), np.array([1]), np.array([[0, 1]]))  # colour 1 of child cannot follow colour 0
+    # colour 1 of child cannot follow colour 0
+    asked = Queries(np.array([[0, 0]]), np.array([0]), np.array([1]), np.array([[0, 1]]))
     (_, belief), = beliefs(told, asked)
     assert np.allclose(belief, [[0, 0, 0.25, 0.75]])

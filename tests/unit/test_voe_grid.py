@@ -54,14 +54,28 @@ def test_a_sweep_on_the_toy_world_ends_in_a_choice(square_clips, command_here):
 
 def test_the_best_combination_comes_first(tmp_path):
     """By the hit rate, of equal ones by AUC, means over seeds; a run scored on test is refused."""
-    for row, seed, rate, auc, split in ((0, 0, 0.6, 0.6, "valid"), (0, 1, 0.8, 0.6, "valid"), (1, 0, 0.7, 0.9, "valid"), (2, 0, 0.9, 0.9, "test")):
+    for row, seed, rate, auc, split in (
+        (0, 0, 0.6, 0.6, "valid"),
+        (0, 1, 0.8, 0.6, "valid"),
+        (1, 0, 0.7, 0.9, "valid"),
+        (2, 0, 0.9, 0.9, "test"),
+    ):
         if split == "test":
             assert [one["row"] for one in combinations(tmp_path)["voe_barrier"]] == [(0, 1), (0, 0)]
         place = Path(tmp_path / f"{row}-{seed}")
         place.mkdir()
-        (place / "config.yaml").write_text(yaml.safe_dump({"grid": {"seed": 0, "row": row, "domain": DOMAIN}, "loss": {"learning_rate": 0.1, "clips": 4, "optimizer": "sgd"}}))
+        (place / "config.yaml").write_text(
+            yaml.safe_dump(
+                {
+                    "grid": {"seed": 0, "row": row, "domain": DOMAIN},
+                    "loss": {"learning_rate": 0.1, "clips": 4, "optimizer": "sgd"},
+                }
+            )
+        )
         metrics = {"voe/hit_rate": rate, "voe/auc": auc}
-        (place / "results.json").write_text(json.dumps({"env": "voe_barrier", "metrics": metrics, "protocol": {"split": split}}))
+        (place / "results.json").write_text(
+            json.dumps({"env": "voe_barrier", "metrics": metrics, "protocol": {"split": split}})
+        )
     with pytest.raises(Problem, match="was scored on split 'test', and a grid is chosen on valid"):
         combinations(tmp_path)
     (tmp_path / "2-0/results.json").unlink()

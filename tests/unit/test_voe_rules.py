@@ -43,7 +43,8 @@ def test_support():
 
 
 @pytest.mark.parametrize("shape, contact, share", [
-    ("cube", 0.3, 0.7), ("side_cylinder", 0.3, 0.7), ("sphere", 0.25, 27 / 32), ("cylinder", 0.25, 1 - (1 / 3 - np.sqrt(3) / 4 / np.pi)),
+    ("cube", 0.3, 0.7), ("side_cylinder", 0.3, 0.7), ("sphere", 0.25, 27 / 32),
+    ("cylinder", 0.25, 1 - (1 / 3 - np.sqrt(3) / 4 / np.pi)),
     ("sphere", 0.5, 0.5), ("torus", 0.5, 0.5), ("cone", 0.5, 0.5),
 ])  # fmt: skip
 def test_volume_over_the_support(shape, contact, share):

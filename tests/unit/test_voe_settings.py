@@ -23,7 +23,8 @@ def test_published_counts_in_every_cell(category):
 
 @pytest.mark.parametrize("category", ["A", "B"])
 def test_published_counts_within_two_percent(category):
-    """Those of B follow from where the camera is; those of A from the contact point, and from a fitted table where it is a half."""
+    """Those of B follow from where the camera is; those of A from the contact point,
+    and from a fitted table where it is a half."""
     for row in compare(category, [subtype(setting) for setting in published(category)]):
         assert abs(row["ours"] - row["published"]) <= 0.02 * row["published"], row
 
@@ -89,7 +90,8 @@ def _equal(trial):
     (lambda: Setting("F", 1), "there is no category 'F'"),
     (lambda: Setting("A", 1, **CUBE), "a setting of category A lacks 'contact'"),
     (lambda: Setting("A", 1, **CUBE | {"shape": "cub"}, contact=0.5), "did you mean 'cube'"),
-    (lambda: Setting("A", 1, **CUBE | {"width": -1.0}, contact=0.5), "'width' of a setting must be a positive number, not -1.0"),
+    (lambda: Setting("A", 1, **CUBE | {"width": -1.0}, contact=0.5),
+     "'width' of a setting must be a positive number, not -1.0"),
     (lambda: Setting("A", 1, **CUBE, contact=0.5, choice="left"), "category A has no choice 'left'"),
     (lambda: sample("A", "supplements"), "there is no preset 'supplements'"),
     (lambda: published("G"), "there is no category 'G'"),

@@ -19,8 +19,8 @@ from envs.voe.simulate import simulate  # noqa: E402
 
 # sub-type -> trials of the published set: shapes that roll, that stand on a tip, that are wide, that enter and stick out
 TRIALS = {
-    "A1": (5, 7), "A2": (1, 2), "B1": (2, 3), "B2": (1, 6), "C1": (1, 4), "C2": (2, 9), "D1": (1, 4), "D2": (17, 36), "D3": (2, 6),
-    "E1": (3, 9), "E2": (1, 6), "E3": (2, 4),
+    "A1": (5, 7), "A2": (1, 2), "B1": (2, 3), "B2": (1, 6), "C1": (1, 4), "C2": (2, 9),
+    "D1": (1, 4), "D2": (17, 36), "D3": (2, 6), "E1": (3, 9), "E2": (1, 6), "E3": (2, 4),
 }  # fmt: skip
 CASES = [(kind, trial) for kind, trials in TRIALS.items() for trial in trials]
 
@@ -33,7 +33,8 @@ def clips(kind, trial):
 
 @pytest.mark.parametrize("kind, trial", CASES)
 def test_three_versions(kind, trial):
-    """Sub-type; what is the same in all versions, and what the surprising one alone breaks; poses up to the moment, bit for bit."""
+    """Sub-type; what is the same in all versions, and what the surprising one alone breaks;
+    poses up to the moment, bit for bit."""
     setting, found = clips(kind, trial)
     expected, surprising, control = (found[version] for version in Version)
     assert subtype(setting, expected.clip) == kind
@@ -120,7 +121,8 @@ def test_unknown_version():
 
 @pytest.mark.parametrize("name", shapes.COMMON)
 def test_meshes_are_closed_and_seen_from_outside(name):
-    """Every edge is met once in each direction, and the volume is that of the solid. The handle of a mug ends within its wall."""
+    """Every edge is met once in each direction, and the volume is that of the solid.
+    The handle of a mug ends within its wall."""
     faces = shapes.mesh(name)
     corners = [[tuple(corner) for corner in face.round(6)] for face in faces]
     edges = {(face[i], face[(i + 1) % 3]) for face in corners for i in range(3)}

@@ -80,7 +80,8 @@ def test_the_table_says_what_and_where(versions):
 
 
 def test_workers_draw_with_the_renderer_of_the_header(monkeypatch):
-    """Each chose for itself: one that found no OpenGL drew clips that look otherwise, beside a header that knew nothing of it."""
+    """Each chose for itself: one that found no OpenGL drew clips that look otherwise,
+    beside a header that knew nothing of it."""
     asked = []
 
     def drawn(self, work, settings):

@@ -54,16 +54,20 @@ def cfg(tmp_path):
             "out": str(tmp_path / "out"), "rows": None, "run_missing": False, "figure": None, "humans": None}  # fmt: skip
 
 
-def write_run(folder: Path, model: str, env: str, seed: int, rate: float, observation="pixels", loss="labels", frames=None, **more):
+def write_run(
+    folder: Path, model: str, env: str, seed: int, rate: float, observation="pixels", loss="labels", frames=None, **more
+):
     """A scored run, as train/fit.py leaves it."""
     folder.mkdir(parents=True)
     number = "ABCDE"[ENVS.index(env)]
-    metrics = {"voe/hit_rate": rate, f"voe/hit_rate/{number}1": 1.0, "voe/control/hit_rate": rate - 0.1, "voe/lawful/hit_rate": 0.5,
-               "ceiling/features/voe/hit_rate": 1.0, "floor/random/voe/hit_rate": 0.5}  # fmt: skip
+    metrics = {"voe/hit_rate": rate, f"voe/hit_rate/{number}1": 1.0, "voe/control/hit_rate": rate - 0.1,
+               "voe/lawful/hit_rate": 0.5, "ceiling/features/voe/hit_rate": 1.0, "floor/random/voe/hit_rate": 0.5}  # fmt: skip
     results = {"env": env, "seed": seed, "model": model, "loss": loss, "metrics": metrics, "timing": {"fit_s": 60.0},
                "protocol": {"epochs": [30], "split": "test"}, "violation": {"pairs": {"surprising": 50}}}  # fmt: skip
     (folder / "results.json").write_text(json.dumps(results))
-    (folder / "config.yaml").write_text(yaml.safe_dump({"env": {"observation": observation, **more}, "model": {"frames": frames}}))
+    (folder / "config.yaml").write_text(
+        yaml.safe_dump({"env": {"observation": observation, **more}, "model": {"frames": frames}})
+    )
 
 
 def test_ours_stand_beside_the_published_ones(cfg):
@@ -93,7 +97,14 @@ def test_ours_stand_beside_the_published_ones(cfg):
     third = of["OFPR-Net: D3, E3"]
     assert (third["A support"], third["D collision"], third["mean"]) == ("", "not run", "")
     text = caption(filled, cfg)
-    for words in ("ties one half", "seeds 0, 1", "50 pairs a category, of split test", "epochs 30", "our data and backbone, not the published ones", "Welch"):
+    for words in (
+        "ties one half",
+        "seeds 0, 1",
+        "50 pairs a category, of split test",
+        "epochs 30",
+        "our data and backbone, not the published ones",
+        "Welch",
+    ):
         assert words in text
     told = long_csv([filled]).splitlines()
     assert "voe,voe_support,OFPR-Net,voe/hit_rate,,1,0.72" in told and "voe,voe_support,OFPR-Net,published mean,,,0.676" in told
@@ -118,7 +129,10 @@ def test_runs_of_any_name_are_found(cfg):
     write_run(runs / "deeper" / "swapped", "ofpr", ENVS[2], 0, 0.4, frames=[0, 2], stored_as={"train": "train-surprising"})
     write_run(runs / "rim", "rim", ENVS[2], 1, 0.9, loss="nll", frames=())
     asked = {"loss": "nll", "violation": {"horizons": [1, 6], "of_clip": "peak"}}
-    assert "asked [1, 6] frames ahead, peak of a clip" in told_of([asked]) and "asked" not in told_of([asked | {"loss": "labels"}])
+    assert (
+        "asked [1, 6] frames ahead, peak of a clip" in told_of([asked])
+        and "asked" not in told_of([asked | {"loss": "labels"}])
+    )
     normal, alternate, control = (fill(voe_specs([name])[0], cfg) for name in ("voe", "voe-alternate", "voe-control"))
     assert normal.values["OFPR-Net", 0]["C"] == {0: 0.8} and normal.values["OFPR-Net, key frames", 0]["C"] == {0: 0.9}
     assert alternate.values["OFPR-Net, alternate", 0]["C"] == {0: 0.4}
@@ -129,7 +143,9 @@ def test_runs_of_any_name_are_found(cfg):
         fill(voe_specs(["voe"])[0], cfg)
     (runs / "rim/config.yaml").unlink()
     write_run(runs / "twice", "ofpr", ENVS[2], 0, 0.7)
-    with pytest.raises(Problem, match="are both ofpr . labels, pixels, whole clips on voe_containment with seed 0; move one of them"):
+    with pytest.raises(
+        Problem, match="are both ofpr . labels, pixels, whole clips on voe_containment with seed 0; move one of them"
+    ):
         fill(voe_specs(["voe"])[0], cfg)
 
 
@@ -141,7 +157,9 @@ def test_runs_scored_on_valid_are_shown_on_test(cfg):
     (place / "results.json").write_text(json.dumps(results | {"protocol": results["protocol"] | {"split": "valid"}}))
     filled = fill(voe_specs(["voe-control"])[0], cfg)
     assert filled.values["LSTM + memory", 0]["C"] == {0: 0.8} and "of split valid" in caption(filled, cfg)
-    (place / "surprise-test.json").write_text(json.dumps({"metrics": {"voe/control/hit_rate": 0.3}, "violation": results["violation"]}))
+    (place / "surprise-test.json").write_text(
+        json.dumps({"metrics": {"voe/control/hit_rate": 0.3}, "violation": results["violation"]})
+    )
     filled = fill(voe_specs(["voe-control"])[0], cfg)
     assert filled.values["LSTM + memory", 0]["C"] == {0: 0.3} and "of split test" in caption(filled, cfg)
 
@@ -164,7 +182,11 @@ def test_every_row_composes(compose):
     rows = [Row.of(name) for name in book["rows"]]
     for row in {row.fit: row for row in rows}.values():
         config = compose("fit", *row.fit, *book["budgets"]["2min"]["fit"], "env=voe_barrier")
-        assert (config.model.name, config.loss.name, config.env.observation) == (row.kind.model, row.kind.loss, row.kind.observation)
+        assert (config.model.name, config.loss.name, config.env.observation) == (
+            row.kind.model,
+            row.kind.loss,
+            row.kind.observation,
+        )
         assert ("stored_as" in config.env) == row.kind.alternate
     assert compose("surprise", *sum((row.ask for row in rows), ())).observed == "heads"
     assert {row for tables in book["tables"].values() for table in tables for row in table["rows"]} == set(book["rows"])
@@ -173,10 +195,13 @@ def test_every_row_composes(compose):
 def test_pages_are_written_and_bad_names_told(cfg, capsys):
     eval.tables.run(OmegaConf.create(cfg | {"table": ["voe", "voe-control"], "budget": FOUND}))
     out = Path(cfg["out"]) / FOUND
-    assert {path.name for path in out.iterdir()} == {f"{name}.{kind}" for name in ("voe", "voe-control") for kind in ("md", "csv", "tex")}
+    assert {path.name for path in out.iterdir()} == {
+        f"{name}.{kind}" for name in ("voe", "voe-control") for kind in ("md", "csv", "tex")
+    }
     page = (out / "voe-control.md").read_text()
     assert "### voe-control-part2" in page and "not run" in page and told_of([]) == "no run is there"
-    for asked, said in (({"table": "voe-tree"}, "no table 'voe-tree': did you mean 'voe-trees'"), ({"table": "voe", "budget": "5min"}, "no budget '5min'"),
+    for asked, said in (({"table": "voe-tree"}, "no table 'voe-tree': did you mean 'voe-trees'"),
+                        ({"table": "voe", "budget": "5min"}, "no budget '5min'"),
                         ({"table": "voe", "rows": ["GNN + NLL"]}, "no table asked for has the rows GNN . NLL")):  # fmt: skip
         with pytest.raises(Problem, match=said):
             eval.tables.run(OmegaConf.create(cfg | asked))
@@ -186,14 +211,22 @@ def test_stored_runs_fill_the_same_table(cfg, tmp_path):
     """What benchmarks wrote, without a run folder; what is asked otherwise is not run; a damaged file is told."""
     cfg |= {"budget": STORED, "runs_dir": str(tmp_path)}
     metrics = {"voe/hit_rate": 0.75, "voe/control/hit_rate": 0.5, "voe/lawful/hit_rate": 0.5}
-    runs = [{"row": row, "env": env, "seed": seed, "epochs": 30, "train_seconds": 60.0, "metrics": metrics | {"voe/hit_rate": rate + seed / 10}}
+    runs = [{"row": row, "env": env, "seed": seed, "epochs": 30, "train_seconds": 60.0,
+             "metrics": metrics | {"voe/hit_rate": rate + seed / 10}}
             for row, rate in (("ofpr-whole", 0.75), ("ofpr-no_speeds", 0.1)) for env in ENVS for seed in (0, 1)]  # fmt: skip
     (tmp_path / "voe_labels.json").write_text(json.dumps({"runs": runs}))
     told = {"metrics": metrics, "pairs": {"surprising": 50}, "horizons": [15], "of_clip": "mean"}
-    surprise = {f"{env.removeprefix('voe_')}/lstm/s0": {"epochs": [4, 40], "fit_s": 30.0, "test": told, "valid": told} for env in ENVS}
-    (tmp_path / "voe_surprise.json").write_text(json.dumps(surprise | {"support/lstm/s1": {"epochs": [1], "fit_s": 1.0, "valid": told}}))
+    surprise = {
+        f"{env.removeprefix('voe_')}/lstm/s0": {"epochs": [4, 40], "fit_s": 30.0, "test": told, "valid": told} for env in ENVS
+    }
+    (tmp_path / "voe_surprise.json").write_text(
+        json.dumps(surprise | {"support/lstm/s1": {"epochs": [1], "fit_s": 1.0, "valid": told}})
+    )
     filled = fill(voe_specs(["voe"])[0], cfg)
-    assert filled.values["OFPR-Net", 0]["mean"] == {0: 0.75, 1: pytest.approx(0.85)} and not filled.values["OFPR-Net, key frames", 0]["A"]
+    assert (
+        filled.values["OFPR-Net", 0]["mean"] == {0: 0.75, 1: pytest.approx(0.85)}
+        and not filled.values["OFPR-Net, key frames", 0]["A"]
+    )
     filled = fill(voe_specs(["voe-control"])[0], cfg)
     assert filled.values["LSTM + memory", 0]["A"] == {0: 0.5} and "50 pairs a category, of split test" in caption(filled, cfg)
     trees = fill(voe_specs(["voe-trees"])[0], cfg)

@@ -7,9 +7,9 @@ import pytest
 
 from envs.problem import Problem
 from eval.adaptation import write_page
+from eval.pages.frame import framed
 from eval.pages.overview import overview_section, seeds_section
 from eval.pages.paper_section import table_sections
-from eval.pages.frame import framed
 from eval.pages.site import write_site
 from eval.runs import read_results, run_folders
 
@@ -132,7 +132,11 @@ def test_the_best_is_the_best_of_its_split_and_horizons(make, tmp_path):
     runs[tmp_path / "c"]["protocol"] |= {"distinct": {"h1": 9, "h5": 9}}
     runs[tmp_path / "c"]["metrics"]["test/hits@1/h5"] = 60.0
     best = overview_section(runs)
-    assert "3 runs in 3 settings" in best and all(f"{value} <small>" in best for value in (50.0, 99.0, 60.0)) and "<td class=text>train</td>" in best
+    assert (
+        "3 runs in 3 settings" in best
+        and all(f"{value} <small>" in best for value in (50.0, 99.0, 60.0))
+        and "<td class=text>train</td>" in best
+    )
 
 
 def test_many_runs_stay_quick(make, tmp_path):

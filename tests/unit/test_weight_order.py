@@ -71,11 +71,14 @@ def test_every_ordered_pair_can_be_pushed():
 def test_the_true_world_knows_the_order(asked):
     found = asked(lambda boards, action: WORLD.step(boards, action)[0])
     assert found["order/tau"] == pytest.approx(1) and found["order/shd"] == 0 and found["order/asks"] == 100
-    assert abs(found["floor/order/tau"]) < 0.4 and 3 < found["floor/order/shd"] < 7, "numbers tell nothing where they are shuffled"
+    assert abs(found["floor/order/tau"]) < 0.4 and 3 < found["floor/order/shd"] < 7, (
+        "numbers tell nothing where they are shuffled"
+    )
 
 
 def test_the_true_world_knows_the_order_from_state_as_well():
-    """Boards to compare with once had a mover of infinite weight, and all others of a lower rank: the truth told 70 % of pushes."""
+    """Boards to compare with once had a mover of infinite weight, and all others of a lower rank:
+    the truth told 70 % of pushes."""
     world = PhysicsWorld(num_objects=5, object_order="shuffled", observation="state")
 
     class OfState(Model):
@@ -87,7 +90,10 @@ def test_the_true_world_knows_the_order_from_state_as_well():
     model.asked = {"boards": boards, "action": action}
     told = margins(model, world, boards, action).reshape(12, -1)
     heavier = np.take_along_axis(boards.weights, np.tile(pairs, (12, 1)), 1) @ [1, -1] > 0
-    assert np.array_equal(told.ravel(), np.where(heavier, 1, -1)) and tournament(told, pairs, boards.weights[::20])["asks"].mean() == 1
+    assert (
+        np.array_equal(told.ravel(), np.where(heavier, 1, -1))
+        and tournament(told, pairs, boards.weights[::20])["asks"].mean() == 1
+    )
 
 
 @pytest.mark.parametrize("known, shd, tau", [(0.0, 5, 0), (1.0, 0, 1), (0.5, 2.5, 1)])
@@ -141,7 +147,8 @@ class Remembering(Model):
 
 
 def test_hidden_weights_are_asked_of_a_memory(monkeypatch):
-    """A memory that holds the weights knows the order; one that holds what was watched is as good as the ceiling, which is no more."""
+    """A memory that holds the weights knows the order;
+    one that holds what was watched is as good as the ceiling, which is no more."""
     import eval.probes.weight_order as here
 
     world = PhysicsWorld(num_objects=4, object_order="shuffled", hidden_weights=True)

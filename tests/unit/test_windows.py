@@ -169,8 +169,15 @@ def test_kept_codes_are_those_of_the_rows(file):
 def test_whole_episodes_are_not_copied(file):
     """Ten thousand of them are most of a gigabyte; shorter windows are the same rows."""
     (whole,), (short,) = file.windows("pixels", steps=LENGTH), file.windows("pixels", steps=LENGTH - 2, count=EPISODES)
-    assert whole.shape[:2] == (EPISODES, LENGTH + 1) and np.shares_memory(whole, whole.reshape(-1, *whole.shape[2:])) and not whole.flags.owndata
-    assert np.array_equal(whole.reshape(-1, *whole.shape[2:]), file.read("pixels")["pixels"]) and np.array_equal(whole[:, : LENGTH - 1], short)
+    assert (
+        whole.shape[:2] == (EPISODES, LENGTH + 1)
+        and np.shares_memory(whole, whole.reshape(-1, *whole.shape[2:]))
+        and not whole.flags.owndata
+    )
+    assert (
+        np.array_equal(whole.reshape(-1, *whole.shape[2:]), file.read("pixels")["pixels"])
+        and np.array_equal(whole[:, : LENGTH - 1], short)
+    )
     (more,) = file.windows("pixels", steps=LENGTH - 2, count=3 * EPISODES)
     assert len(more) == 3 * EPISODES and np.array_equal(more[::3], short)
 
@@ -218,14 +225,17 @@ def test_whitening_is_fitted_to_as_many_frames_as_it_says(file, most, monkeypatc
 
 
 def test_real_numbers_are_encoded_as_they_are():
-    """Ids of real numbers are of what they are rounded to, for the ranking: numbers that differ by less were trained on as one."""
+    """Ids of real numbers are of what they are rounded to, for the ranking:
+    numbers that differ by less were trained on as one."""
     spec = EnvSpec({"table": Observation("objects", (1, 1), "real", resolution=0.01)}, Action(1), 1)
     table = torch.tensor([0.600, 0.603, 0.603, 0.606])[None, :, None, None]
     frames, index = distinct_frames(table, torch.tensor([[1, 1, 1, 1]]))
     assert frames.flatten().tolist() == pytest.approx([0.600, 0.603, 0.606]) and index.tolist() == [0, 1, 1, 2]
     columns = {"objects": table[0].numpy(), "action": np.zeros((4, 1), np.float32)}
     read = lambda *names: {name: columns[name] for name in names}  # noqa: E731
-    part = Windows(SimpleNamespace(spec=None, ep_len=np.array([4]), ep_offset=np.array([0]), read=read), spec, 1, 4, 0, False, "table")
+    part = Windows(
+        SimpleNamespace(spec=None, ep_len=np.array([4]), ep_offset=np.array([0]), read=read), spec, 1, 4, 0, False, "table"
+    )
     assert len(part.obs_id.unique()) == 2, "one outcome in the ranking"
     model = SimpleNamespace(device="cpu", encode=lambda obs: obs)
     assert part.encode(model).flatten().tolist() == table.flatten().tolist()

@@ -1,4 +1,5 @@
-"""Objectives that need no negatives, what keeps their latents from collapsing, and the numbers that balance the terms of objectives."""
+"""Objectives that need no negatives, what keeps their latents from collapsing,
+and the numbers that balance the terms of objectives."""
 
 import math
 from functools import partial
@@ -50,7 +51,9 @@ def test_the_statistic_tells_a_gaussian_from_all_else():
     draws = torch.randn(2000, 50, generator=generator)
     for other in (0.5 * draws, draws + 0.5, draws.sign(), torch.zeros_like(draws)):
         assert epps_pulley(other).mean() > 20 * many
-        assert epps_pulley(other[:500]).mean() == pytest.approx(epps_pulley(other).mean(), rel=0.25), "it does not weigh more in a large batch"
+        assert epps_pulley(other[:500]).mean() == pytest.approx(epps_pulley(other).mean(), rel=0.25), (
+            "it does not weigh more in a large batch"
+        )
 
 
 def test_gaussian_slots_are_drawn_apart_or_together(built):
@@ -258,7 +261,11 @@ def test_weights_weigh(built, objective, key, model, term):
 def test_a_wider_hinge_holds_states_further_apart(built):
     """By as much as it is wider, where everything lies inside of both; of the own window as well."""
     model, batch = built("modular")
-    for objective, name in ((Contrastive, "negative"), (partial(Contrastive, same_episode=True), "same_episode"), (AllPairsHinge, "negative")):
+    for objective, name in (
+        (Contrastive, "negative"),
+        (partial(Contrastive, same_episode=True), "same_episode"),
+        (AllPairsHinge, "negative"),
+    ):
         found = []
         for hinge in (1e3, 3e3):
             torch.manual_seed(0)

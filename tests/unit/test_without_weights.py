@@ -32,7 +32,9 @@ def test_a_push_is_meant_whoever_is_heavier_and_ranked_rightly(weights):
     found, ends = asked(weights)
     changed = (ends.true != ends.start[:, None]).any(-1)
     chances = likeliest_boards(ends)[0]
-    assert chances[[EAST, 5 + 4]].tolist() == ([1, 0] if weights == (2, 1) else [0, 1]), "one of ten actions is a push, so it is meant"
+    assert chances[[EAST, 5 + 4]].tolist() == ([1, 0] if weights == (2, 1) else [0, 1]), (
+        "one of ten actions is a push, so it is meant"
+    )
     assert (np.delete(chances, [EAST, 5 + 4]) == 1).all() and changed[0, EAST] == (weights == (2, 1))
     assert (likeliest_ranks(ends) == 0).all()
 
@@ -50,19 +52,27 @@ def board_of(*orders, true, yielding=9):
     return Endings(np.array([[5]]), np.array([[[true], [1]]]), led, np.array([[[yielding], [9]]]), led[0])
 
 
-@pytest.mark.parametrize("orders, true, chance", [((0, 0, 1, 1), 0, 0.5), ((0, 0, 0, 1), 0, 1), ((0, 0, 0, 1), 1, 0), ((0, 1, 2, 3), 2, 0.25)])
+@pytest.mark.parametrize(
+    "orders, true, chance",
+    [((0, 0, 1, 1), 0, 0.5), ((0, 0, 0, 1), 0, 1), ((0, 0, 0, 1), 1, 0), ((0, 1, 2, 3), 2, 0.25)],
+)
 def test_the_likeliest_board_is_drawn_among_equals(orders, true, chance):
     assert likeliest_boards(board_of(*orders, true=true)).tolist() == [[chance, 1]]
 
 
-@pytest.mark.parametrize("orders, yielding, rank", [((0, 0, 1), 9, 0), ((0, 1), 9, 1), ((0, 1), 0, 0), ((0, 1), 1, 1), ((0, 0, 1), 1, 0), ((0, 1, 1), 0, 1)])
+@pytest.mark.parametrize(
+    "orders, yielding, rank",
+    [((0, 0, 1), 9, 0), ((0, 1), 9, 1), ((0, 1), 0, 0), ((0, 1), 1, 1), ((0, 0, 1), 1, 0), ((0, 1, 1), 0, 1)],
+)
 def test_ties_are_broken_by_what_yields_and_else_against_it(orders, yielding, rank):
     """Of cell 0, the truth, and cell 1, to which the other action leads; one order more outweighs what yields."""
     assert likeliest_ranks(board_of(*orders, true=0, yielding=yielding)).tolist() == [[rank, 0]]
 
 
 def test_all_orders_of_five_and_as_many_of_more():
-    assert len(set(orders_of(3))) == 6 and len(set(orders_of(5))) == ORDERS == len(orders_of(7)) and orders_of(7) == orders_of(7)
+    assert (
+        len(set(orders_of(3))) == 6 and len(set(orders_of(5))) == ORDERS == len(orders_of(7)) and orders_of(7) == orders_of(7)
+    )
 
 
 def test_boards_of_a_file(tmp_path):
@@ -73,14 +83,20 @@ def test_boards_of_a_file(tmp_path):
     run = Run(None, OmegaConf.create({"env": env, "data_dir": str(tmp_path)}), world=world)
     m = without_weights.measure(run, Data(run, collect(env, world, "test", tmp_path, quiet=True), [1, 6], 1000, 60))
     assert m["blind/cf_hits@1/mean/h1"] == 100 and 60 < m["blind/cf_hits@1/mean/h6"] < 100
-    assert m["blind/what_if/place/several/h1"] == pytest.approx(100) == m["blind/what_if/place/one/h1"] and 80 < m["blind/what_if/place/nothing/h1"] < 100
+    assert (
+        m["blind/what_if/place/several/h1"] == pytest.approx(100) == m["blind/what_if/place/one/h1"]
+        and 80 < m["blind/what_if/place/nothing/h1"] < 100
+    )
     still = {kind: m[f"blind/never_pushed/place/{kind}/h1"] for kind in ("nothing", "one", "several")}
     assert still == {"nothing": 100, "one": 100, "several": 0}, "one step moves several by a push alone"
     data = Data(run, collect(env, world, "test", tmp_path, quiet=True), [6], 1000, 60)
     state = data.state[data.chosen, 0]
-    ends = endings(world, state, counterfactual_outcomes(world, state, data.action[data.chosen], 6, Stream.COUNTERFACTUAL.rng(6)))
+    ends = endings(
+        world, state, counterfactual_outcomes(world, state, data.action[data.chosen], 6, Stream.COUNTERFACTUAL.rng(6))
+    )
     changed = (ends.true != ends.start[:, None]).sum(-1).ravel()
     best = by_end("x", 6, likeliest_boards(ends).ravel(), changed)["x/h6"]
     assert best == pytest.approx(m["blind/what_if/place/h6"])
-    for led in (ends.yielding, ends.still, *ends.orders):  # guesses that know no weight, which passed the likeliest board of all
+    # guesses that know no weight, which passed the likeliest board of all
+    for led in (ends.yielding, ends.still, *ends.orders):
         assert by_end("x", 6, (led == ends.true).all(-1).ravel(), changed)["x/h6"] <= best + 1

@@ -12,9 +12,11 @@ from envs.workers import cores, die_with_parent
 
 @pytest.mark.parametrize("alive", [True, False])
 def test_a_worker_ends_where_its_parent_has_ended(monkeypatch, alive):
-    """The parent was taken for dead where it is process 1, as the command of a container is: all work in processes died there."""
+    """The parent was taken for dead where it is process 1, as the command of a container is:
+    all work in processes died there."""
     ended = []
-    monkeypatch.setattr(workers.ctypes, "CDLL", lambda name: SimpleNamespace(prctl=lambda *what: None))  # or these tests die with theirs
+    # or these tests die with theirs
+    monkeypatch.setattr(workers.ctypes, "CDLL", lambda name: SimpleNamespace(prctl=lambda *what: None))
     monkeypatch.setattr(os, "getppid", lambda: 1)
     monkeypatch.setattr(os, "_exit", ended.append)
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: alive))

@@ -1,4 +1,5 @@
-"""Which cause a model got wrong: one that knows a cause is right in both spaces, one that does not is as wrong as the cause is strong."""
+"""Which cause a model got wrong: one that knows a cause is right in both spaces,
+one that does not is as wrong as the cause is strong."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +32,8 @@ class Sledges:
 
 
 class Ice:
-    """A sledge on a line goes as far as the push over its mass. Mass and paint can be set; a heavy one is refused now and then."""
+    """A sledge on a line goes as far as the push over its mass.
+    Mass and paint can be set; a heavy one is refused now and then."""
 
     spec, observation, shown = EnvSpec({"objects": TABLE}, Action(1), 1), "objects", TABLE
 
@@ -101,8 +103,9 @@ def asked(model, count=200):
     action = rng.uniform(0.01, 0.1, (count, 4, 1)).astype(np.float32)
     moved = np.arange(count) % 4 > 0
     data = SimpleNamespace(
-        horizons=[1, 3], state=state, action=action, actions=torch.from_numpy(action), protocol={"distinct": {"h1": 1, "h3": 1}},
-        arrays={}, say=lambda text: None, events=lambda h: {"moved": moved}, data_dir=None,
+        horizons=[1, 3], state=state, action=action, actions=torch.from_numpy(action),
+        protocol={"distinct": {"h1": 1, "h3": 1}}, arrays={}, say=lambda text: None,
+        events=lambda h: {"moved": moved}, data_dir=None,
         file=SimpleNamespace(header={}, path=Path("sledges.h5")),
     )  # fmt: skip
     run = SimpleNamespace(world=Ice(), model=model)
@@ -164,7 +167,11 @@ def test_every_cause_has_its_rows():
     labels = {row.key: row.label for row in rows if row.key.startswith("test/cause/")}
     assert labels["test/cause/block_mass/b/hits@1/"] == "H@1 with block mass of space B" and len(labels) == 2 * 2 * 6
     bound = next(row for row in rows if row.key == "test/cause/block_mass/b/eyes/")
-    assert (bound.kind, bound.of, bound.label) == ("comparison", "test/cause/block_mass/b/block_error/", "read off true outcomes")
+    assert (bound.kind, bound.of, bound.label) == (
+        "comparison",
+        "test/cause/block_mass/b/block_error/",
+        "read off true outcomes",
+    )
     assert Row("a/{cause}/", "of {cause}").of_cause("block mass") == Row("a/block_mass/", "of block mass", horizons=())
 
 
@@ -195,5 +202,6 @@ def test_ranking_is_compared_with_that_of_the_same_states():
             assert found[f"test/cause/{cause}/{space}/usual_hits@1/h3"] >= found["test/cause/nothing/a/hits@1/h3"] > 0
     assert found["test/cause/mass/b/usual_hits@1/h3"] > found["test/cause/nothing/a/hits@1/h3"] + 5
     ranked = {key: value for key, value in found.items() if "block_error" not in key}
-    same = {key.replace("usual_hits@1", "hits@1"): value for key, value in ranked.items() if "usual_hits" in key}  # nothing has been changed
+    # nothing has been changed
+    same = {key.replace("usual_hits@1", "hits@1"): value for key, value in ranked.items() if "usual_hits" in key}
     assert all(by == 0 for _, by in worst(ranked | same, data.protocol["causes"], "h3"))

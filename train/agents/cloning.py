@@ -31,7 +31,10 @@ _BEND = 0.1  # of the smooth L1 loss, in units of the actions' spread
 
 
 def clone(cfg: DictConfig, folder: Path) -> tuple[ClonedPolicy, dict]:
-    """Train or resume the policy of a run folder.  -> the policy, what its rounds were: seconds, episodes, share that was used"""
+    """Train or resume the policy of a run folder.
+
+    -> the policy, what its rounds were: seconds, episodes, share that was used
+    """
     plain, path = OmegaConf.to_container(cfg, resolve=True), folder / "checkpoints" / "agent.zip"
     policy, header = _before(path)
     env = make(cfg.task, reward="none", space=None, **made_with(cfg))
@@ -47,7 +50,9 @@ def clone(cfg: DictConfig, folder: Path) -> tuple[ClonedPolicy, dict]:
             continue
         observations, actions, used = read(files, _LEAST)
         if len(observations) < 2:
-            raise Problem(f"the expert of {cfg.task} solved {len(observations)} episodes of its own; choose other cloning.starts=")
+            raise Problem(
+                f"the expert of {cfg.task} solved {len(observations)} episodes of its own; choose other cloning.starts="
+            )
         if policy is None:
             torch.manual_seed(cfg.seed)
             policy = ClonedPolicy(observations.shape[-1], cfg.cloning.hidden)
@@ -100,4 +105,8 @@ def _learn(
             seconds = time.monotonic() - start
             row = round, update, f"{loss.item():.6g}", f"{error.item():.6g}", f"{seconds:.6g}"
             add_rows(folder / "metrics.csv", COLUMNS, [row])
-            print(f"round {round} update {update}/{own.updates}  error {error.item():.5f}  {seconds:.0f} s", file=sys.stderr, flush=True)
+            print(
+                f"round {round} update {update}/{own.updates}  error {error.item():.5f}  {seconds:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )

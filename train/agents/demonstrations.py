@@ -1,4 +1,6 @@
-"""Episodes of an expert, and of a policy beside which the expert says what it would do: files of 25, which a run is resumed from."""
+"""Episodes of an expert, and of a policy beside which the expert says what it would do:
+files of 25, which a run is resumed from.
+"""
 
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path

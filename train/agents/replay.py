@@ -67,7 +67,9 @@ def read_replay(buffer: ReplayBuffer, path: Path) -> None:
 
 
 def _ends(file, size: int) -> tuple[int, int]:
-    """Where a buffer of this size is written next, behind its last row or over the oldest of a full one, and how many it holds."""
+    """Where a buffer of this size is written next, behind its last row or over the oldest of a full one,
+    and how many it holds.
+    """
     pos, held = file["pos"], len(file["actions"])
     if pos.shape != () or pos.dtype.kind != "i" or not (pos == held < size or 0 <= pos < held == size):
         raise ValueError("pos")

@@ -37,7 +37,9 @@ def print_scores(metrics: dict[str, float], caption: str) -> None:
     """caption: what was trained how; the rest follows."""
     lines = []
     for name in [name for name in PROTOCOLS if f"protocol/{name}/accepted" in metrics]:
-        numbers = [f"{metrics[key]:.1f}" if (key := f"protocol/{name}/{part}") in metrics else "-" for part in ("last", "accepted")]
+        numbers = [
+            f"{metrics[key]:.1f}" if (key := f"protocol/{name}/{part}") in metrics else "-" for part in ("last", "accepted")
+        ]
         lines.append([name, PROTOCOLS[name].caption, *numbers])
     told = f"{caption}: fractional success, percent, at the last step; accepted: share of the starts drawn"
     print_table(["protocol", "drawn anew", "last step", "accepted"], lines, told)

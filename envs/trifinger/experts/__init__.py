@@ -23,7 +23,10 @@ _kinematics = lru_cache(Kinematics)  # of a robot model; building one takes as l
 
 
 def expert(env) -> Controller:
-    """A controller for one episode that begins now. A Problem where the task has none, or the env acts or observes otherwise."""
+    """A controller for one episode that begins now.
+
+    A Problem where the task has none, or the env acts or observes otherwise.
+    """
     base = env.unwrapped
     name, settings = base.task.name, base.settings
     if name not in TASKS:

@@ -87,7 +87,9 @@ def choose(
         return [(int(f), tips[f], forces[f]) for f in hold.used]
 
     for hold in _holds(block.size, sides=lifted_from is not None):
-        first = _HIGH * np.abs(hold.contacts[hold.used, 2]).sum() + reach.cost(touches(hold, block.position, block.rotation), block)
+        first = (
+            _HIGH * np.abs(hold.contacts[hold.used, 2]).sum() + reach.cost(touches(hold, block.position, block.rotation), block)
+        )
         if lifted_from is None and len(hold.used) < 3:
             first += _TWO
         for yaw in yaws if first < cheapest else ():
@@ -108,7 +110,8 @@ def choose(
 
 
 def lifting(block: Box) -> Hold:
-    """The hold whose fingers, as they go up over the middle, turn a block least: the best of 312 that were tried in simulation."""
+    """The hold whose fingers, as they go up over the middle, turn a block least:
+    the best of 312 that were tried in simulation."""
     half, up = block.size / 2 + TIP, 0.004
     aside = min(_ASIDE, block.size[1] / 2 - _MARGIN)
     contacts = (-half[0], 0, up), (half[0], aside, up), (half[0], -aside, up)

@@ -26,7 +26,8 @@ class Box:
 
 @dataclass(frozen=True)
 class Scene:
-    """One observation.  joints (9,) radians; tips (3, 3) metres; boxes by name, among them points to be reached, without size."""
+    """One observation.  joints (9,) radians; tips (3, 3) metres; boxes by name,
+    among them points to be reached, without size."""
 
     joints: np.ndarray
     tips: np.ndarray

@@ -14,7 +14,8 @@ VIEWS = (  # the reference's eyes, and the table points that they look at
     Camera((0.0047, -0.2834, 0.58), (0.0, 0.032, 0.0)),
     Camera((-0.2470, 0.2513, 0.50), (0.023, -0.027, 0.0)),
 )
-FRONT = Camera((0.0, -0.26, 0.46), (0.0, 0.0, 0.05), fov=56.0)  # between two fingers, before the third: less is hidden than from any of VIEWS
+# between two fingers, before the third: less is hidden than from any of VIEWS
+FRONT = Camera((0.0, -0.26, 0.46), (0.0, 0.0, 0.05), fov=56.0)
 FILM = Camera((0.0, -0.30, 0.52), (0.0, 0.0, 0.0), fov=60.0, height=240, width=320)  # of render()
 _ROLLS = 0.67, -2.04, 1.31  # of CausalWorld's cameras; ours stand level
 LEGACY_VIEWS = tuple(replace(view, mirrored=True, roll=roll) for view, roll in zip(VIEWS, _ROLLS))  # as CausalWorld shows them

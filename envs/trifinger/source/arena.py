@@ -30,7 +30,8 @@ class Arena:
     def __init__(self, options: Mapping, speed: float | None) -> None:
         self.env, self.drive = TriFingerEnv(**options, action_mode="joint_positions", normalized=False), Drive(speed)
         self.env.reset(seed=0)
-        self.goals_place_blocks = any(path.startswith("tool_") for path in self.env.sample_goal("a"))  # where poses are drawn after them
+        # where poses are drawn after them
+        self.goals_place_blocks = any(path.startswith("tool_") for path in self.env.sample_goal("a"))
         self.layout = Layout(self.env.save())
         self.kinematics = Kinematics(self.env.settings["robot"])
         self.views = Views(self.env.settings["robot"], options["renderer"])
@@ -77,7 +78,9 @@ class Arena:
     def _touches(self) -> bool:
         blocks = set(self.layout.blocks)
         return bool(blocks) and any(
-            (a in blocks and b == "robot") or (b in blocks and a == "robot") for a, b, depth in self.env.world.contacts() if depth >= 0
+            (a in blocks and b == "robot") or (b in blocks and a == "robot")
+            for a, b, depth in self.env.world.contacts()
+            if depth >= 0
         )
 
     def policy(self, policy: str | Callable, rng: np.random.Generator) -> Callable[[], np.ndarray]:
@@ -157,7 +160,9 @@ class Arena:
         for block in self.layout.blocks:
             goal = block.replace("tool_", "goal_", 1)
             if f"{goal}/cartesian_position" not in slices:
-                raise Problem(f"{self.env.task.name} has no goal for each block, so that its goals are no states; set tasks=walk")
+                raise Problem(
+                    f"{self.env.task.name} has no goal for each block, so that its goals are no states; set tasks=walk"
+                )
             for key in ("cartesian_position", "orientation"):
                 row[slices[f"{block}/{key}"]] = row[slices[f"{goal}/{key}"]]
             for key in ("linear_velocity", "angular_velocity"):

@@ -4,7 +4,9 @@ A policy is made for one episode and keeps its own targets: act(state, tips) -> 
 comes from the given generator.
 """
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -127,3 +129,17 @@ class ScriptedPush:
         points = {"above": behind + (0, 0, half + _ABOVE), "behind": behind, "through": beyond}
         finger = int(np.argmin(np.linalg.norm(tips - behind, axis=1)))
         return [(finger, points[phase]) for phase, steps in self._PHASES for _ in range(steps)]
+
+
+def identity_of(policy: str | Callable) -> str | dict:
+    """What identifies a policy in a header: its name; of a partial function also its arguments, files by their digest."""
+    if not callable(policy):
+        return policy
+    function = getattr(policy, "func", policy)
+    arguments = {name: _digest(value) for name, value in getattr(policy, "keywords", {}).items()}
+    return {"function": f"{function.__module__}.{function.__qualname__}", **arguments}
+
+
+def _digest(value):
+    path = Path(value) if isinstance(value, str) else None
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path is not None and path.is_file() else value

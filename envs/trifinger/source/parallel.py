@@ -42,7 +42,10 @@ class Crew:
         return _arena(self._arguments, os.getpid())
 
     def _of_workers(self) -> str:
-        """Their arguments. Left to choose a renderer, one that finds no OpenGL would draw other pictures than the header says."""
+        """Their arguments.
+
+        Left to choose a renderer, one that finds no OpenGL would draw other pictures than the header says.
+        """
         if not self._draws:
             return self._arguments
         arguments = json.loads(self._arguments)

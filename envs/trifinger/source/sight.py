@@ -44,8 +44,8 @@ class Sight:
             raise Problem(f"a pixel is the mean of drawn x drawn, drawn 1 to {_FINEST}, got {self.drawn!r}; "
                           f"set env.world.drawn=")  # fmt: skip
         if self.motion is not None and not (isinstance(self.motion, int | float) and 0 < self.motion <= _LONGEST):
-            raise Problem(f"motion is the time between two pictures, more than 0 and at most {_LONGEST} s, or null for one picture, "
-                          f"got {self.motion!r}; set env.world.motion=")  # fmt: skip
+            raise Problem(f"motion is the time between two pictures, more than 0 and at most {_LONGEST} s, "
+                          f"or null for one picture, got {self.motion!r}; set env.world.motion=")  # fmt: skip
 
     @property
     def count(self) -> int:

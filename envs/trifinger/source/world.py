@@ -5,7 +5,6 @@
 Fingers and blocks are the rows of the table `objects`; neither a goal nor the time is among what models see.
 """
 
-import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from envs.protocols import SPACES
 from envs.spec import Action, EnvSpec, Observation
 from envs.trifinger.experts.tasks import TASKS as WITH_EXPERT
 from envs.trifinger.source.arena import OF_EXPERTS, POLICIES, TRIES
+from envs.trifinger.source.exploration import identity_of
 from envs.trifinger.source.parallel import Crew
 from envs.trifinger.source.saved import COLUMNS, FINGERS, WIDTH, States
 from envs.trifinger.source.sight import COUNTS, Sight
@@ -101,7 +101,7 @@ class TriFingerSource:
     def header(self) -> dict:
         """Everything that decides a byte: options, policy, engine, and the renderer of pictures."""
         about = {"world": type(self).__name__, **self._options, "observation": self.observation, "speed": self._speed,
-                 "policy": _named(self._policy), "pybullet": version("pybullet"), "explorer": 1}  # fmt: skip
+                 "policy": identity_of(self._policy), "pybullet": version("pybullet"), "explorer": 1}  # fmt: skip
         del about["space"], about["renderer"]
         if self._policy in OF_EXPERTS:
             about["experts"] = 1
@@ -146,8 +146,8 @@ class TriFingerSource:
     def unpack(self, rows: np.ndarray) -> States:
         """rows (B, S) float64 of the column `state`."""
         if rows.shape[1:] != (self._layout.width,):
-            raise Problem(f"states of {self._options['task']} are rows of {self._layout.width} numbers, got shape {rows.shape}; "
-                          f"collect the data again")  # fmt: skip
+            raise Problem(f"states of {self._options['task']} are rows of {self._layout.width} numbers, "
+                          f"got shape {rows.shape}; collect the data again")  # fmt: skip
         return States(rows)
 
     def noise(self, batch: int, rng: np.random.Generator) -> None:
@@ -246,14 +246,16 @@ class TriFingerSource:
         names = self.variables(state)
         if variable not in names:
             raise Problem(f"TriFinger has no variable '{variable}': {nearest(str(variable), names)}")
-        return States(np.array([self._crew.arena.intervene(row, variable, rng) for row in state.rows]).reshape(state.rows.shape))
+        return States(np.array([self._crew.arena.intervene(row, variable, rng) for row in state.rows])
+                      .reshape(state.rows.shape))  # fmt: skip
 
     def causes(self) -> tuple[str, ...]:
         """Kinds of variables; what each holds is written in `causes.py`."""
         return tuple(self._crew.arena.causes())
 
     def set_cause(self, state: States, cause: str, space: str, rng: np.random.Generator) -> tuple[States, np.ndarray]:
-        """-> (the same states with other values of a cause, drawn from space a or b; (B,) bool: the environment accepted one)."""
+        """-> (the same states with other values of a cause, drawn from space a or b;
+        (B,) bool: the environment accepted one)."""
         arena = self._crew.arena
         known = arena.causes()
         if cause not in known:
@@ -284,17 +286,3 @@ def _distinct(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if len(found) > len(first):
             first.append(number)
     return np.array(first), copies
-
-
-def _named(policy: str | Callable) -> str | dict:
-    """What identifies a policy in a header: its name; of a partial function also its arguments, files by their digest."""
-    if not callable(policy):
-        return policy
-    function = getattr(policy, "func", policy)
-    arguments = {name: _digest(value) for name, value in getattr(policy, "keywords", {}).items()}
-    return {"function": f"{function.__module__}.{function.__qualname__}", **arguments}
-
-
-def _digest(value):
-    path = Path(value) if isinstance(value, str) else None
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path is not None and path.is_file() else value
