@@ -166,7 +166,7 @@ def _settings(cfg) -> str:
 def run(cfg) -> None:
     """The command."""
     if cfg.ledger is not None:
-        print(write_results(Path(cfg.ledger), Path(cfg.runs_dir), Path(cfg.out)))
+        print(write_results(Path(cfg.ledger), Path(cfg.runs_dir), Path(cfg.out), bool(cfg.gifs)))
         return
     if cfg.run is None:
         print(write_site(cfg.runs_dir, cfg.gifs))

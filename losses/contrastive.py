@@ -39,8 +39,9 @@ class Contrastive:
     z_t, which is Eq. 5 as printed (c-swm issues 3 and 7 ask about this one line).
     Negatives are drawn from torch's own generator, fixed points allowed as published, from the batch of all processes.
     reference: the authors encode x and x' in two passes, each with its own batch statistics; here one pass serves both.
-    same_episode: a second negative for every anchor, another frame of its own window: of the same episode, as Biza et al. 2021
-    (arXiv 2107.11676) propose. Equal pictures are none.
+    same_episode: a second negative for every anchor, another frame of its own window: of the same episode, after Biza et al.
+    2021 (arXiv 2107.11676). Equal pictures are none. Differs from theirs: one term more, where they replace half of the
+    shuffled negatives, and a frame at most a window away, where they take one of the whole episode.
     open_loop: inside a window the model is fed its own predictions.
     """
 

@@ -29,8 +29,9 @@ class InfoNCE:
     forward: each prediction must find its true next frame among all frames of the batch; backward: each true next frame
     must find its prediction among all predictions; squared: |prediction - next|^2, summed over the latent. Candidates
     whose picture equals the true one are left out: they would be false negatives. Means over the batch's transitions.
-    own_window: false leaves the frames of a prediction's own window, except the true one, out of its candidates (for an
-    ablation: then the current frame and its neighbours are no negatives).
+    own_window: false leaves the frames of a prediction's own window, except the true one, out of its candidates, and the
+    predictions of a frame's own window out of that frame's (for an ablation: then the current frame and its neighbours are no
+    negatives).
     open_loop: inside a window the model is fed its own predictions.
     later: so many frames of a window after its first are encoded in training, another choice for every batch, and are all
     that is compared; needs open_loop. Frames of one window are much alike: the same encodings show more windows.

@@ -23,7 +23,8 @@ def divergence(q: Latent, p: Latent) -> Tensor:
 class RecurrentState:
     """reconstruction: of every frame from a draw of its posterior.  dynamics: the prior is drawn to the posterior.
     representation: the posterior to the prior, a tenth as hard; to N(0, 1) at the first frame. Means over frames or
-    transitions.
+    transitions. Differs from Dreamer: the prior is the frame before and a change, so that `dynamics` also draws the posterior
+    of the frame before towards the next one.
 
     free: nats; a divergence below them costs as much as they, and has no gradient.
     """

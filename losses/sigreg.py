@@ -1,7 +1,8 @@
 """Prediction error, and latents that are pushed towards an isotropic Gaussian so that they cannot collapse (SIGReg).
 
 The regulariser of LeJEPA (Balestriero and LeCun 2025, arXiv 2511.08544), as LeWorldModel uses it for world models: the test
-statistic of Epps and Pulley on random directions. There are no negatives, no target network and no stopped gradient.
+statistic of Epps and Pulley on random directions. There are no negatives, no target network and no stopped gradient. Differs
+from LeWorldModel: frames of all steps of the windows are one sample, where it tests each step by itself.
 """
 
 import torch

@@ -1,6 +1,8 @@
 """Prediction of what a slowly following copy of the encoder sees: no negatives, no regulariser (BYOL, Grill et al. 2020).
 
-The latent consistency of SPR (Schwarzer et al. 2021) and TD-MPC (Hansen et al. 2022), without their rewards.
+The latent consistency of SPR (Schwarzer et al. 2021) and TD-MPC (Hansen et al. 2022), without their rewards. Differs from BYOL
+and SPR: no predictor and no projector stand behind the transition, and latents are not normalised. So the loss, by which the
+checkpoint is chosen as well, grows with the spread of latents.
 """
 
 import copy

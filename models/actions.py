@@ -7,8 +7,9 @@ Who reads what of an action:
 - `gnn`, `interaction`, `tracks` and `fingers` give each slot its owner's block (`per_slot`). Their slots share weights, so
   nothing else could tell a slot which part of the action is its own. The order of slots is thereby that of owners. In
   `interaction` alone a slot is also told the blocks of the others, by their messages.
-- `causal` does the same and also reads which slots are acted on (`acted`). Its graph claims which slot moves which, so a
-  mechanism must not read the actions on other objects. With graph=full it makes no such claim and reads the whole action.
+- `causal` does the same and also reads which slots are acted on (`acted`), all of them, whatever its graph. The graph claims
+  which slot moves which, so a mechanism must not read what is done to other objects. With graph=full it makes no such claim and
+  reads the whole action.
 - `modular`, `edge`, `transformer` and `pairwise_lstm` read the whole action with weights of their own for each slot or ordered
   pair, and `mlp`, `lstm`, `rssm`, `rim` and `scoff` read it beside one vector for all objects. They learn which block moves
   which slot, in whatever order the encoder arranged the slots; blocks would impose an order and save them nothing but weights.

@@ -35,14 +35,15 @@ def window_errors(model, windows: Windows) -> Tensor:
 
 
 class HardWindows(Callback):
-    """share: of the chance of a window, what goes by its error; 0 draws uniformly."""
+    """share: of the chance of a window, what goes by its error; 0 draws uniformly, and so does the first epoch of every stage,
+    of a training in rounds the first round. Errors are computed once an epoch, or round."""
 
     def __init__(self, windows: Windows, share: float) -> None:
         self.windows, self.share = windows, share
 
     def on_train_epoch_start(self, trainer, model) -> None:
         self.windows.chances = None
-        # an untrained model is wrong about everything
+        # an untrained model is wrong about everything, and so is one that learns by another objective from now on
         if self.share == 0 or self.windows.hold_all or trainer.current_epoch == 0:
             return
         model.eval()

@@ -32,6 +32,7 @@ CLAIMS = [
     "times their number), then by Holm's correction for all sentences on pairs that were tested, times the looks at final, "
     "of which seeds were added after all but the last",
     "'taken alone': its interval tells, and the correction does not",
+    "of goals intervals and p are Student's t over seeds alone, and the floor is a random policy",
     "rows were chosen by what if and not by H@1",
 ]
 
@@ -99,6 +100,7 @@ def caption(filled: Sequence[Filled]) -> list[str]:
             else ["loss, rate, window and epochs are those of the paper, encoders are small and 128 wide"]
         ),
         *_of_cases(study),
+        *_of_rows(filled),
         "scored are the weights of the least validation loss, by the row's own objective, "
         "which for some are not those of the end",
         f"kept at: after which part of the {'rounds' if study.in_rounds else 'epochs'} those were, percent, mean over seeds, "
@@ -126,6 +128,12 @@ def _of_cases(study: Study) -> list[str]:
     """What each sets, which goes before the chosen setting where both name a key."""
     told = [f"{case}: {', '.join(overrides)}" for case, overrides in study.cases.items() if overrides]
     return [f"over that setting, {'; '.join(told)}"] if told else []
+
+
+def _of_rows(filled: Sequence[Filled]) -> list[str]:
+    """What is to be known of single rows that are shown as they are, in no other case."""
+    remarks = {one.row.name: one.row.remark for one in filled if one.row.remark and one.entries and not one.case}
+    return [f"{name} {remark}" for name, remark in remarks.items()]
 
 
 def _of_kept_tasks(filled: Sequence[Filled]) -> list[str]:

@@ -21,8 +21,8 @@ def cell(one: Filled, name: str, horizon: int) -> str:
 
 def mean_cell(one: Filled, name: str, horizon: int) -> str:
     """The mean over seeds alone, as of floors."""
-    found = one.estimate(name, horizon)
-    return MISSING if found is None else f"{found.mean:.1f}"
+    found = one.scores(name, horizon)
+    return f"{mean(found.values()):.1f}" if found else MISSING
 
 
 def once(one: Filled, name: str, *splits: str) -> str:

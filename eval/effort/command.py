@@ -140,7 +140,7 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
                     ledger,
                     env,
                     entered_row(study, case, row),
-                    [*setting, *study.effort(row), *study.overrides, *study.cases[case]],
+                    [*row.fit, *setting, *study.effort(row), *study.overrides, *study.cases[case]],
                 )
             lacking = missing_seeds(study, row, env, ledger, cfg["seeds"])
             jobs = {case: {seed: table_job(study, case, row, env, seed, cfg) for seed in lacking} for case in of_row}
@@ -170,7 +170,7 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
             raise Problem(f"no row asked for is made for {env}; leave out rows=, or set envs=")
         if study.modes and family(env) != "physics":
             raise Problem(f"table {name} changes what blocks look like, and {env} has none; set envs=")
-    for key in ("ledger", "out", *["runs_dir"] * cfg["run_missing"]):
+    for key in ("out", *["ledger", "runs_dir"] * (cfg["run_missing"] or cfg["tune"])):
         check_writable(Path(cfg[key]), key)
     if cfg["tune"]:
         failed = _tune(rows, list(dict.fromkeys(causes()["tuned_on"].get(env, env) for env in envs)), cfg, run_missing)

@@ -30,16 +30,19 @@ def scores_of_both(one: Filled, other: Filled, name: str, horizon: int) -> tuple
 
 def difference(one: Filled, other: Filled, name: str, horizon: int) -> Difference | None:
     """Of a score of `one`: the interval is the wider of a bootstrap over seeds and episodes, paired over what both were asked,
-    and of Student's t over seeds (Welch's; paired where every seed is a world). None where either lacks answers, or has a
-    single seed: what another seed would have said is not in its episodes.
+    and of Student's t over seeds (Welch's; paired where every seed is a world); of goals it is the latter alone. None where
+    either lacks answers, or has a single seed: what another seed would have said is not in its episodes; of goals also where no
+    seed differs.
     """
     mine, theirs = scores_of_both(one, other, name, horizon)
     if min(len(mine), len(theirs)) < 2:
         return None
+    over_seeds, apart = students(mine, theirs, one.own_worlds), mean(mine.values()) - mean(theirs.values())
+    if name == "goals":  # tasks, of which no answers are kept
+        return None if over_seeds.low is None else Difference(apart, *over_seeds)
     draws = [found.draws(name, horizon, tuple(sorted(values))) for found, values in ((one, mine), (other, theirs))]
     if any(draw is None for draw in draws):
         return None
-    over_seeds = students(mine, theirs, one.own_worlds)
-    apart = draws[0] - draws[1]
-    interval, chance = wider(ends(apart), (over_seeds.low, over_seeds.high)), max(over_seeds.p, two_sided(apart))
-    return Difference(mean(mine.values()) - mean(theirs.values()), *interval, chance)
+    drawn = draws[0] - draws[1]
+    interval, chance = wider(ends(drawn), (over_seeds.low, over_seeds.high)), max(over_seeds.p, two_sided(drawn))
+    return Difference(apart, *interval, chance)

@@ -1,6 +1,7 @@
 """The figures of a table of equal effort: what every row ranks, knows and reaches, and one of these against another."""
 
 from collections.abc import Sequence
+from statistics import mean
 
 from eval.effort.filled import Filled
 from eval.effort.ledger_rows import in_order
@@ -14,8 +15,8 @@ MARKED = ("what if", "H@1", "goals")  # from the upper lane of a row to the lowe
 
 def mark_of(one: Filled, name: str, horizon: int) -> Mark | None:
     """A score with its interval and floor; None without a run."""
-    found, floor = one.estimate(name, horizon), one.estimate(FLOORS[name], horizon) if name in FLOORS else None
-    return found and Mark(found.mean, *found.whiskers, floor and floor.mean, found.two)
+    found, floor = one.estimate(name, horizon), one.scores(FLOORS[name], horizon) if name in FLOORS else {}
+    return found and Mark(found.mean, *found.whiskers, mean(floor.values()) if floor else None, found.two)
 
 
 def marks_of(filled: Sequence[Filled]) -> dict[str, dict[str, Mark]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 from envs.problem import Problem
 from eval.effort.intervals import FEW, Estimate, wider
 from eval.effort.jobs import table_name
-from eval.effort.score_names import ALSO, AT_ONCE, CURVES, FLOORS, READ_OUTS, SCALE, SHOWN
+from eval.effort.score_names import ALSO, AT_ONCE, CURVES, FLOORS, RANDOM, READ_OUTS, SCALE, SHOWN
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
 from eval.runs.answers import Answers, bootstrap, ends
@@ -37,9 +37,15 @@ def _of_round(one: dict, name: str) -> dict[str, float]:
     return (one.get("plan", {}) if name == "goals" else one["scores"].get(FINAL, {})).get("metrics", {})
 
 
+@lru_cache(maxsize=4096)  # 16 KB each; a table asks for most of them several times, of copies of a row as well
+def _bootstrapped(kept: tuple[tuple[int, str], ...], same: bool, row: str) -> np.ndarray:
+    """`bootstrap` of packed answers by seeds."""
+    return bootstrap({seed: Answers.unpacked(text) for seed, text in kept}, same, row)
+
+
 @dataclass(frozen=True)
 class Filled:
-    """chosen: as of `choice`, None before it was made.  entries: of its seeds, those that ended."""
+    """chosen: as of `choice`, None before it was made.  entries: by seed, those that ended or diverged."""
 
     study: Study
     case: str
@@ -115,26 +121,17 @@ class Filled:
             seed: round(SCALE.get(name, 1.0) * every[kind][seed], 4) for seed, kind in better.items() if seed in every[kind]
         }
 
-    @cached_property
-    def _drawn(self) -> dict[tuple[str, int, tuple[int, ...]], np.ndarray | None]:
-        """The cache of `draws`."""
-        return {}
-
     def draws(self, name: str, horizon: int, seeds: tuple[int, ...] = ()) -> np.ndarray | None:
         """Bootstrapped means over seeds, none named: all, and over episodes of `final`, (R,), the same episodes for all rows;
         None where answers were not kept. Raises Problem on damaged ones.
         """
-        key = name, horizon, seeds or tuple(sorted(self.number(self.key(name, horizon) or "")))
-        if key not in self._drawn:
-            self._drawn[key] = self._draw(*key)
-        return self._drawn[key]
-
-    def _draw(self, name: str, horizon: int, seeds: tuple[int, ...]) -> np.ndarray | None:
-        kept = {seed: self.entries[seed]["scores"][FINAL].get("answers", {}).get(self.key(name, horizon)) for seed in seeds}
-        if not kept or None in kept.values():
+        key = self.key(name, horizon)
+        of_seeds = seeds or sorted(self.number(key or ""))
+        kept = [self.entries[seed]["scores"].get(FINAL, {}).get("answers", {}).get(key) for seed in of_seeds]
+        if not kept or None in kept:
             return None
         with self._damage_told():
-            return bootstrap({seed: Answers.unpacked(text) for seed, text in kept.items()}, not self.own_worlds, self.label)
+            return _bootstrapped(tuple(zip(of_seeds, kept)), not self.own_worlds, self.label)
 
     def check_answers(self) -> None:
         """Raise Problem where answers are damaged that intervals will be drawn of, or not of the same episodes; drawing them
@@ -164,12 +161,22 @@ class Filled:
         values = self.scores(name, horizon)
         if not values:
             return None
-        draws, over_seeds = None if name == "goals" else self.draws(name, horizon), Estimate.over_seeds(values)
+        over_seeds = Estimate.over_seeds(values)
+        draws = None if name == "goals" or len(values) < FEW else self.draws(name, horizon)  # of fewer none is shown
         return over_seeds if draws is None else Estimate(values, *wider(ends(draws), (over_seeds.low, over_seeds.high)))
+
+    def goals_above_random(self, horizon: int) -> Estimate:
+        """By how much more goals are reached than by a random policy, over seeds; goals have no other interval."""
+        random = self.number(RANDOM.format(horizon), SELECT, "valid")
+        reached = self.scores("goals", horizon)
+        return Estimate.over_seeds({seed: value - random[seed] for seed, value in reached.items() if seed in random})
 
     def above_floor(self, name: str, horizon: int) -> bool | None:
         """Whether a score is above the row's own floor of copying in that score, with its interval, of fewer than FEW seeds by
-        that of the bootstrap; None without both."""
+        that of the bootstrap; goals: above a random policy; None without both."""
+        if name == "goals":
+            low = self.goals_above_random(horizon).low
+            return None if low is None else low > 0
         ours, floor = self.draws(name, horizon), self.draws(FLOORS[name], horizon)
         if ours is None or floor is None:
             return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from envs.problem import Problem
-from eval.effort.score_names import ORDER
+from eval.effort.score_names import ALSO, ORDER, SHOWN
 from eval.effort.settings import MAIN, Row, causes, drawn, probes
 from eval.effort.studies import Study, studies
 from eval.paper.sweep import Job, steps_of
@@ -213,13 +213,14 @@ def table_job(study: Study, case: str, row: Row, env: str, seed: int, cfg: dict)
     if study.trains_missing_seeds:
         usual.append(f"trainer.updates=[{','.join(map(str, updates_of(study, case, row, env, ledger)))}]")
     overrides = [*usual, *world, f"seed={seed}", f"score.split={first}"]
-    ranked = f"test/hits@1/h{study.horizons[-1]}"  # some probe may have been asked of it by hand, and nothing else
     score = "eval/score.py", f"run={folder}", f"ledger={ledger}"
     plan = "eval/plan.py", f"run={folder}", f"ledger={ledger}", f"horizons=[{study.horizons[-1]}]"
 
     def seen(entered: dict) -> bool:
-        """Whether `final` saw a training."""
-        return ranked in entered["scores"].get(FINAL, {}).get("metrics", {})
+        """Whether `final` saw a training; some probe may have been asked of it by hand, and nothing else."""
+        there, last = entered["scores"].get(FINAL, {}).get("metrics", {}), study.horizons[-1]
+        known = (SHOWN["what if"].format(last), ALSO["what if"].format(last))
+        return SHOWN["H@1"].format(last) in there and any(key in there for key in known)
 
     def lacking(entered: dict, kept: Sequence[int]) -> list[tuple[str, ...]]:
         """What is still to be asked of the weights.  kept: rounds whose weights are there."""

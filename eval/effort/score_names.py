@@ -45,6 +45,7 @@ BLIND = {  # name -> what the world itself says of it where the weights are unkn
     "places where several change": "blind/what_if/place/several/h10",
 }
 BAYES, LIKELIEST = "bayes/hits@1/h{}", "bayes/cf_hits@1/mean/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
+RANDOM = "plan/floor/random/h{}"  # the share of goals that a random policy reaches
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 BY_NUMBER = "floor/order/tau"  # of eval/probes/weight_order.py: the order that the numbers of blocks would give
 # where a world has no classes of actions

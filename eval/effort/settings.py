@@ -35,7 +35,7 @@ def _stages(loss: str) -> list[dict]:
 class Row:
     """name: in tables and in the ledger.  fit: overrides of train/fit.py.  told: what it knows beforehand.  without: keys of a
     drawn setting that it has not.  worlds: physics or chemistry, None: both.  probes: that it is asked beside those of the
-    table.
+    table.  remark: what to know of it wherever its scores are shown.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Row:
     without: tuple[str, ...] = ()
     worlds: str | None = None
     probes: tuple[str, ...] = ()
+    remark: str = ""
 
     def fits(self, env: str) -> bool:
         """Whether it is made for an env."""

@@ -198,8 +198,8 @@ def setting_lines(filled: Sequence[Filled]) -> Table:
 def _fell(one: Filled) -> str:
     """Worth less the same mean on `final`, over seeds."""
     # of other seeds some probe may have been asked by hand, and nothing else
-    ranked = one.scores("H@1", one.study.horizons[-1])
-    there = [worth(one.entries[seed]["scores"][FINAL]["metrics"]) for seed in ranked]
+    known = one.scores("what if", one.study.horizons[-1])
+    there = [worth(one.entries[seed]["scores"][FINAL]["metrics"]) for seed in known]
     return f"{one.chosen['tried'][one.chosen['chosen']]['worth_at_end'] - mean(there):+.1f}" if there else MISSING
 
 
@@ -244,7 +244,7 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
         found |= {title: (table, of_curve(filled)) for title, table in curves(ran).items()}
     if study.tuned:
         found["chosen settings"] = setting_lines(filled), of_settings(filled)
-    if study.main:
+    if study.main or not study.tuned:  # those whose settings are the paper's are held against its sentences as well
         found[CLAIMED] = claims.lines(claims.check(filled)), of_claims(filled)
     return {title: (table, told) for title, (table, told) in found.items() if table[1]}
 

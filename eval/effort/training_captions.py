@@ -93,8 +93,11 @@ def of_commits(filled: Sequence[Filled]) -> list[str]:
 
 def of_worlds(env: str) -> list[str]:
     """Which drawn worlds a table saw, where there are any."""
-    told = causes()["worlds"].get(env)
-    return [f"chosen in drawn world {told['tune']}, scored in world {told['table']} plus the seed"] if told else []
+    worlds, source = causes()["worlds"], causes()["tuned_on"].get(env, env)
+    if env not in worlds:
+        return []
+    chosen = f"{worlds[source]['tune']}{f' of {source}' if source != env else ''}"
+    return [f"chosen in drawn world {chosen}, scored in world {worlds[env]['table']} plus the seed"]
 
 
 def of_late_transitions(filled: Sequence[Filled]) -> list[str]:

@@ -88,7 +88,7 @@ def worlds_lines(worlds: dict[str, list[Filled]]) -> Table:
 
 def _floor(filled: list[Filled], horizon: int) -> str:
     """The floor of `what if`, mean over rows."""
-    found = [floor.mean for one in filled if (floor := one.estimate(FLOORS[KNOWN], horizon))]
+    found = [mean(floor.values()) for one in filled if (floor := one.scores(FLOORS[KNOWN], horizon))]
     return f"{mean(found):.1f}" if found else MISSING
 
 

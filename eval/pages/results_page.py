@@ -50,8 +50,11 @@ settings.</p>"""
 WRAPPED = "<style>.said td { white-space: normal; vertical-align: top; } .said td:first-child { white-space: nowrap; }</style>"
 
 
-def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
-    """<out>/index.html of all that the ledger holds of tables of equal effort. Raises Problem where it holds none."""
+def write_results(ledger: Path, runs_dir: Path, out: Path, gifs: bool = True) -> Path:
+    """<out>/index.html of all that the ledger holds of tables of equal effort. Raises Problem where it holds none.
+
+    gifs: of goals, for which a model may be loaded.
+    """
     main, sections, worlds = studies()[MAIN], {}, {}
     entered = (path.name for path in ledger.glob("*") if seeds_of(main, path.name, ledger))
     for env in sorted(entered, key=lambda env: (env not in main.envs, env)):  # that of the table first
@@ -59,7 +62,8 @@ def write_results(ledger: Path, runs_dir: Path, out: Path) -> Path:
         tell_left_out(env, wrong)
         filled = [one for one in whole if one.entries]
         if filled:
-            sections[env], worlds[env] = _section(filled, ledger, goal_gifs(filled, ledger, runs_dir)), filled
+            shown = goal_gifs(filled, ledger, runs_dir) if gifs else ""
+            sections[env], worlds[env] = _section(filled, ledger, shown), filled
     if not sections:
         raise Problem(f"{ledger} holds no run of table causes; make some with: python eval/tables.py table=causes")
     body = framed(

@@ -47,11 +47,9 @@ def compare_rows(filled: list[Filled]) -> str:
             scores[title] = [None if one is None else round(one.mean, 2) for one in found]
             pairs = {f"{a} {b}": _apart(filled[a], filled[b], name, h) for a, b in combinations(range(len(filled)), 2)}
             apart[title] = {key: [round(value, 2) for value in pair] for key, pair in pairs.items() if pair}
-    shared = (
-        "<p class=soft>Every seed is a drawn world: a difference is over those that both rows have.</p>"
-        if filled[0].own_worlds
-        else ""
-    )
+    told = "Each interval is of its pair taken alone: none is corrected for how many pairs there are, nor for floors."
+    if filled[0].own_worlds:
+        told += " Every seed is a drawn world: a difference is over those that both rows have."
     data = json.dumps({"scores": scores, "apart": apart}).replace("<", "\\u003c")
     menu = "".join(f'<option value="{i}"{{}}>{escape(one.label)}</option>' for i, one in enumerate(filled))
     second = menu.replace("{}", "", 1).replace("{}", " selected", 1).replace("{}", "")
@@ -59,7 +57,8 @@ def compare_rows(filled: list[Filled]) -> str:
         f'<div data-compare><script type="application/json">{data}</script><p><select aria-label="first row">'
         f'{menu.replace("{}", "")}</select> against <select aria-label="second row">{second}</select></p>'
         f'<div class="scroll"><table><thead><tr><th class=text>steps</th>'
-        f"<th>first</th><th>second</th><th>first - second [95 %]</th></tr></thead><tbody></tbody></table></div>{shared}</div>"
+        f"<th>first</th><th>second</th><th>first - second [95 %]</th></tr></thead><tbody></tbody></table></div>"
+        f"<p class=soft>{told}</p></div>"
     )
 
 

@@ -30,8 +30,8 @@ _FACTS = ("run", "model", "loss", "env", "seed", "config_hash", "setting_hash", 
 def enter(folder: str | Path, ledger: str | Path) -> Path:
     """Write what a finished run says of itself, in place of what stood there of the same run.  -> the file.
 
-    Scores of other weights than those of its results.json are none of it. A training that diverged takes the place of no
-    scores.
+    Scores of other weights than those of its results.json are none of it; what stood there of the same weights, and its folder
+    no longer holds, stays. A training that diverged takes the place of no scores.
     """
     folder = Path(folder)
     config, path = load_config(folder), folder / DIVERGED
@@ -55,7 +55,30 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     if diverged and (read_object(path) or {}).get("scores"):
         return path
+    before = _whole(path)
+    if "weights" in entry and before.get("weights") == entry["weights"]:
+        _keep(entry, before)
     return write_whole(path, json.dumps(entry, indent=1) + "\n")
+
+
+def _whole(path: Path) -> dict:
+    """What a file of the ledger holds; nothing where it is damaged or not there."""
+    try:
+        return read_entry(path) if path.exists() else {}
+    except Problem:
+        return {}
+
+
+def _keep(entry: dict, before: dict) -> None:
+    """Add to an entry what one of before holds of the same weights besides: splits, goals that were asked apart, and those of
+    rounds."""
+    for part in ("scores", "plans"):
+        entry[part] = before.get(part, {}) | entry[part]
+    rounds = {one["round"]: one for one in before.get("rounds", [])}
+    for one in entry["rounds"]:
+        former = rounds.get(one["round"], {})
+        one["scores"] = former.get("scores", {}) | one["scores"]
+        one |= {"plan": former["plan"]} if "plan" in former and "plan" not in one else {}
 
 
 def _scored(folder: Path, weights: str | None) -> dict[int | None, dict[str, dict]]:

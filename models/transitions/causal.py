@@ -1,7 +1,8 @@
 """Causal transition: one mechanism per slot, which reads only its parents in a graph among the other slots.
 
 A structural model: a mechanism reads the *new* values of its parents, so that an effect of an effect within the same step
-passes along the edges and nowhere else (reference section 3; section 6 describes the public learned-edge code and its faults).
+passes along the edges (reference section 3; section 6 describes the public learned-edge code and its faults). One thing passes
+beside them: every mechanism is told which objects are acted on, whatever the graph, though not what is done to them.
 """
 
 import torch

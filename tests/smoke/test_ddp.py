@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 from collections import Counter
 
 import pytest

@@ -202,6 +202,22 @@ def test_goals_of_other_weights_are_none_of_it(copied, tmp_path):
     assert set(json.loads(enter(copied, tmp_path / "ledger").read_text())["plans"]) == {"zero-shot"}
 
 
+def test_what_a_folder_no_longer_holds_stays(copied, tmp_path):
+    """Entered again from a folder without them, a run lost its scores on `final`, and was asked for them once more."""
+    own, final = json.loads((copied / "results.json").read_text()), copied / "results-final.json"
+    final.write_text(json.dumps(own | {"protocol": own["protocol"] | {"split": "final"}}))
+    plan = {"metrics": {"plan/success/h10": 3.0}, "plan": {"mode": "background", "planners": ["model_closed"]}}
+    (copied / "plan-modebackground.json").write_text(json.dumps(plan))
+    assert "final" in json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]
+    for left in (final, copied / "plan-modebackground.json"):
+        left.unlink()
+    entry = json.loads(enter(copied, tmp_path / "ledger").read_text())
+    assert set(entry["scores"]) == {"select", "final"} and set(entry["plans"]) == {"background"}
+    (copied / "results.json").write_text(json.dumps(own | {"weights": "0ther"}))
+    entry = json.loads(enter(copied, tmp_path / "ledger").read_text())
+    assert set(entry["scores"]) == {"select"} and not entry["plans"], "those were of other weights"
+
+
 def test_of_a_probe_that_was_asked_again_the_newest_is_entered(copied, tmp_path):
     """Files were read by their names: the older whole one came last, and took the place of what was asked again."""
     whole = copied / "results.json"

@@ -8,11 +8,12 @@ import pytest
 from effort_answers import ENV, MAIN, answered, cfg, entered  # noqa: F401  fixtures
 
 from eval.effort.captions import of_claims
-from eval.effort.claims import PAIRS, check
+from eval.effort.claims import check
 from eval.effort.differences import Difference
-from eval.effort.filled import Filled
 from eval.effort.intervals import holm
-from eval.effort.settings import causes, rows_of
+from eval.effort.sentences import AE, GNN, MODULAR, NOT_ASKED, OF_ALL_WORLDS, OF_BOARDS, OF_DRAWN_WORLDS
+from eval.effort.settings import causes
+from eval.effort.studies import studies
 from eval.runs.answers import Answers
 
 
@@ -67,7 +68,10 @@ def test_claims_are_tested_among_rows_above_their_floor(hinges):
 
 def test_sentences_are_of_rows_that_there_are():
     """A row of another name would be told as missing for good."""
-    assert {name for *_, better, worse in PAIRS for name in (*better, worse)} <= causes()["rows"].keys()
+    every = (*OF_BOARDS, *OF_DRAWN_WORLDS, *OF_ALL_WORLDS)
+    assert {name for one in every for name in (*one.better, one.worse)} <= causes()["rows"].keys()
+    claims = [one.claim for one in every]
+    assert len(claims) == len(set(claims)), "sentences are known by their words"
 
 
 def test_claims_want_seeds_that_ended(hinges):
@@ -151,8 +155,8 @@ def test_every_look_at_final_is_a_chance_to_find_it(hinges, monkeypatch):
     its table once said of a sentence that it holds, of which the docs said not to quote it."""
     monkeypatch.setattr("eval.effort.claims.difference", lambda *_: Difference(5.0, 1.0, 9.0, 0.02))
     env = hinges[0].env
-    for looks, word, told in (({}, "holds", "of 2 sentences 0.040"),
-                              ({env: 2}, "holds, taken alone", "of 2 sentences, 2 looks 0.080")):  # fmt: skip
+    for looks, word, told in (({"causes-published": {env: 2}}, "holds", "of 2 sentences 0.040"),
+                              ({"causes": {env: 2}}, "holds, taken alone", "of 2 sentences, 2 looks 0.080")):  # fmt: skip
         monkeypatch.setitem(causes(), "looks", looks)
         assert said_of(*hinges)[HELPS].word == word and said_of(*hinges)[HELPS].figures.endswith(told)
 
@@ -168,6 +172,63 @@ def test_one_pair_refutes_a_sentence_on_several(answered, monkeypatch):
     found |= {names[0]: Difference(5.0, 1.0, 9.0, 0.01), names[1]: Difference(2.0, -3.0, 7.0, 0.4)}
     verdict = said_of(*rows)["models with structure beat the monolithic one under the hinge loss"]
     assert verdict.word == "undecided" and verdict.p == 0.4, "all pairs are needed to hold it"
+
+
+@pytest.fixture
+def paper(answered):
+    """The paper's three rows, which reach so many percent of goals more than a random policy, and .1 more with every seed."""
+    names, one = (AE, GNN, MODULAR), answered[0]
+
+    def reaching(*above):
+        rows = []
+        for name, more in zip(names, above):
+            entries = json.loads(json.dumps(one.entries), object_hook=by_seed)
+            for seed, entry in entries.items():
+                reached = {"plan/success/h10": 2.0 + more + seed / 10, "plan/floor/random/h10": 2.0}
+                entry["scores"]["select"]["metrics"] |= reached
+            rows.append(replace(one, entries=entries, row=replace(one.row, name=name)))
+        return rows
+
+    return reaching
+
+
+def test_goals_are_compared_over_seeds_alone(paper):
+    """The paper says it of goals as well, and nobody asked: no answers are kept of which intervals could be drawn."""
+    claim = "models with structure reach more goals than the monolithic one under the hinge loss"
+    found = said_of(*paper(10.0, 60.0, 50.0))[claim]
+    assert found.word == "holds" and "+50.0 [49.8, 50.2]; modular + hinge, small encoder +40.0" in found.figures
+    assert said_of(*paper(10.0, 60.0, 5.0))[claim].word == "does not hold"
+    alike = [replace(one, entries={seed: one.entries[0] for seed in one.entries}) for one in paper(10.0, 60.0, 50.0)]
+    assert said_of(*alike)[claim].word == "not testable at this budget", "of seeds that do not differ none has an interval"
+    at_random = said_of(*paper(0.0, 60.0, 50.0))[claim]
+    assert at_random.word == "not testable at this budget" and "not above a random policy" in at_random.figures
+
+
+def test_rows_of_the_paper_are_held_against_a_random_policy(paper):
+    claim = "most models reach goals only slightly better than a random policy"
+    words = {above: said_of(*paper(*above))[claim].word for above in ((1.0, 2.0, 60.0), (1.0, 20.0, 60.0), (1.0, 5.0, 60.0))}
+    assert list(words.values()) == ["holds", "does not hold", "undecided"]
+    assert said_of(*paper(1.0, 2.0, 60.0)[:2])[claim].word == "runs are missing"
+
+
+def test_chemistry_is_asked_what_is_said_of_it(hinges):
+    """Of chemistry the paper says it of the modular model alone; it was judged by the GNN as well."""
+    here, there = said_of(*hinges), said_of(*(replace(one, env="chemistry_chain5") for one in hinges))
+    assert {one.claim for one in OF_BOARDS if "," not in one.claim} <= here.keys()
+    assert {one.claim for one in OF_DRAWN_WORLDS if "," not in one.claim} <= there.keys()
+    assert not any(claim.startswith("models with structure") for claim in there)
+
+
+def test_sentences_that_nobody_is_held_against_are_named(hinges):
+    words = {verdict.claim: verdict.word for verdict in check(hinges)}
+    assert {words[claim] for claim in NOT_ASKED} == {"not asked"}
+
+
+def test_the_paper_s_own_budget_is_held_against_its_sentences(paper):
+    """Three rows of a hundred epochs were compared with nothing; what needs more rows is not asked of them."""
+    rows = [replace(one, study=studies()["causes-published"]) for one in paper(10.0, 60.0, 50.0)]
+    words = [verdict.word for verdict in check(rows)]
+    assert words[1] == "holds" and len(words) == 4 and "runs are missing" not in words
 
 
 @pytest.mark.parametrize("order, word", [([0, 1, 2, 3, 4, 5, 6], "does not hold"), ([3, 6, 1, 4, 0, 5, 2], "holds")])

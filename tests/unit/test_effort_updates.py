@@ -12,10 +12,11 @@ from eval.effort import jobs
 from eval.effort.captions import caption, one_line
 from eval.effort.command import run_study
 from eval.effort.filled import Filled
-from eval.effort.jobs import missing_seeds, table_job, updates_of
+from eval.effort.jobs import missing_seeds, table_job, table_name, updates_of
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
 from eval.effort.table import waiting
+from eval.runs.entry import named
 
 MAIN, FILLING = studies()["causes"], studies()["causes-updates"]
 
@@ -82,9 +83,10 @@ def test_a_machine_without_bfloat16_trains_what_lacks(of_main, cfg, monkeypatch,
 def test_each_stage_has_its_fewest(of_main, cfg, monkeypatch):  # noqa: F811
     """Of all seeds, whatever their number; of trainings that ended."""
     (row,), (_, ledger, path) = rows_of("edge + NLL"), of_main
-    monkeypatch.setattr(
-        jobs, "_entered", lambda study, *_: [json.loads(file.read_text()) for file in path.parent.glob("*.json")] * study.main
-    )
+    name = named(table_name(MAIN, "", row, ENV, ["loss.window=1"], 0))
+    monkeypatch.setattr("eval.effort.studies.choice", lambda *_: {"overrides": ["loss.window=1"]})
+    path = path.rename(path.with_name(f"{name}-abc.json"))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"run": name}))
     with_updates(path, 1, **rounds(reconstruction=30, prediction=4, finetune=7))
     with_updates(path, 12, **rounds(reconstruction=20, prediction=9, finetune=8))
     with_updates(path, 3, diverged="loss is not finite", **rounds(reconstruction=1))
