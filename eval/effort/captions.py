@@ -64,7 +64,7 @@ def caption(filled: Sequence[Filled]) -> list[str]:
     if study.modes:
         return [
             f"{env}: goals at {study.horizons[-1]} steps, 1000 tasks a seed, closed loop, exactly so many actions",
-            "in brackets by how much they differ from boards as in training",
+            "in brackets by how much they differ from boards as in training, seed by seed",
             "order of weights: Kendall's tau by asking pushes, on final and on other shades",
             "zero-shot: other shades, background: grey in place of black, fewer: objects are missing",
             "shape names the object here and cannot be changed",

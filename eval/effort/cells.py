@@ -25,6 +25,12 @@ def mean_cell(one: Filled, name: str, horizon: int) -> str:
     return f"{mean(found.values()):.1f}" if found else MISSING
 
 
+def changed_by(found: Estimate) -> str:
+    """A difference with its sign, in brackets, and with what stands beside a mean."""
+    text = found.text()
+    return f" ({text if text.startswith('-') else f'+{text}'})"
+
+
 def once(one: Filled, name: str, *splits: str) -> str:
     """One of AT_ONCE, which has no steps."""
     found = one.at_once(name, *splits)

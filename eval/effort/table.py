@@ -16,7 +16,7 @@ from eval.effort.captions import (
     of_settings,
     of_structure,
 )
-from eval.effort.cells import MISSING, cell, fewer, kept_at, low, mean_cell, mean_least_most, once
+from eval.effort.cells import MISSING, cell, changed_by, fewer, kept_at, low, mean_cell, mean_least_most, once
 from eval.effort.filled import END, Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import asked_by_pushes, chosen_there, in_order
@@ -218,8 +218,8 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
         found = [one.reached_elsewhere(mode) for mode in study.modes]
         text = [Estimate.over_seeds(usual).text() if usual else MISSING]
         for there in found:
-            both = usual.keys() & there.keys()
-            fell = f" ({mean(there[s] - usual[s] for s in both):+.1f})" if both else ""
+            both = {seed: there[seed] - usual[seed] for seed in sorted(usual.keys() & there.keys())}
+            fell = changed_by(Estimate.over_seeds(both)) if both else ""
             text.append(Estimate.over_seeds(there).text() + fell + fewer(one, there) if there else MISSING)
         rows.append(
             [one.label, *text, *(once(one, WEIGHTS, *splits) for splits in ((), *((split,) for split in study.orders)))]
@@ -244,7 +244,8 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
         found |= {title: (table, of_curve(filled)) for title, table in curves(ran).items()}
     if study.tuned:
         found["chosen settings"] = setting_lines(filled), of_settings(filled)
-    if study.main or not study.tuned:  # those whose settings are the paper's are held against its sentences as well
+    of_paper = not study.tuned and any(one.entries for one in filled)  # under its own settings
+    if study.main or of_paper:
         found[CLAIMED] = claims.lines(claims.check(filled)), of_claims(filled)
     return {title: (table, told) for title, (table, told) in found.items() if table[1]}
 

@@ -116,6 +116,15 @@ def test_docs_say_what_the_tables_say(root, header):
         assert not wrong, wrong
 
 
+def test_verdicts_are_those_of_the_table(root):
+    """A difference or a correlation with its interval stands in the table of claims, to the digit."""
+    section = (root / "docs/equal_effort.md").read_text().partition("## What the papers say, tested")[2].partition("\n## ")[0]
+    told = re.findall(r"[-+]?[\d.]+ \[[-\d., ]+\]", re.sub(r"(?<!\d)\.(?=\d)", "0.", section))
+    tables = [root / f"results/tables/{place}.md" for place in ("causes/physics5_shuffled", "causes-published/physics5_shuffled")]
+    there = "".join(table.read_text().partition(": claims")[2] for table in tables)
+    assert len(told) > 10 and not [one for one in told if one not in there]
+
+
 def test_a_number_is_held_to_its_decimals():
     assert agrees("97.4", 97.44) and not agrees("97.4", 97.46) and agrees("0.47", 0.4734) and not agrees("0.51", 0.4734)
     assert agrees(None, None) and not agrees(None, 3.0) and not agrees("3", None)

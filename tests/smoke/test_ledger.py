@@ -260,16 +260,14 @@ def test_scores_of_other_weights_are_not_entered(copied, tmp_path):
     (copied / "results-zero-shot.json").write_text(json.dumps(own))
     assert json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"].keys() == {"select", "zero-shot"}
     (copied / "results-zero-shot.json").write_text(json.dumps(own | {"weights": "another"}))
-    path = enter(copied, tmp_path / "ledger")
-    assert json.loads(path.read_text())["scores"].keys() == {"select"}
+    assert json.loads(enter(copied, tmp_path / "anew").read_text())["scores"].keys() == {"select"}
     before = {key: value for key, value in json.loads((copied / "results.json").read_text()).items() if key != "weights"}
     (copied / "results.json").write_text(json.dumps(before))
-    assert json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"].keys() == {"select", "zero-shot"}, (
-        "it does not say"
-    )
+    path = enter(copied, tmp_path / "anew")
+    assert json.loads(path.read_text())["scores"].keys() == {"select", "zero-shot"}, "it does not say"
     (copied / "results.json").unlink()
     (copied / DIVERGED).write_text("train loss is not finite")
-    enter(copied, tmp_path / "ledger")
+    enter(copied, tmp_path / "anew")
     assert json.loads(path.read_text())["scores"], "a training that diverged takes the place of no scores"
 
 

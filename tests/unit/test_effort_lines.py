@@ -52,7 +52,7 @@ def test_goals_on_other_boards_stand_beside_those_of_training(answered):
     study = studies()["causes-factors"]
     header, body = mode_lines([replace(one, study=study) for one in answered])
     assert (header[:3] == ["", "as in training", "zero-shot"]
-            and body[0][1:3] == ["51.0 ± 2.5", "41.0 ± 2.5 (-10.0)"] and body[0][3] == "-")  # fmt: skip
+            and body[0][1:3] == ["51.0 ± 2.5", "41.0 ± 2.5 (-10.0 ± 0.0)"] and body[0][3] == "-")  # fmt: skip
 
 
 def test_a_score_at_its_floor_is_marked_and_goals_have_their_bound(answered):
