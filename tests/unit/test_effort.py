@@ -132,6 +132,26 @@ def test_a_row_that_was_opened_under_another_setting_is_not_trained(cfg, scripts
     assert not run_study("causes", cfg | {"rows": row.name}, run_missing) and len(list((ledger / ENV).glob("*.json"))) == 2
 
 
+def test_a_row_is_held_against_what_it_was_frozen_with(cfg, scripts):
+    """What the row itself sets was not asked for: it was refused after ten minutes."""
+    (row,), ledger = rows_of("edge + hinge, same episode"), Path(cfg["ledger"])
+    run_study("causes", cfg | {"rows": [row.name], "tune": True}, run_missing)
+    frozen = ledger / "frozen" / ENV / "edge_hinge_same_episode.json"
+    frozen.parent.mkdir(parents=True)
+    frozen.write_text(json.dumps({"row": row.name, "setting": {"loss": {"same_episode": False}}}))
+    with pytest.raises(Problem, match="loss.same_episode False, got True"):
+        run_study("causes", cfg | {"rows": [row.name]}, run_missing)
+
+
+def test_a_ledger_that_is_only_read_need_not_be_writable(cfg, scripts, monkeypatch):
+    run_study("causes", cfg | {"rows": "edge + InfoNCE", "tune": True}, run_missing)
+    run_study("causes", cfg | {"rows": "edge + InfoNCE"}, run_missing)
+    asked = []
+    monkeypatch.setattr(eval.effort.command, "check_writable", lambda path, key: asked.append(key))
+    run_study("causes", cfg | {"rows": "edge + InfoNCE", "run_missing": False}, run_missing)
+    assert asked == ["out"]
+
+
 def test_another_setting_has_another_name(monkeypatch):
     """A run of before is not taken for one of a changed space or row."""
     (row,) = rows_of("edge + InfoNCE")

@@ -104,11 +104,13 @@ def test_weights_of_another_training_are_asked_nothing(cfg, scripts, tmp_path):
     assert not table_job(MAIN, "", row, ENV, 0, cfg).left()
 
 
-def test_a_probe_that_was_asked_by_hand_is_not_a_score(cfg, scripts):
+@pytest.mark.parametrize("probe", ["blind/cf_hits@1/mean/h10", "test/hits@1/h10"])
+def test_a_probe_that_was_asked_by_hand_is_not_a_score(cfg, scripts, probe):
     """A split that holds nothing but what one probe said was taken for scored, and the table ended in a traceback."""
     row, path, entry = tuned_and_run(cfg)
-    entry["scores"]["final"] = {"metrics": {"blind/cf_hits@1/mean/h10": 87.5}}
+    entry["scores"]["final"] = {"metrics": {probe: 87.5}}
     path.write_text(json.dumps(entry))
+    run_study("causes", cfg | {"run_missing": False}, run_missing)
     ((script, *asked),) = table_job(MAIN, "", row, ENV, 0, cfg).left()
     assert (script == "eval/score.py" and "split=final" in asked
             and not any(one.startswith(("round=", "probes=")) for one in asked))  # fmt: skip

@@ -10,7 +10,8 @@ from effort_answers import ENV, MAIN, answered, cfg, entered  # noqa: F401  fixt
 from eval.effort.captions import of_claims
 from eval.effort.claims import check
 from eval.effort.differences import Difference
-from eval.effort.intervals import holm
+from eval.effort.intervals import FEW, holm
+from eval.effort.ledger_rows import seeds_of
 from eval.effort.sentences import AE, GNN, MODULAR, NOT_ASKED, OF_ALL_WORLDS, OF_BOARDS, OF_DRAWN_WORLDS
 from eval.effort.settings import causes
 from eval.effort.studies import studies
@@ -159,6 +160,13 @@ def test_every_look_at_final_is_a_chance_to_find_it(hinges, monkeypatch):
                               ({"causes": {env: 2}}, "holds, taken alone", "of 2 sentences, 2 looks 0.080")):  # fmt: skip
         monkeypatch.setitem(causes(), "looks", looks)
         assert said_of(*hinges)[HELPS].word == word and said_of(*hinges)[HELPS].figures.endswith(told)
+
+
+def test_looks_at_final_of_the_project_are_counted(root):
+    """Of one world in three they were, and in another two sentences held that one more world had let hold."""
+    for env in causes()["compared"]:
+        if seeds_of(MAIN, env, root / "results/ledger") > FEW:  # with so many sentences were judged for the first time
+            assert causes()["looks"]["causes"][env] > 1, env
 
 
 def test_one_pair_refutes_a_sentence_on_several(answered, monkeypatch):
