@@ -93,9 +93,14 @@ def measure(study: Study, people: int, think: float, kill: bool) -> dict:
         kinds = (kinds + ["perfect"] * people)[:people]
         length = len(wide.lists[0])
         killed = threading.Event()
-        timer = threading.Timer(
-            max(think, 0.1) * length / 2, lambda: (server.kill(), killed.set(), time.sleep(DOWN_S), server.start())
-        )
+
+        def interrupt() -> None:
+            server.kill()
+            killed.set()
+            time.sleep(DOWN_S)
+            server.start()
+
+        timer = threading.Timer(max(think, 0.1) * length / 2, interrupt)
         start = time.perf_counter()
         if kill:
             timer.start()

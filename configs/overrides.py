@@ -166,11 +166,9 @@ def _check_added(node, key: str, config: str, known: dict) -> None:
 
 def _leaves(key: str, value: object) -> list[str]:
     """The keys that a value sets, which may have keys of its own, below its own key."""
-    return (
-        [leaf for name, of in value.items() for leaf in _leaves(f"{key}.{name}", of)]
-        if isinstance(value, dict) and value
-        else [key]
-    )
+    if not isinstance(value, dict) or not value:
+        return [key]
+    return [leaf for name, of in value.items() for leaf in _leaves(f"{key}.{name}", of)]
 
 
 def _entries(group: str) -> list:
@@ -187,13 +185,8 @@ def _elsewhere(group: str, path: list[str]) -> set[str]:
 
 def _keys_of_splits() -> set[str]:
     """That any split of any env has."""
-    return {
-        key
-        for env in _entries("env")
-        for split in (env.get("splits") or {}).values()
-        if isinstance(split, dict)
-        for key in split
-    }
+    splits = [split for env in _entries("env") for split in (env.get("splits") or {}).values()]
+    return {key for split in splits if isinstance(split, dict) for key in split}
 
 
 def _find(node, key: str, config: str, known: dict):
@@ -221,10 +214,8 @@ def _check_kind(key: str, node, override: str) -> None:
     keys, given = isinstance(node, DictConfig) and not node._is_none(), isinstance(value, dict)
     if keys == given or isinstance(value, Sweep):
         return
+    got = override.partition("=")[2]
     if keys:
-        raise Problem(
-            f"{key} has the keys {', '.join(map(str, node.keys()))}, got {override.partition('=')[2]}; "
-            f"set one: {key}.<key>=<value>"
-        )
-    raise Problem(f"{key} is {'a list' if isinstance(node, ListConfig) else 'one value or a list'}, "
-                  f"got keys: {override.partition('=')[2]}; set {key}=<value>")  # fmt: skip
+        raise Problem(f"{key} has the keys {', '.join(map(str, node.keys()))}, got {got}; set one: {key}.<key>=<value>")
+    kind = "a list" if isinstance(node, ListConfig) else "one value or a list"
+    raise Problem(f"{key} is {kind}, got keys: {got}; set {key}=<value>")

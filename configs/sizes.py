@@ -69,20 +69,14 @@ def trunk_of(shown: DictConfig, slots: int, size: str, channels: int, side: int 
             f"leave model.slots= out"
         )
     if side is not None and (len(shape) == 2 or size in WHOLE or board_of(shape)):
-        shown_as = (
-            "a table" if len(shape) == 2 else "a board" if board_of(shape) else f"a picture that model.size={size} reads whole"
-        )
+        whole = f"a picture that model.size={size} reads whole"
+        shown_as = "a table" if len(shape) == 2 else "a board" if board_of(shape) else whole
         raise Problem(f"model.side={side} shrinks pictures, and this observation is {shown_as}; leave model.side= out")
     if len(shape) == 2:
         node = {"_target_": "models.encoders.Entities", "slots": slots, "numbers": shape[1], "values": shown["values"]}
     elif size in WHOLE and not board_of(shape):
-        node = {
-            "_target_": f"models.encoders.{WHOLE[size]}",
-            "slots": slots,
-            "height": shape[0],
-            "width": shape[1],
-            "colors": shape[2],
-        }
+        node = {"_target_": f"models.encoders.{WHOLE[size]}", "slots": slots, "height": shape[0], "width": shape[1],
+                "colors": shape[2]}  # fmt: skip
     elif board := board_of(shape):
         node = {"_target_": "models.encoders.BoardMaps", "slots": slots, "board": board, "size": size, "channels": channels}
     else:

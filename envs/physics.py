@@ -263,11 +263,8 @@ class PhysicsWorld(GridWorld):
         """-> (B, N, 7) float32: row, column, weight, shape, red, green, blue (0..255);
         an eighth is the grey behind, where not black.
         """
-        behind = (
-            np.repeat(boards.grey[..., None, None], boards.weights.shape[-1], -2)
-            if boards.grey.any()
-            else boards.colors[..., :0]
-        )
+        grey, objects = boards.grey[..., None, None], boards.weights.shape[-1]
+        behind = np.repeat(grey, objects, -2) if grey.any() else boards.colors[..., :0]
         parts = (boards.positions, boards.weights[..., None], boards.shapes[..., None], boards.colors, behind)
         return np.concatenate([part.astype(np.float32) for part in parts], -1)
 

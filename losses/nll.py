@@ -91,9 +91,10 @@ class JointNLL:
         state, target = latent[:, :-1], latent[:, 1:].flatten(0, 1)
         predicted = step_windows(model, latent, batch.action, self.open_loop).flatten(0, 1)
         decoded_latents = state.flatten(0, 1), predicted
-        now, after = (
-            map(model.decoder, decoded_latents) if self.reference else model.decoder(torch.cat(decoded_latents)).chunk(2)
-        )
+        if self.reference:
+            now, after = map(model.decoder, decoded_latents)
+        else:
+            now, after = model.decoder(torch.cat(decoded_latents)).chunk(2)
         nll = model.decoder.likelihood.nll
         terms = {
             "reconstruction": nll(now, batch.obs[:, :-1].flatten(0, 1)),

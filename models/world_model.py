@@ -22,9 +22,10 @@ def one_cycle(progress: float, warm_up: float = 0.05, start: float = 0.04, end: 
 
     That of torch's OneCycleLR, for stages that do not know their steps.
     """
-    first, last, part = (
-        (start, 1.0, progress / warm_up) if progress < warm_up else (1.0, end, (progress - warm_up) / (1 - warm_up))
-    )
+    if progress < warm_up:
+        first, last, part = start, 1.0, progress / warm_up
+    else:
+        first, last, part = 1.0, end, (progress - warm_up) / (1 - warm_up)
     return last + (first - last) * (1 + math.cos(math.pi * min(1.0, part))) / 2
 
 

@@ -104,10 +104,8 @@ def check_plan(cfg) -> None:
                 f"'{stage.name}' does not train it; set it to 0"
             )
         looked_at = cfg.model.get("frames")
-        if (
-            looked_at is not None
-            and (asked := looked_at if isinstance(looked_at, int) else max(looked_at) + 1) > stage.window + 1
-        ):
+        asked = looked_at if looked_at is None or isinstance(looked_at, int) else max(looked_at) + 1
+        if asked is not None and asked > stage.window + 1:
             raise Problem(
                 f"model.frames={looked_at} asks for {asked} frames, and a clip has {stage.window + 1}; "
                 f"set model.frames= to less"

@@ -87,10 +87,8 @@ def _rounds(cfg: DictConfig, number: int, checkpoints: Path) -> Rounds | None:
     if not in_rounds(cfg.trainer):
         return None
     epochs = [stage.epochs for stage in cfg.loss.stages]
-    told, earlier = (
-        by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds"),
-        {stage.name for stage in cfg.loss.stages[:number]},
-    )
+    told = by_epoch(checkpoints.parent / "metrics.csv", "cpu_seconds")
+    earlier = {stage.name for stage in cfg.loss.stages[:number]}
     spent = max((max(of_epoch.values()) for (stage, _), of_epoch in told.items() if stage in earlier), default=0.0)
     where = sum(epochs[:number]), checkpoints, spent
     if minutes := cfg.trainer.get("cpu_minutes"):

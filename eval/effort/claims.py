@@ -68,14 +68,8 @@ def _all_at_once(verdicts: list[Verdict], looks: int) -> list[Verdict]:
     def judged(one: Verdict) -> Verdict:
         p = corrected[one.claim]
         word = one.word + ALONE if one.word in (HOLDS, FAILS) and p >= ERROR else one.word
-        return replace(
-            one,
-            word=word,
-            figures=(
-                f"{one.figures}; p {one.p:.3f}, of {len(tested)} sentences"
-                f"{f', {looks} looks' if looks > 1 else ''} {p:.3f}"
-            ),
-        )
+        family = f"{len(tested)} sentences{f', {looks} looks' if looks > 1 else ''}"
+        return replace(one, word=word, figures=f"{one.figures}; p {one.p:.3f}, of {family} {p:.3f}")
 
     return [one if one.p is None else judged(one) for one in verdicts]
 
@@ -183,17 +177,12 @@ def _ranks_and_knows(rows: list[Filled], horizon: int) -> Verdict:
     """
     text = f"most models that rank above {RANKS:g} know less than {KNOWS:g} of what another action does, {horizon} steps (ours)"
     fit = [one for one in _fit(rows, "H@1", horizon) if one.draws("what if", horizon) is not None]
-    ranked, known = (
-        np.stack([one.draws(name, horizon) for one in fit]) if fit else np.zeros((0, REPLICATES)) for name in ("H@1", "what if")
-    )
-    well = ranked > RANKS  # (rows, R)
-    if not fit or np.median(well.sum(0)) < FEWEST:
-        return Verdict(
-            text,
-            UNTESTED,
-            f"rows that rank above {RANKS:g} with {SEEDS} seeds: {int(np.median(well.sum(0))) if fit else 0}; "
-            f"{FEWEST} are needed",
-        )
+    drawn = ([one.draws(name, horizon) for one in fit] for name in ("H@1", "what if"))
+    ranked, known = (np.stack(of) if fit else np.zeros((0, REPLICATES)) for of in drawn)  # (rows, R)
+    well = ranked > RANKS
+    usual = int(np.median(well.sum(0)))
+    if usual < FEWEST:
+        return Verdict(text, UNTESTED, f"rows that rank above {RANKS:g} with {SEEDS} seeds: {usual}; {FEWEST} are needed")
     # (rows, R): how often each is drawn
     among = np.random.default_rng(1).multinomial(len(fit), np.full(len(fit), 1 / len(fit)), REPLICATES).T
     ranking, ignorant = ((among * of).sum(0) for of in (well, well & (known < KNOWS)))

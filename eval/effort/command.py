@@ -136,22 +136,14 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
                               f"table={MAIN} tune=true envs=[{source}]")  # fmt: skip
             of_row = study.cases_of(row)
             for case in of_row:
-                check_overrides(
-                    ledger,
-                    env,
-                    entered_row(study, case, row),
-                    [*row.fit, *setting, *study.effort(row), *study.overrides, *study.cases[case]],
-                )
+                overrides = [*row.fit, *setting, *study.effort(row), *study.overrides, *study.cases[case]]
+                check_overrides(ledger, env, entered_row(study, case, row), overrides)
             lacking = missing_seeds(study, row, env, ledger, cfg["seeds"])
             jobs = {case: {seed: table_job(study, case, row, env, seed, cfg) for seed in lacking} for case in of_row}
             anywhere = f"python eval/tables.py table={MISSING_SEEDS} envs=[{env}] seeds={cfg['seeds']}"
             for case, of_case in jobs.items():
-                check_precision(
-                    precision_of(study, case, row, env, ledger),
-                    study.accelerator,
-                    list(of_case.values()),
-                    anywhere * (study.name == MAIN),
-                )
+                precision = precision_of(study, case, row, env, ledger)
+                check_precision(precision, study.accelerator, list(of_case.values()), anywhere * (study.name == MAIN))
             ready.append(jobs)
     _tell(wrong, len(asked), "not trained")
     return [of_case[seed] for seed in range(cfg["seeds"]) for jobs in ready for of_case in jobs.values() if seed in of_case]
@@ -170,7 +162,8 @@ def run_study(name: str, cfg: dict, run_missing: RunMissing) -> dict[str, str]:
             raise Problem(f"no row asked for is made for {env}; leave out rows=, or set envs=")
         if study.modes and family(env) != "physics":
             raise Problem(f"table {name} changes what blocks look like, and {env} has none; set envs=")
-    for key in ("out", *["ledger", "runs_dir"] * (cfg["run_missing"] or cfg["tune"])):
+    writes = cfg["run_missing"] or cfg["tune"]
+    for key in ("out", *["ledger"] * writes, *["runs_dir"] * cfg["run_missing"]):
         check_writable(Path(cfg[key]), key)
     if cfg["tune"]:
         failed = _tune(rows, list(dict.fromkeys(causes()["tuned_on"].get(env, env) for env in envs)), cfg, run_missing)

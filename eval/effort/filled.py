@@ -188,10 +188,8 @@ class Filled:
 
     def reached_elsewhere(self, mode: str) -> dict[int, float]:
         """Seed -> success at the last horizon on boards of a mode."""
-        key, plans = (
-            SHOWN["goals"].format(self.study.horizons[-1]),
-            {s: e.get("plans", {}).get(mode) for s, e in self.entries.items()},
-        )
+        key = SHOWN["goals"].format(self.study.horizons[-1])
+        plans = {seed: entry.get("plans", {}).get(mode) for seed, entry in self.entries.items()}
         return {seed: plan["metrics"][key] for seed, plan in plans.items() if plan and key in plan["metrics"]}
 
     @cached_property

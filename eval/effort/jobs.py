@@ -187,9 +187,9 @@ def check_precision(precision: str | None, accelerator: str, jobs: list[Job], el
     """Raise Problem where trainings are left of a row that has bfloat16, and this machine has none: they would be several times
     slower.  else_run: a command that trains them in another way.
     """
-    if precision == MIXED != fast_precision(accelerator) and any(
-        step[0] == FIT for job in jobs for step in steps_of(job) or ()
-    ):
+    if precision != MIXED or fast_precision(accelerator) == MIXED:
+        return
+    if any(step[0] == FIT for job in jobs for step in steps_of(job) or ()):
         raise Problem(f"its other runs were trained in {MIXED}, and this machine has no bfloat16 of its own, so that it would "
                       f"be several times slower; train it on one that has, "
                       f"or {f'run: {else_run}' if else_run else 'in a ledger of your own: ledger='}")  # fmt: skip

@@ -30,18 +30,13 @@ def scaling(filled: Sequence[Filled]) -> tuple[str, Lines]:
 def scaling_figure(filled: Sequence[Filled], title: str = ""):
     """The same drawn; None where no line has two points.  -> matplotlib Figure."""
     what, lines = scaling(filled)
-    study = filled[0].study
+    if not any(len(points) > 1 for points in lines.values()):
+        return None
+    study, ticks = filled[0].study, []
+    if what == MINUTES and study.minutes:
+        ticks = [study.minutes * after / study.rounds for after in sorted({*study.curve, study.rounds})]
     at = "" if what == "steps" else f" at {study.horizons[-1]} steps"
-    ticks = (
-        [study.minutes * after / study.rounds for after in sorted({*study.curve, study.rounds})]
-        if what == MINUTES and study.minutes
-        else []
-    )
-    return (
-        lines_figure(lines, what, f"{SCORE}{at}, %", title, ticks)
-        if any(len(points) > 1 for points in lines.values())
-        else None
-    )
+    return lines_figure(lines, what, f"{SCORE}{at}, %", title, ticks)
 
 
 def _point(x: float, found: Estimate) -> LinePoint:

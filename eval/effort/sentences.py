@@ -45,8 +45,8 @@ OF_ALL_WORLDS = (
 )  # fmt: skip
 CORRELATED = (("H@1", "goals", "4.3"), ("what if", "goals", "4.3"), ("H@1", "what if", "ours"))  # scores, and who says it
 NOT_ASKED = {  # sentence of the paper -> why no row of equal effort is held against it
-    "modular models scale best from 3 to 5 objects, and GNN falls (4.1)": "all worlds here have five",
-    "on shades never trained, structure beats the monolithic model (4.1)": "rows that know less than 90 were not asked there",
+    "modular models scale best from 3 to 5 objects, and GNN falls (4.1)": "the worlds of this table have five",
+    "on shades never trained, structure beats the monolithic model (4.1)": "none of the rows of the paper was asked there",
     "the collider is the easiest graph (4.2)": "one graph was asked",
     "with GNN and modular, too, the contrastive loss ranks better than likelihood (4.4)": "likelihood was trained with edge",
 }

@@ -76,12 +76,9 @@ class Study:
             return []
         if self.trains_missing_seeds:
             return ["trainer=updates", *row.rounds(self.rounds)]
-        by = (
-            ("updates", f"trainer.updates={self.updates}")
-            if self.updates
-            else ("minutes", f"trainer.cpu_minutes={self.minutes}")
-        )
-        return [f"trainer={by[0]}", by[1], *row.rounds(self.rounds)]
+        if self.updates:
+            return ["trainer=updates", f"trainer.updates={self.updates}", *row.rounds(self.rounds)]
+        return ["trainer=minutes", f"trainer.cpu_minutes={self.minutes}", *row.rounds(self.rounds)]
 
     def rounds_without_score(self, entry: dict) -> list[int]:
         """Those of the curve that an entry of the ledger has no score of on `final`."""

@@ -72,10 +72,8 @@ def _headed(text: str, found: Sequence[Beside]) -> str:
 
 def _floored(one: Filled, name: str, horizon: int, found: Sequence[Beside]) -> str:
     """A score with its own floor and what else stands beside it in brackets, and the mark where it is not above the floor."""
-    return (
-        f"{cell(one, name, horizon)} ({'; '.join([mean_cell(one, FLOORS[name], horizon), *_own(one, found)])})"
-        f"{low(one, name, horizon)}"
-    )
+    bracket = "; ".join([mean_cell(one, FLOORS[name], horizon), *_own(one, found)])
+    return f"{cell(one, name, horizon)} ({bracket}){low(one, name, horizon)}"
 
 
 def _within(text: str, one: Filled, found: Sequence[Beside]) -> str:
@@ -167,11 +165,9 @@ def _curve_lines(filled: Sequence[Filled], name: str) -> Table:
 
 
 def _after(one: Filled, at: Sequence[Scored]) -> str:
-    return (
-        f"{mean(p.value for p in at):.1f} ({mean(p.minutes for p in at):.1f})" + fewer(one, {p.seed for p in at})
-        if at
-        else MISSING
-    )
+    if not at:
+        return MISSING
+    return f"{mean(p.value for p in at):.1f} ({mean(p.minutes for p in at):.1f})" + fewer(one, {p.seed for p in at})
 
 
 def setting_lines(filled: Sequence[Filled]) -> Table:

@@ -60,9 +60,8 @@ def of_precision(filled: Sequence[Filled]) -> list[str]:
     """In what was multiplied, which decides how many updates a minute holds; where rows differ, which had what."""
     rows: dict[str, list[str]] = {}
     for one in filled:
-        for precision in sorted(
-            {entry["setting"]["trainer"]["precision"] for entry in one.entries.values() if "setting" in entry}
-        ):
+        trainers = [entry["setting"]["trainer"] for entry in one.entries.values() if "setting" in entry]
+        for precision in sorted({trainer["precision"] for trainer in trainers}):
             rows.setdefault(precision, []).append(one.label)
     named = [precision if len(rows) == 1 else f"{precision} of {', '.join(labels)}" for precision, labels in rows.items()]
     return [f"trainer.precision={'; '.join(named)}"] if named else []
@@ -71,12 +70,11 @@ def of_precision(filled: Sequence[Filled]) -> list[str]:
 def of_machines(filled: Sequence[Filled]) -> list[str]:
     """What the trainings ran on, and where that was not one kind of machine, how many on which."""
     every = [entry["machine"] for one in filled for entry in one.entries.values() if "machine" in entry]
+    if not every:
+        return []
     count = Counter(machine.get("gpu") or machine["processor"] for machine in every)
-    return (
-        [f"trained on {', '.join(name if len(count) == 1 else f'{name} ({n})' for name, n in count.most_common())}"]
-        if count
-        else []
-    )
+    named = [name if len(count) == 1 else f"{name} ({n})" for name, n in count.most_common()]
+    return [f"trained on {', '.join(named)}"]
 
 
 def of_commits(filled: Sequence[Filled]) -> list[str]:

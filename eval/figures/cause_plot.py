@@ -40,11 +40,9 @@ def worst(metrics: dict[str, float], causes: Sequence[str], horizon: str) -> lis
 
 def _usual(cause: str, space: str, kind: str, horizon: str) -> str:
     """With nothing changed: the error of the block over all states, or H@1 among those that took the cause."""
-    return (
-        cause_key(AS_RECORDED, SPACES[0], kind, horizon)
-        if kind == "block_error"
-        else cause_key(cause, space, "usual_hits@1", horizon)
-    )
+    if kind == "block_error":
+        return cause_key(AS_RECORDED, SPACES[0], kind, horizon)
+    return cause_key(cause, space, "usual_hits@1", horizon)
 
 
 def cause_plot(metrics: dict[str, float], causes: Sequence[str], horizon: str):

@@ -164,9 +164,8 @@ def correlation_text(points: list[Point], which: str = "") -> str:
     found = rank_correlation(points)
     if found is not None:
         return f"Spearman {found:.2f}, n = {len(points)}{which}"
-    return f"n = {len(points)}{which}, " + (
-        "too few for a correlation" if len(points) < FEWEST else "no spread, no correlation"
-    )
+    why = "too few for a correlation" if len(points) < FEWEST else "no spread, no correlation"
+    return f"n = {len(points)}{which}, {why}"
 
 
 def percent_axes(axes, title: str, x_label: str, y_label: str) -> None:

@@ -40,20 +40,11 @@ def row_figure(plots: dict[str, list[RowPoint]], x_label: str, y_label: str, tit
         for p in points:
             gid = f"row-{i}-{len(titles)}"
             titles[gid] = f"{p.row}: {x_label} {p.x:.2f}, {y_label} {p.y:.2f}{'' if p.above else ', not above copying'}"
-            axes.plot(
-                p.x, p.y, "o", ms=7, alpha=0.85, mec=colors[p.model], mfc=colors[p.model] if p.above else "white", gid=gid
-            )
+            color = colors[p.model]
+            axes.plot(p.x, p.y, "o", ms=7, alpha=0.85, mec=color, mfc=color if p.above else "white", gid=gid)
         for at, rows in _labels(points, numbers):
-            axes.annotate(
-                " ".join(map(str, rows)),
-                at,
-                (-6, 0),
-                textcoords="offset points",
-                ha="right",
-                va="center",
-                fontsize=7,
-                color=INK,
-            )
+            text = " ".join(map(str, rows))
+            axes.annotate(text, at, (-6, 0), textcoords="offset points", ha="right", va="center", fontsize=7, color=INK)
         above = [p for p in points if p.above]
         correlation = correlation_text(above, " above copying" if len(above) < len(points) else "")
         percent_axes(axes, f"{name}\n{correlation}", x_label, "" if i else y_label)

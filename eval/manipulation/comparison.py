@@ -67,9 +67,7 @@ def comparison_caption(task: str, played: dict[str, Played]) -> str:
     for agent, one in played.items():
         numbers = sorted({entry["episodes"] for entry in one.scores.values()})
         own = [f"{key} {one.settings.get(key)}" for key in _TOLD if key not in shared]
-        told.append(
-            f"{agent}: "
-            f"{', '.join([f'{numbers[0]} to {numbers[-1]} episodes' if len(numbers) > 1 else f'{numbers[0]} episodes', *own])}"
-        )
+        count = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
+        told.append(f"{agent}: {', '.join([f'{count} episodes', *own])}")
     every = ", ".join(f"{key} {value}" for key, value in shared.items())
     return f"{task}: fractional success, {METRICS['last']}, percent (95 % bootstrap interval); {every}; {'; '.join(told)}"

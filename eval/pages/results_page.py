@@ -150,13 +150,12 @@ def _ranking(both: list[tuple[float, Estimate, Filled]], horizon: int) -> str:
         return ""
     less = [one for known, one in well if known <= claims.KNOWS]
     empty = [one.label for one in less if one.above_floor("H@1", horizon) is False]
-    copying = (f", and {len(empty)} of these rank{'s' * (len(empty) == 1)} no better than copying the start: "
-               f"{escape('; '.join(empty))}") if empty else ""  # fmt: skip
-    hides = "Ranking does not say which: " if less else ""
-    return (
-        f" {hides}<b>{len(well)}</b> rank above {claims.RANKS:g} %, of which <b>{len(less)}</b> "
-        f"know{'s' * (len(less) == 1)} less{copying}."
-    )
+    hides, know = "Ranking does not say which: " if less else "", f"know{'s' * (len(less) == 1)}"
+    told = f" {hides}<b>{len(well)}</b> rank above {claims.RANKS:g} %, of which <b>{len(less)}</b> {know} less"
+    if empty:
+        named = escape("; ".join(empty))
+        told += f", and {len(empty)} of these rank{'s' * (len(empty) == 1)} no better than copying the start: {named}"
+    return f"{told}."
 
 
 def _scores_of(rows: list[tuple[float, Estimate, Filled]]) -> str:

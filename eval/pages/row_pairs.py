@@ -47,7 +47,10 @@ def compare_rows(filled: list[Filled]) -> str:
             scores[title] = [None if one is None else round(one.mean, 2) for one in found]
             pairs = {f"{a} {b}": _apart(filled[a], filled[b], name, h) for a, b in combinations(range(len(filled)), 2)}
             apart[title] = {key: [round(value, 2) for value in pair] for key, pair in pairs.items() if pair}
-    told = "Each interval is of its pair taken alone: none is corrected for how many pairs there are, nor for floors."
+    told = (
+        "Each interval is of its pair taken alone: none is corrected for how many pairs there are, "
+        "and rows at their floor are there too."
+    )
     if filled[0].own_worlds:
         told += " Every seed is a drawn world: a difference is over those that both rows have."
     data = json.dumps({"scores": scores, "apart": apart}).replace("<", "\\u003c")

@@ -50,15 +50,8 @@ def write_site(runs_dir: str | Path, gifs: int) -> Path:
         }
     sections["Model-free agents"] = agents_section(agents, runs_dir)
     sections |= {"Unreadable results": "".join(broken), "Without results": f"<p>{', '.join(without)}</p>" if without else ""}
-    return write_whole(
-        runs_dir / "index.html",
-        page(
-            "Runs",
-            framed("Causal World Models", f"{len(scored)} scored run{'s' if len(scored) != 1 else ''}", sections),
-            wide=True,
-            head=STYLE + SCRIPT,
-        ),
-    )
+    body = framed("Causal World Models", f"{len(scored)} scored run{'s' if len(scored) != 1 else ''}", sections)
+    return write_whole(runs_dir / "index.html", page("Runs", body, wide=True, head=STYLE + SCRIPT))
 
 
 def success_section(scored: dict[Path, dict]) -> str:

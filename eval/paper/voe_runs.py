@@ -182,9 +182,9 @@ def told_of(found: list[dict]) -> str:
     predicted = [one["violation"] for one in found if "of_clip" in one.get("violation", {}) and one.get("loss") != "labels"]
     asked = {json.dumps(one.get("horizons", one.get("horizon"))) for one in predicted}
     ways = {one["of_clip"] for one in predicted}
+    ahead, clips = ", ".join(sorted(asked)), ", ".join(sorted(ways))
     parts = [f"epochs {', '.join(epochs)}" if epochs else "",
              f"training {minutes[0]:.1f} to {minutes[-1]:.1f} minutes a run" if minutes else "",
              f"{', '.join(map(str, pairs))} pairs a category, of split {', '.join(splits)}" if pairs else "",
-             f"world models asked {', '.join(sorted(asked))} frames ahead, {', '.join(sorted(ways))} of a clip"
-                 if ways else ""]  # fmt: skip
+             f"world models asked {ahead} frames ahead, {clips} of a clip" if ways else ""]  # fmt: skip
     return "; ".join(filter(None, parts)) or "no run is there"

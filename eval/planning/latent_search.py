@@ -38,9 +38,8 @@ class LatentSearch(LatentPlanner):
         for level in range(depth):
             beams = latent.shape[1]
             latent, memory = self._step_every(latent.flatten(0, 1), None if memory is None else memory.flatten(0, 1))
-            far = finite(
-                self.distance(latent, goal.repeat_interleave(beams * choices, 0)), "distances to the goal"
-            ).view(episodes, -1)  # fmt: skip
+            far = self.distance(latent, goal.repeat_interleave(beams * choices, 0))
+            far = finite(far, "distances to the goal").view(episodes, -1)
             if level == depth - 1:
                 best = far.argmin(1)
                 return (best if first is None else first[row[:, 0], best // choices]).cpu().numpy()

@@ -86,8 +86,6 @@ def class_shares(right: np.ndarray, changed: np.ndarray) -> dict[str, float]:
 
 def by_change(name: str, horizon: int, ranks: np.ndarray, changed: np.ndarray | None) -> dict[str, float]:
     """H@1 of each class of actions that is there, and their mean; nothing in a world without factors."""
-    return (
-        {}
-        if changed is None
-        else {f"{name}/{kind}/h{horizon}": share for kind, share in class_shares(ranks < 1, changed).items()}
-    )
+    if changed is None:
+        return {}
+    return {f"{name}/{kind}/h{horizon}": share for kind, share in class_shares(ranks < 1, changed).items()}

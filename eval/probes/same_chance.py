@@ -74,9 +74,8 @@ def same_chance(run, data) -> dict[str, float]:
     true, (told, slots) = Mechanisms.of(model), learned(run, data)
 
     def seen(colors: np.ndarray) -> np.ndarray:
-        return codes_of(
-            run.model, world, world.pack(replace(boards, colors=colors.astype(boards.colors.dtype)))[:, None]
-        )[:, 0, slots]  # fmt: skip
+        state = world.pack(replace(boards, colors=colors.astype(boards.colors.dtype)))
+        return codes_of(run.model, world, state[:, None])[:, 0, slots]
 
     def right(guess: np.ndarray, truth: np.ndarray) -> float:
         return 100 * float((guess == truth).all(1).mean())

@@ -34,9 +34,8 @@ class Mechanisms(NamedTuple):
         for v in range(n):
             parents = np.flatnonzero(model.parents[v])
             colors = np.zeros((c ** len(parents), n), np.int64)
-            colors[:, parents] = (
-                np.stack(np.unravel_index(np.arange(len(colors)), (c,) * len(parents)), 1) if len(parents) else 0
-            )
+            if len(parents):
+                colors[:, parents] = np.stack(np.unravel_index(np.arange(len(colors)), (c,) * len(parents)), 1)
             tables.append(model.probabilities(v, colors).reshape(*(c,) * len(parents), c))
         return cls(model.parents, tables)
 

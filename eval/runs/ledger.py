@@ -31,7 +31,8 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     """Write what a finished run says of itself, in place of what stood there of the same run.  -> the file.
 
     Scores of other weights than those of its results.json are none of it; what stood there of the same weights, and its folder
-    no longer holds, stays. A training that diverged takes the place of no scores.
+    no longer holds, stays: to be rid of a score remove the file of the ledger. A training that diverged takes the place of no
+    scores.
     """
     folder = Path(folder)
     config, path = load_config(folder), folder / DIVERGED
@@ -70,15 +71,27 @@ def _whole(path: Path) -> dict:
 
 
 def _keep(entry: dict, before: dict) -> None:
-    """Add to an entry what one of before holds of the same weights besides: splits, goals that were asked apart, and those of
-    rounds."""
+    """Add to an entry what one of before holds of the same weights besides: rounds, and of splits, of goals that were asked
+    apart and of rounds single scores and answers."""
+    rounds = {one["round"]: one for one in before["rounds"]} | {one["round"]: one for one in entry["rounds"]}
+    for former in before["rounds"]:
+        one = rounds[former["round"]]
+        one["scores"] = _merged(former["scores"], one["scores"])
+        one |= _merged({"plan": former["plan"]}, {"plan": one["plan"]} if "plan" in one else {}) if "plan" in former else {}
+    entry["rounds"] = [rounds[number] for number in sorted(rounds)]
+    entry["losses"] = before["losses"] | entry["losses"]
     for part in ("scores", "plans"):
-        entry[part] = before.get(part, {}) | entry[part]
-    rounds = {one["round"]: one for one in before.get("rounds", [])}
-    for one in entry["rounds"]:
-        former = rounds.get(one["round"], {})
-        one["scores"] = former.get("scores", {}) | one["scores"]
-        one |= {"plan": former["plan"]} if "plan" in former and "plan" not in one else {}
+        entry[part] = _merged(before[part], entry[part])
+
+
+def _merged(before: dict[str, dict], now: dict[str, dict]) -> dict[str, dict]:
+    """Split or mode -> its metrics, answers and protocol; where both have one, scores of both, of the same score the later."""
+    found = before | now
+    for name in before.keys() & now.keys():
+        for part in ("metrics", "answers"):
+            if part in before[name]:
+                found[name] = found[name] | {part: before[name][part] | now[name].get(part, {})}
+    return found
 
 
 def _scored(folder: Path, weights: str | None) -> dict[int | None, dict[str, dict]]:
@@ -163,12 +176,11 @@ def weights_at_hand(folder: Path, entered: dict, first: str) -> bool:
         own = read_results(folder)
     except Problem:  # none that ended
         return False
-    reached = entered["scores"].get(first, {}).get("metrics", {})
-    same = (
-        own.get("weights") == entered["weights"]
-        if "weights" in entered
-        else all(reached.get(k, v) == v for k, v in own["metrics"].items())
-    )
+    if "weights" in entered:
+        same = own.get("weights") == entered["weights"]
+    else:
+        reached = entered["scores"].get(first, {}).get("metrics", {})
+        same = all(reached.get(k, v) == v for k, v in own["metrics"].items())
     return same and weights_file(folder).exists()
 
 

@@ -40,6 +40,6 @@ def machine(accelerator: str) -> dict:
     except OSError:
         told = None
     found = {"processor": told[1].strip() if told else platform.processor() or platform.machine(), "cores": cores()}
-    return found | (
-        {"gpu": torch.cuda.get_device_name()} if accelerator in ("auto", "gpu") and torch.cuda.is_available() else {}
-    )
+    if accelerator in ("auto", "gpu") and torch.cuda.is_available():
+        found["gpu"] = torch.cuda.get_device_name()
+    return found

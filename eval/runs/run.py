@@ -73,14 +73,10 @@ class Run:
         path = weights_file(Path(folder), round)
         if round is not None and not path.exists():
             kept = len(list(path.parent.glob("round-*.ckpt")))
-            raise Problem(
-                f"{folder} holds no weights of round {round}, "
-                + (
-                    f"it has {kept}; set round= to 1 to {kept}"
-                    if kept
-                    else "rounds are kept by: train/fit.py trainer=minutes, or trainer=updates"
-                )
-            )
+            why = f"it has {kept}; set round= to 1 to {kept}"
+            if not kept:
+                why = "rounds are kept by: train/fit.py trainer=minutes, or trainer=updates"
+            raise Problem(f"{folder} holds no weights of round {round}, {why}")
         model = instantiate(config.model.module)
         load_weights(model, path)
         return cls(model.eval(), config, Path(folder), world, files, round)

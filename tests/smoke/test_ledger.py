@@ -209,10 +209,13 @@ def test_what_a_folder_no_longer_holds_stays(copied, tmp_path):
     plan = {"metrics": {"plan/success/h10": 3.0}, "plan": {"mode": "background", "planners": ["model_closed"]}}
     (copied / "plan-modebackground.json").write_text(json.dumps(plan))
     assert "final" in json.loads(enter(copied, tmp_path / "ledger").read_text())["scores"]
-    for left in (final, copied / "plan-modebackground.json"):
+    for left in (final, copied / "plan-modebackground.json", copied / "metrics.csv"):
         left.unlink()
+    one = own["protocol"] | {"split": "final", "probes": ["weight_order"]}
+    (copied / "results-final-weight_order.json").write_text(json.dumps(own | {"metrics": {"order/tau": 0.5}, "protocol": one}))
     entry = json.loads(enter(copied, tmp_path / "ledger").read_text())
-    assert set(entry["scores"]) == {"select", "final"} and set(entry["plans"]) == {"background"}
+    assert set(entry["scores"]) == {"select", "final"} and set(entry["plans"]) == {"background"} and entry["losses"]
+    assert entry["scores"]["final"]["metrics"] == own["metrics"] | {"order/tau": 0.5}, "what was asked again, and the rest"
     (copied / "results.json").write_text(json.dumps(own | {"weights": "0ther"}))
     entry = json.loads(enter(copied, tmp_path / "ledger").read_text())
     assert set(entry["scores"]) == {"select"} and not entry["plans"], "those were of other weights"

@@ -8,13 +8,14 @@ import pytest
 from effort_answers import ENV, MAIN, answered, cfg, entered  # noqa: F401  fixtures
 
 from eval.effort.captions import of_claims
-from eval.effort.claims import check
+from eval.effort.claims import _rank_correlations, check
 from eval.effort.differences import Difference
 from eval.effort.intervals import FEW, holm
 from eval.effort.ledger_rows import seeds_of
 from eval.effort.sentences import AE, GNN, MODULAR, NOT_ASKED, OF_ALL_WORLDS, OF_BOARDS, OF_DRAWN_WORLDS
 from eval.effort.settings import causes
 from eval.effort.studies import studies
+from eval.figures.charts import Point, rank_correlation
 from eval.runs.answers import Answers
 
 
@@ -165,8 +166,9 @@ def test_every_look_at_final_is_a_chance_to_find_it(hinges, monkeypatch):
 def test_looks_at_final_of_the_project_are_counted(root):
     """Of one world in three they were, and in another two sentences held that one more world had let hold."""
     for env in causes()["compared"]:
-        if seeds_of(MAIN, env, root / "results/ledger") > FEW:  # with so many sentences were judged for the first time
-            assert causes()["looks"]["causes"][env] > 1, env
+        seeds = seeds_of(MAIN, env, root / "results/ledger")
+        if seeds > FEW:  # with so many sentences were judged for the first time
+            assert causes()["looks"]["causes"][env] > seeds - FEW, env
 
 
 def test_one_pair_refutes_a_sentence_on_several(answered, monkeypatch):
@@ -249,6 +251,13 @@ def test_success_in_the_order_of_ranking_refutes_a_partial_correlation(answered,
             entry["scores"]["select"]["metrics"]["plan/success/h10"] = 50 + 3 * place + 0.1 * seed
         rows.append(replace(answered[0], entries=entries, row=replace(answered[0].row, name=f"row {n}")))
     assert said_of(*rows)["H@1 and success correlate only partly (Spearman below 0.8)"].word == word
+
+
+def test_correlations_of_replicates_are_spearmans():
+    """Ties by average ranks; where a side never changes there is none."""
+    x, y = np.array([[1.0, 2, 2, 5], [3, 1, 2, 0], [1, 1, 1, 1]]), np.array([[4.0, 3, 9, 9], [0, 1, 2, 2], [1, 2, 3, 4]])
+    wanted = [rank_correlation([Point("", "", "", *pair) for pair in zip(*of)]) for of in zip(x, y)]
+    assert wanted[2] is None and _rank_correlations(x, y) == pytest.approx(wanted[:2])
 
 
 def test_a_row_without_room_above_it_decides_nothing(hinges, monkeypatch):

@@ -74,6 +74,7 @@ def test_a_picture_is_of_the_weights_that_are_entered(ledger, tmp_path):
         write_results(ledger, tmp_path / "none", tmp_path / "out/page").read_text().count("data:image/gif")
     )
     before, entry = shown(), json.loads(path.read_text())
+    assert "data:image/gif" not in write_results(ledger, tmp_path / "none", tmp_path / "out", gifs=False).read_text()
     path.write_text(json.dumps(entry | {"weights": "0123456789ab"}))
     assert before > 0 and shown() == before - 1
     (kept,) = (ledger / "gifs" / ENV).glob(f"{entry['run']}-reached.gif")

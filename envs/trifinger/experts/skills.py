@@ -79,8 +79,8 @@ class Skills:
             gap, yaw = goal.position - held.position, hold.yaw - held.yaw
             flat = float(np.linalg.norm(gap[:2]))
             share = min(1.0, _LEG / flat) if flat else 1.0
-            # its lower edge is off the floor
-            up = np.array([0, 0, 0.004 + 0.12 * share * flat if share * flat > 0.006 else 0.0])
+            lift = 0.004 + 0.12 * share * flat if share * flat > 0.006 else 0.0  # its lower edge is off the floor
+            up = np.array([0, 0, lift])
             aim = held.position + share * gap
             if up[2]:
                 yield from held.to(held.position + up, held.yaw, 0.15)

@@ -246,8 +246,8 @@ class TriFingerSource:
         names = self.variables(state)
         if variable not in names:
             raise Problem(f"TriFinger has no variable '{variable}': {nearest(str(variable), names)}")
-        return States(np.array([self._crew.arena.intervene(row, variable, rng) for row in state.rows])
-                      .reshape(state.rows.shape))  # fmt: skip
+        rows = [self._crew.arena.intervene(row, variable, rng) for row in state.rows]
+        return States(np.array(rows).reshape(state.rows.shape))
 
     def causes(self) -> tuple[str, ...]:
         """Kinds of variables; what each holds is written in `causes.py`."""
