@@ -134,14 +134,14 @@ def _of_cases(study: Study) -> list[str]:
 
 def _of_rows(filled: Sequence[Filled]) -> list[str]:
     """What is to be known of single rows of the main table."""
-    remarks = {one.row.name: one.row.remark for one in filled if one.study.main and one.row.remark and one.entries}
+    remarks = {one.row.name: one.row.remark for one in filled if one.study.has_main_runs and one.row.remark and one.entries}
     return [f"{name} {remark}" for name, remark in remarks.items()]
 
 
 def _of_kept_tasks(filled: Sequence[Filled]) -> list[str]:
     """By how much goals differ where nobody had asked before."""
     last = filled[0].study.horizons[-1]
-    both = [(one.scores("goals", last), one.reached_elsewhere(FINAL)) for one in filled]
+    both = [(one.scores("goals", last), one.goals_apart(FINAL)) for one in filled]
     apart = [kept[seed] - usual[seed] for usual, kept in both for seed in usual.keys() & kept.keys()]
     if not apart:
         return []

@@ -53,7 +53,7 @@ def check(filled: Sequence[Filled]) -> list[Verdict]:
     looks = causes()["looks"].get(study.name, {}).get(env, 1)
     found = _all_at_once([_pair(rows, horizon, sentence) for sentence in asked], looks)
     found.append(_hardly_better_than_random(rows, horizon))
-    if not study.main:
+    if not study.has_main_runs:
         return found
     every = list(rows.values())
     found += [*(_correlated(every, *pair, horizon) for pair in CORRELATED), _ranks_and_knows(every, horizon)]

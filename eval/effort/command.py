@@ -17,8 +17,8 @@ from eval.effort.jobs import (
     entered_row,
     finalist_job,
     finalist_name,
-    missing_seeds,
     precision_of,
+    seeds_to_train,
     table_job,
     tune_job,
     tune_ledger,
@@ -138,7 +138,7 @@ def _left(study: Study, rows: list[Row], envs: list[str], cfg: dict) -> list[Job
             for case in of_row:
                 overrides = [*row.fit, *setting, *study.effort(row), *study.overrides, *study.cases[case]]
                 check_overrides(ledger, env, entered_row(study, case, row), overrides)
-            lacking = missing_seeds(study, row, env, ledger, cfg["seeds"])
+            lacking = seeds_to_train(study, row, env, ledger, cfg["seeds"])
             jobs = {case: {seed: table_job(study, case, row, env, seed, cfg) for seed in lacking} for case in of_row}
             anywhere = f"python eval/tables.py table={MISSING_SEEDS} envs=[{env}] seeds={cfg['seeds']}"
             for case, of_case in jobs.items():

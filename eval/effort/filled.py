@@ -186,8 +186,8 @@ class Filled:
         )
         return (drawn if len(apart.values) < FEW else wider(drawn, (apart.low, apart.high)))[0] > 0
 
-    def reached_elsewhere(self, mode: str) -> dict[int, float]:
-        """Seed -> success at the last horizon on boards of a mode."""
+    def goals_apart(self, mode: str) -> dict[int, float]:
+        """Seed -> success at the last horizon on boards of a mode, or on the tasks that are kept (`final`)."""
         key = SHOWN["goals"].format(self.study.horizons[-1])
         plans = {seed: entry.get("plans", {}).get(mode) for seed, entry in self.entries.items()}
         return {seed: plan["metrics"][key] for seed, plan in plans.items() if plan and key in plan["metrics"]}

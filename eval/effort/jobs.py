@@ -123,13 +123,14 @@ def finalist_job(row: Row, env: str, draw: int, cfg: dict) -> Job:
 def entered_row(study: Study, case: str, row: Row) -> str:
     """The row of the ledger, which has one setting, that a run of a table is entered under."""
     counted = study.updates and not study.trains_missing_seeds and f"{study.updates} updates"
-    return ", ".join([row.name, *filter(None, [case or (None if study.main else study.title), counted])])
+    return ", ".join([row.name, *filter(None, [case or (None if study.has_main_runs else study.title), counted])])
 
 
 def _usual(study: Study, case: str, row: Row, env: str, setting: list[str]) -> list[str]:
     """What decides a training of a table and its first scores, but for seed and world."""
+    asked = [*probes(env, study.has_main_runs), *row.probes * study.has_main_runs]
     return [*row.fit, f"env={env}", f'row="{entered_row(study, case, row)}"', *setting, *study.effort(row), *study.overrides,
-            *study.cases[case], *_asked([*probes(env, study.main), *row.probes * study.main], study.episodes, study.states),
+            *study.cases[case], *_asked(asked, study.episodes, study.states),
             f"score.horizons=[{','.join(map(str, study.horizons))}]", f"goals={str(study.goals).lower()}"]  # fmt: skip
 
 
@@ -172,7 +173,7 @@ def _fewest_updates(row: Row, env: str, ledger: Path) -> list[int]:
     return [min(found[stage] for found in made) for stage in stages]
 
 
-def missing_seeds(study: Study, row: Row, env: str, ledger: Path, count: int) -> list[int]:
+def seeds_to_train(study: Study, row: Row, env: str, ledger: Path, count: int) -> list[int]:
     """Seeds from 0 that a study asks for: all; of one that trains missing seeds those that `final` never saw in the main table,
     and those that it has begun to enter."""
     if not study.trains_missing_seeds:

@@ -90,4 +90,4 @@ def asked_by_pushes(filled: Sequence[Filled]) -> bool:
 
 def chosen_there(filled: Sequence[Filled]) -> bool:
     """Whether settings were chosen on the very task that is scored, so that what they were worth then compares with `final`."""
-    return filled[0].study.main and filled[0].env not in causes()["tuned_on"]
+    return filled[0].study.has_main_runs and filled[0].env not in causes()["tuned_on"]

@@ -118,8 +118,8 @@ class Study:
         return self.goals and self.name == MAIN
 
     @property
-    def main(self) -> bool:
-        """Whether it is the one that the others vary, whose runs are asked for more."""
+    def has_main_runs(self) -> bool:
+        """Whether its runs are those of the main table, which the others vary, and which are asked for more."""
         return self.runs == MAIN
 
 

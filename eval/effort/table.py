@@ -211,7 +211,7 @@ def mode_lines(filled: Sequence[Filled]) -> Table:
     study, rows = filled[0].study, []
     for one in filled:
         usual = one.scores("goals", study.horizons[-1])
-        found = [one.reached_elsewhere(mode) for mode in study.modes]
+        found = [one.goals_apart(mode) for mode in study.modes]
         text = [Estimate.over_seeds(usual).text() if usual else MISSING]
         for there in found:
             both = {seed: there[seed] - usual[seed] for seed in sorted(usual.keys() & there.keys())}
@@ -229,10 +229,10 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
     study, ran = filled[0].study, [one for one in filled if one.entries] or filled
     told = caption(filled)
     if study.modes:
-        there = [one for one in filled if any(one.reached_elsewhere(mode) for mode in study.modes)] or filled
+        there = [one for one in filled if any(one.goals_apart(mode) for mode in study.modes)] or filled
         return {study.title: (mode_lines(there), told)}
     found = {study.title: (lines(ran), told), "at all steps": (all_steps(ran), [])}
-    if study.main:
+    if study.has_main_runs:
         found |= {title: (table, OF_ONE_WORLD) for title, table in drawn_worlds(ran).items()}
         found["read off latents after 10 steps"] = read_lines(ran), of_reading(ran)
         found[STRUCTURE[asked_by_pushes(ran)]] = structure_lines(ran), of_structure(ran)
@@ -241,7 +241,7 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
     if study.tuned:
         found["chosen settings"] = setting_lines(filled), of_settings(filled)
     of_paper = not study.tuned and any(one.entries for one in filled)  # under its own settings
-    if study.main or of_paper:
+    if study.has_main_runs or of_paper:
         found[CLAIMED] = claims.lines(claims.check(filled)), of_claims(filled)
     return {title: (table, told) for title, (table, told) in found.items() if table[1]}
 
@@ -271,7 +271,7 @@ def long_csv(filled: Sequence[Filled]) -> str:
             )
         for mode in (*one.study.modes, *[FINAL] * one.study.asks_kept_tasks):
             out.writerows(
-                [*where, f"goals, {mode}", last, END, seed, value] for seed, value in one.reached_elsewhere(mode).items()
+                [*where, f"goals, {mode}", last, END, seed, value] for seed, value in one.goals_apart(mode).items()
             )
         for (name, h), points in one.curve.items():
             out.writerows(

@@ -106,9 +106,9 @@ def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
             continue
         (varied, wrong), title = all_of(other, env, ledger), other.title.capitalize()
         tell_left_out(env, wrong)
-        if elsewhere := [one for one in varied if any(one.reached_elsewhere(mode) for mode in other.modes)]:
+        if elsewhere := [one for one in varied if any(one.goals_apart(mode) for mode in other.modes)]:
             parts.append(f"<h3>{escape(title)}</h3>{_table(*mode_lines(elsewhere))}{_facts(caption(elsewhere))}")
-        elif not other.main and (found := [one for one in varied if one.entries]):
+        elif not other.has_main_runs and (found := [one for one in varied if one.entries]):
             parts.append(f"<h3>{escape(title)}</h3>{_curves(found)}{_folded('As numbers', *lines(found))}"
                          f"{_folded('At all steps', *all_steps(found))}{_facts(caption(found))}")  # fmt: skip
     return "\n".join(parts)

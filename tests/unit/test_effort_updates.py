@@ -12,7 +12,7 @@ from eval.effort import jobs
 from eval.effort.captions import caption, one_line
 from eval.effort.command import run_study
 from eval.effort.filled import Filled
-from eval.effort.jobs import missing_seeds, table_job, table_name, updates_of
+from eval.effort.jobs import seeds_to_train, table_job, table_name, updates_of
 from eval.effort.settings import rows_of
 from eval.effort.studies import studies
 from eval.effort.table import waiting
@@ -100,11 +100,11 @@ def test_seeds_are_those_that_final_never_saw_in_the_main_table(of_main, cfg):  
     row, ledger, path = of_main
     with_updates(path, 1, scores={"select": json.loads(path.read_text())["scores"]["select"]})
     with_updates(path, 2, diverged="loss is not finite", scores={})
-    assert missing_seeds(FILLING, row, ENV, ledger, 4) == [1, 3]
-    assert missing_seeds(MAIN, row, ENV, ledger, 2) == [0, 1], "what the main table has, its jobs leave out themselves"
+    assert seeds_to_train(FILLING, row, ENV, ledger, 4) == [1, 3]
+    assert seeds_to_train(MAIN, row, ENV, ledger, 2) == [0, 1], "what the main table has, its jobs leave out themselves"
     run_study("causes-updates", cfg | {"seeds": 4}, run_missing)
     with_updates(path, 3)
-    assert missing_seeds(FILLING, row, ENV, ledger, 4) == [1, 3]
+    assert seeds_to_train(FILLING, row, ENV, ledger, 4) == [1, 3]
 
 
 def test_a_row_keeps_its_updates(of_main, cfg):  # noqa: F811
