@@ -76,22 +76,24 @@ def _keep(entry: dict, before: dict) -> None:
     rounds = {one["round"]: one for one in before["rounds"]} | {one["round"]: one for one in entry["rounds"]}
     for former in before["rounds"]:
         one = rounds[former["round"]]
-        one["scores"] = _merged(former["scores"], one["scores"])
-        one |= _merged({"plan": former["plan"]}, {"plan": one["plan"]} if "plan" in one else {}) if "plan" in former else {}
+        one["scores"] = _all_of_both(former["scores"], one["scores"])
+        if "plan" in former:
+            one["plan"] = _both(former["plan"], one.get("plan", {}))
     entry["rounds"] = [rounds[number] for number in sorted(rounds)]
     entry["losses"] = before["losses"] | entry["losses"]
     for part in ("scores", "plans"):
-        entry[part] = _merged(before[part], entry[part])
+        entry[part] = _all_of_both(before[part], entry[part])
 
 
-def _merged(before: dict[str, dict], now: dict[str, dict]) -> dict[str, dict]:
-    """Split or mode -> its metrics, answers and protocol; where both have one, scores of both, of the same score the later."""
-    found = before | now
-    for name in before.keys() & now.keys():
-        for part in ("metrics", "answers"):
-            if part in before[name]:
-                found[name] = found[name] | {part: before[name][part] | now[name].get(part, {})}
-    return found
+def _all_of_both(before: dict[str, dict], now: dict[str, dict]) -> dict[str, dict]:
+    """Split or mode -> its scores, of either or of both."""
+    return before | now | {name: _both(before[name], now[name]) for name in before.keys() & now.keys()}
+
+
+def _both(before: dict, now: dict) -> dict:
+    """Metrics, answers and protocol of a split: scores of both, of the same score the later."""
+    scores = {part: before[part] | now.get(part, {}) for part in ("metrics", "answers") if part in before}
+    return before | now | scores
 
 
 def _scored(folder: Path, weights: str | None) -> dict[int | None, dict[str, dict]]:
