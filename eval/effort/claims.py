@@ -17,7 +17,7 @@ from eval.effort.differences import difference, scores_of_both
 from eval.effort.filled import Filled
 from eval.effort.intervals import FEW, holm, reliability
 from eval.effort.ledger_rows import in_common
-from eval.effort.sentences import AE, CORRELATED, GNN, MODULAR, NOT_ASKED, Sentence, sentences
+from eval.effort.sentences import CORRELATED, NOT_ASKED, PAPER, Sentence, sentences
 from eval.effort.settings import causes
 from eval.figures.charts import Point, rank_correlation
 from eval.runs.answers import REPLICATES, ends
@@ -123,10 +123,10 @@ def _pair(rows: dict[str, Filled], horizon: int, sentence: Sentence) -> Verdict:
 def _hardly_better_than_random(rows: dict[str, Filled], horizon: int) -> Verdict:
     """Most of the paper's rows, each with its interval over seeds."""
     text = f"most models reach goals only slightly better than a random policy, {horizon} steps (4.3)"
-    asked = [rows[name] for name in (AE, GNN, MODULAR) if name in rows]
+    asked = [rows[name] for name in PAPER if name in rows]
     above = [one.goals_above_random(horizon) for one in asked]
-    if len(asked) < 3 or any(len(of.values) < SEEDS or one.diverged for one, of in zip(asked, above)):
-        return Verdict(text, MISSING, f"{AE}, {GNN} and {MODULAR} are needed, with {SEEDS} seeds each that ended")
+    if len(asked) < len(PAPER) or any(len(of.values) < SEEDS or one.diverged for one, of in zip(asked, above)):
+        return Verdict(text, MISSING, f"needed are {'; '.join(PAPER)}, with {SEEDS} seeds each that ended")
     told = "; ".join(f"{one.label} {of.mean:+.1f} [{of.low:.1f}, {of.high:.1f}]" for one, of in zip(asked, above))
     few, many = sum(of.high < SLIGHTLY for of in above), sum(of.low > SLIGHTLY for of in above)
     word = HOLDS if 2 * few > len(above) else FAILS if 2 * many > len(above) else OPEN

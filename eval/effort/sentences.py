@@ -13,7 +13,7 @@ class Sentence(NamedTuple):
     worse: str
 
 
-AE, GNN, MODULAR = (f"{name} + hinge, small encoder" for name in ("AE", "GNN", "modular"))  # the rows of the paper
+PAPER = AE, GNN, MODULAR = tuple(f"{name} + hinge, small encoder" for name in ("AE", "GNN", "modular"))  # its rows
 OF_BOARDS = (
     Sentence("models with structure beat the monolithic one under the hinge loss", "4.1", "H@1", (GNN, MODULAR), AE),
     Sentence("models with structure reach more goals than the monolithic one under the hinge loss", "4.1", "goals",

@@ -12,7 +12,7 @@ from eval.effort.claims import _rank_correlations, check
 from eval.effort.differences import Difference
 from eval.effort.intervals import FEW, holm
 from eval.effort.ledger_rows import seeds_of
-from eval.effort.sentences import AE, GNN, MODULAR, NOT_ASKED, OF_ALL_WORLDS, OF_BOARDS, OF_DRAWN_WORLDS
+from eval.effort.sentences import NOT_ASKED, OF_ALL_WORLDS, OF_BOARDS, OF_DRAWN_WORLDS, PAPER
 from eval.effort.settings import causes
 from eval.effort.studies import studies
 from eval.figures.charts import Point, rank_correlation
@@ -187,11 +187,11 @@ def test_one_pair_refutes_a_sentence_on_several(answered, monkeypatch):
 @pytest.fixture
 def paper(answered):
     """The paper's three rows, which reach so many percent of goals more than a random policy, and .1 more with every seed."""
-    names, one = (AE, GNN, MODULAR), answered[0]
+    one = answered[0]
 
     def reaching(*above):
         rows = []
-        for name, more in zip(names, above):
+        for name, more in zip(PAPER, above):
             entries = json.loads(json.dumps(one.entries), object_hook=by_seed)
             for seed, entry in entries.items():
                 reached = {"plan/success/h10": 2.0 + more + seed / 10, "plan/floor/random/h10": 2.0}
