@@ -35,7 +35,7 @@ def _stages(loss: str) -> list[dict]:
 class Row:
     """name: in tables and in the ledger.  fit: overrides of train/fit.py.  told: what it knows beforehand.  without: keys of a
     drawn setting that it has not.  worlds: physics or chemistry, None: both.  probes: that it is asked beside those of the
-    table.  remark: what to know of it wherever its scores are shown.
+    table.  remark: what to know of it, below the main table.
     """
 
     name: str

@@ -11,6 +11,7 @@ from eval.runs.final import SELECT
 
 
 def of_tuning(env: str) -> list[str]:
+    """How settings were chosen, and what intervals do not hold of it."""
     tune, source = causes()["tune"], causes()["tuned_on"].get(env, env)
     return [
         f"every row drew {tune['draws']} settings, {tune['minutes']} minutes each on {source}, seed {tune['seed']}, "
@@ -21,6 +22,7 @@ def of_tuning(env: str) -> list[str]:
 
 
 def of_effort(study: Study) -> str:
+    """How long every row was trained."""
     if study.trains_missing_seeds:
         return f"in each stage the fewest updates that a training of the row made in table {MAIN}"
     if study.updates:
@@ -106,4 +108,5 @@ def of_late_transitions(filled: Sequence[Filled]) -> list[str]:
 
 
 def listed(numbers: Sequence[int]) -> str:
+    """1, 5, 10."""
     return ", ".join(map(str, numbers))
