@@ -1,13 +1,16 @@
 """train/fit.py, eval/score.py and eval/plan.py that only write what the real ones enter into the ledger,
 and how tests run tables with them."""
 
+import json
 from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
 
+import eval.effort.command
 import eval.paper.sweep
-from eval.effort.settings import drawn
+from eval.effort.command import run_study
+from eval.effort.settings import drawn, rows_of
 from eval.paper.sweep import missing, run_jobs
 from eval.tables import expected_minutes
 
@@ -76,6 +79,21 @@ def scripts(tmp_path, monkeypatch):
     """Commands that enter scores in a moment."""
     write_scripts(tmp_path)
     monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
+
+
+@pytest.fixture
+def no_charts(monkeypatch):
+    """They take most of a table's time."""
+    monkeypatch.setattr(eval.effort.command, "replace_chart", lambda figure, path: None)
+
+
+def tuned_and_run(cfg) -> tuple:
+    """One seed of a row in the main table.  -> the row, the file of its entry, and what that holds."""
+    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
+    run_study("causes", cfg | {"tune": True}, run_missing)
+    run_study("causes", cfg, run_missing)
+    (path,) = (Path(cfg["ledger"]) / ENV).glob("*.json")
+    return *rows_of(cfg["rows"]), path, json.loads(path.read_text())
 
 
 def run_missing(jobs, minutes, cfg, on_gpu):

@@ -2,33 +2,16 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from effort_scripts import ENV, cfg, run_missing, scripts  # noqa: F401  fixtures
+from effort_scripts import ENV, cfg, no_charts, run_missing, scripts, tuned_and_run  # noqa: F401  fixtures
 
-import eval.effort.command
 from eval.effort.command import run_study
 from eval.effort.jobs import table_job
-from eval.effort.settings import rows_of
 from eval.effort.studies import studies
 
 MAIN = studies()["causes"]
-
-
-@pytest.fixture(autouse=True)
-def no_charts(monkeypatch):
-    """They take most of a table's time."""
-    monkeypatch.setattr(eval.effort.command, "replace_chart", lambda figure, path: None)
-
-
-def tuned_and_run(cfg) -> tuple:
-    """One seed of a row.  -> the row, the file of its entry, and what that holds."""
-    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
-    run_study("causes", cfg | {"tune": True}, run_missing)
-    run_study("causes", cfg, run_missing)
-    (path,) = (Path(cfg["ledger"]) / ENV).glob("*.json")
-    return *rows_of(cfg["rows"]), path, json.loads(path.read_text())
+pytestmark = pytest.mark.usefixtures("no_charts")
 
 
 def test_weights_that_are_gone_are_trained_again(cfg, scripts, tmp_path):

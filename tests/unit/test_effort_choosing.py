@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from effort_scripts import BEST, ENV, cfg, run_missing, scripts  # noqa: F401  fixtures
+from effort_scripts import BEST, ENV, cfg, no_charts, run_missing, scripts  # noqa: F401  fixtures
 
 import eval.effort.command
 import eval.paper.sweep
@@ -18,12 +18,7 @@ from eval.effort.table import setting_lines
 from eval.paper.sweep import missing
 
 MAIN = studies()["causes"]
-
-
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch):
-    """Charts take most of a table's time."""
-    monkeypatch.setattr(eval.effort.command, "replace_chart", lambda figure, path: None)
+pytestmark = pytest.mark.usefixtures("no_charts")
 
 
 def test_a_missing_draw_is_told(cfg, scripts, capsys):

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort_scripts import ENV, cfg, run_missing, scripts  # noqa: F401  fixtures
+from effort_scripts import ENV, cfg, no_charts, run_missing, scripts  # noqa: F401  fixtures
 
-import eval.effort.command
 from envs.problem import Problem
 from eval.effort import jobs
 from eval.effort.claims import check
@@ -24,12 +23,7 @@ from eval.runs.answers import Answers
 from eval.tables import expected_minutes
 
 MAIN, ROW = studies()["causes"], "edge + InfoNCE"
-
-
-@pytest.fixture(autouse=True)
-def no_charts(monkeypatch):
-    """They take most of a table's time."""
-    monkeypatch.setattr(eval.effort.command, "replace_chart", lambda figure, path: None)
+pytestmark = pytest.mark.usefixtures("no_charts")
 
 
 @pytest.fixture

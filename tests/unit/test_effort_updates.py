@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from effort_scripts import ENV, cfg, run_missing, scripts  # noqa: F401  fixtures
+from effort_scripts import ENV, cfg, no_charts, run_missing, scripts, tuned_and_run  # noqa: F401  fixtures
 
-import eval.effort.command
 from envs.problem import Problem
 from eval.effort import jobs
 from eval.effort.captions import caption, one_line
@@ -22,14 +21,10 @@ MAIN, FILLING = studies()["causes"], studies()["causes-updates"]
 
 
 @pytest.fixture
-def of_main(cfg, scripts, monkeypatch):  # noqa: F811
+def of_main(cfg, scripts, no_charts):  # noqa: F811
     """One seed of a row in the main table.  -> the row, its ledger, and the file of its entry."""
-    monkeypatch.setattr(eval.effort.command, "replace_chart", lambda figure, path: None)
-    cfg |= {"rows": ["edge + InfoNCE"], "seeds": 1}
-    run_study("causes", cfg | {"tune": True}, run_missing)
-    run_study("causes", cfg, run_missing)
-    (path,) = (Path(cfg["ledger"]) / ENV).glob("*.json")
-    return *rows_of(cfg["rows"]), Path(cfg["ledger"]), path
+    row, path, _ = tuned_and_run(cfg)
+    return row, Path(cfg["ledger"]), path
 
 
 def with_updates(path: Path, seed: int, **more) -> None:
