@@ -236,7 +236,7 @@ def trials(human_study, tmp_path, monkeypatch):
 
 @pytest.fixture
 def train_in(monkeypatch):
-    """train_in(cfg, folder, data, stop_at=None) -> weights; stop_at (stage, epoch): break off where it begins, -> None."""
+    """train_in(cfg, folder, data, stop_at=None, logger=None) -> weights; stop_at (stage, epoch): break off there, -> None."""
     from hydra.utils import instantiate
     from omegaconf import OmegaConf
     from pytorch_lightning import seed_everything
@@ -249,7 +249,7 @@ def train_in(monkeypatch):
     class Stop(Exception):
         pass
 
-    def train(cfg, folder, data, stop_at=None):
+    def train(cfg, folder, data, stop_at=None, logger=None):
         (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
         world, env = instantiate(cfg.env.world), OmegaConf.to_container(cfg.env)
         files = [collect(env, world, split, data, quiet=True) for split in ("train", "valid")]
@@ -265,7 +265,7 @@ def train_in(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(SeedEpochs, "on_train_epoch_start", breaking)
             try:
-                train_stages(cfg, model, EpisodeData.of(cfg, *files, world), folder, None)
+                train_stages(cfg, model, EpisodeData.of(cfg, *files, world), folder, logger)
             except Stop:
                 return None
         return torch.load(folder / "checkpoints" / "model.ckpt", weights_only=True)["state_dict"]

@@ -21,7 +21,7 @@ from models.abilities import Prepared
 from models.processes import count, rank
 from models.world_model import WorldModel
 from train.callbacks import BestWeights, EpochLines, LastState, MetricsFile, Pairs, SeedEpochs, Sensitivity
-from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume
+from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume, updates_of
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
 from train.rounds import Clock, Rounds, UpdateCount, ends_of_rounds, in_rounds
@@ -36,17 +36,30 @@ _SAID_BY_LIGHTNING = (
 warnings.filterwarnings("ignore", f".*({_SAID_BY_LIGHTNING}).*")
 
 
-def wandb_logger(cfg: DictConfig, folder: Path) -> WandbLogger | None:
+class OneCurve(WandbLogger):
+    """The mirror of a run whose stages follow one another on one axis.
+
+    Every stage has a Trainer that counts its updates from 0: without those `before`, the curves of the stages would lie on
+    one another.
+    """
+
+    before = 0  # updates that the finished stages made
+
+    def log_metrics(self, metrics, step: int | None = None) -> None:
+        super().log_metrics(metrics, None if step is None else self.before + step)
+
+
+def wandb_logger(cfg: DictConfig, folder: Path) -> OneCurve | None:
     """The W&B mirror of a run, as Lightning writes to it."""
     run = wandb_run(cfg, folder, [cfg.model.name, cfg.loss.name, cfg.trainer.budget])
     if run is None:
         return None
     run.define_metric("trainer/global_step")
     run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
-    return WandbLogger(experiment=run, save_dir=str(folder))
+    return OneCurve(experiment=run, save_dir=str(folder))
 
 
-def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger) -> None:
+def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: Path, logger: OneCurve | None) -> None:
     """Run or resume every stage of `cfg.loss`; leaves the best weights in the model and in model.ckpt.
 
     If several processes share the batches, each of them calls this, and process 0 alone writes.
@@ -56,12 +69,15 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
     if rank() == 0 and not first.with_name(f"{first.name}.ckpt").exists() and not any(first.glob("*.ckpt")):
         forget_scores(folder)
     for number, stage in enumerate(cfg.loss.stages):
+        working = checkpoints / f"{number}-{stage.name}"
         best = checkpoints / f"{number}-{stage.name}.ckpt"  # appears when the stage is finished
         if best.exists():
             load_weights(model, best)
-            continue
-        _train_stage(cfg, stage, number, model, data, checkpoints, logger)
-        _save(model, best)
+        else:
+            _train_stage(cfg, stage, number, model, data, checkpoints, logger)
+            _save(model, best)
+        if logger is not None:
+            logger.before += updates_of(working)
     _save(model, checkpoints / "model.ckpt")
 
 

@@ -1,6 +1,7 @@
 """A run stopped between epochs and taken up again ends where the uninterrupted one ends."""
 
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ import torch
 from eval.runs import freeze
 from eval.runs.checkpoints import read_checkpoint
 from models.world_model import WorldModel
+from train.stages import wandb_logger
 
 EPOCHS = 2
 FEW = [  # batches an epoch as many as of the usual small run, each a quarter as large
@@ -46,3 +48,16 @@ def test_a_better_epoch_after_a_pause_is_kept(compose, small, train_in, tmp_path
     assert best["epoch"] == EPOCHS - 1 and all(
         torch.equal(best["state_dict"][name], weights) for name, weights in resumed.items()
     )
+
+
+def test_stages_follow_one_another_on_the_mirror(compose, small, train_in, tmp_path, monkeypatch):
+    """Each began at update 0, so that the curves of two stages lay on one another; and a run that goes on goes on there."""
+    told = []
+    mirror = MagicMock(log=lambda row: told.append(row["trainer/global_step"]))
+    monkeypatch.setattr("train.stages.wandb_run", lambda *_: mirror)
+    cfg = freeze(compose("fit", *small, *FEW, "loss=nll", "model=vae", "env.observation=state"))
+    run = tmp_path / "run"
+    assert train_in(cfg, run, tmp_path, (1, 0), wandb_logger(cfg, run)) is None
+    before = len(told)
+    assert before and train_in(cfg, run, tmp_path, logger=wandb_logger(cfg, run))
+    assert told == sorted(told) and len(set(told)) >= len(cfg.loss.stages) == 3 and told[before] > told[before - 1]
