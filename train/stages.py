@@ -70,11 +70,11 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
         forget_scores(folder)
     for number, stage in enumerate(cfg.loss.stages):
         working = checkpoints / f"{number}-{stage.name}"
-        best = checkpoints / f"{number}-{stage.name}.ckpt"  # appears when the stage is finished
+        best = working.with_name(f"{working.name}.ckpt")  # appears when the stage is finished
         if best.exists():
             load_weights(model, best)
         else:
-            _train_stage(cfg, stage, number, model, data, checkpoints, logger)
+            _train_stage(cfg, stage, number, model, data, working, logger)
             _save(model, best)
         if logger is not None:
             logger.before += updates_of(working)
@@ -112,11 +112,10 @@ def _rounds(cfg: DictConfig, number: int, checkpoints: Path) -> Rounds | None:
     return UpdateCount(ends_of_rounds(cfg.trainer.updates, epochs, number), *where)
 
 
-def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
-    working = checkpoints / f"{number}-{stage.name}"
+def _train_stage(cfg, stage, number, model, data, working, logger) -> None:
     objective = instantiate(stage.objective)
     usual = {key: stage[key] for key in ("schedule", "weight_decay", "optimizer") if key in stage}
-    rounds = _rounds(cfg, number, checkpoints)
+    rounds = _rounds(cfg, number, working.parent)
     model.configure_stage(
         objective, stage.trains, stage.learning_rate, **usual, progress=rounds and partial(getattr, rounds, "progress")
     )
@@ -146,7 +145,7 @@ def _train_stage(cfg, stage, number, model, data, checkpoints, logger) -> None:
         max_epochs=stage.epochs,
         callbacks=[
             *([rounds] if rounds else []),
-            MetricsFile(checkpoints.parent / "metrics.csv", stage.name),  # first: its clock covers the others
+            MetricsFile(working.parents[1] / "metrics.csv", stage.name),  # first: its clock covers the others
             HardWindows(data.train, stage.get("hard_share", 0.0)),
             SeedEpochs(cfg.seed, number),
             *([Sensitivity(instantiate(cfg.env.world))] if "encoder" in stage.trains else []),
