@@ -3,6 +3,7 @@ and how tests run tables with them."""
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from omegaconf import OmegaConf
@@ -18,52 +19,102 @@ ENV = "physics3"
 BEST = sorted(range(8), key=lambda n: (-drawn(n)["learning_rate"], n))  # draws, by their scores
 
 
-def write_scripts(folder: Path) -> None:
-    """Both below a folder; scores grow with the learning rate, and a little with the seed; floors do not."""
-    (folder / "train").mkdir()
-    (folder / "eval").mkdir()
-    common = (
-        "import sys, json, pathlib\n"
-        "told = dict(a.split('=', 1) for a in sys.argv[1:])\n"
-        "place = pathlib.Path(told['ledger']) / 'physics3'; place.mkdir(parents=True, exist_ok=True)\n"
-        "keys = ['hits@1', 'cf_hits@1/mean', 'cf_hits@1/several']\n"
-        "def scores(kind, v): return {f'{kind}/{k}/h{h}': v for k in keys for h in (1, 5, 10)}\n"
-        "def metrics(v): return scores('test', v) | scores('floor/copy', 15.0) | "
-        "{f'plan/success/h{h}': v for h in (1, 5, 10)}\n"
-    )
-    (folder / "train/fit.py").write_text(common + (
-        "name = told['name']; split = told['score.split']\n"
-        "folder = pathlib.Path(told['runs_dir']) / name; (folder / 'checkpoints').mkdir(parents=True)\n"
-        "for kept in ['model', 'round-1', 'round-2', 'round-5']: (folder / f'checkpoints/{kept}.ckpt').write_text('')\n"
-        "facts = dict.fromkeys(['run', 'model', 'loss', 'env', 'setting_hash'], 'x') | "
-        "{'seed': 0, 'metrics': {}, 'timing': {}}\n"
-        "facts |= {'weights': name, 'protocol': {'split': 'select', 'budget': 'minutes', 'pool': 1, 'distinct': {'h1': 1}}}\n"
-        "(folder / 'results.json').write_text(json.dumps(facts))\n"
-        "value = 1e4 * float(told['loss.learning_rate']) + int(told['seed']) % 90\n"
-        "rounds = [{'round': n, 'stage': 'joint', 'cpu_s': 60.0 * n, 'updates': n, 'scores': {}} for n in range(1, 11)]\n"
-        "entry = {'run': name, 'row': told['row'].strip('\"'), 'env': 'physics3', 'seed': int(told['seed']), "
-        "'rounds': rounds,\n"
-        "         'weights': name, 'scores': {split: {'metrics': metrics(value)}}}\n"
-        "part = place / f'{name}-abc.part'; part.write_text(json.dumps(entry)); part.rename(part.with_suffix('.json'))\n"
-    ))  # fmt: skip
-    (folder / "eval/score.py").write_text(common + (
-        "path = place / (pathlib.Path(told['run']).name + '-abc.json'); entry = json.loads(path.read_text())\n"
-        "value = entry['scores']['select']['metrics']['test/hits@1/h1']\n"
-        "if 'round' in told:\n"
-        "    for n in json.loads(told['round']): entry['rounds'][n - 1]['scores']['final'] = "
-        "{'metrics': metrics(value - 10 + n)}\n"
-        "else: entry['scores']['final'] = {'metrics': metrics(value - 1)}\n"
-        "path.write_text(json.dumps(entry))\n"
-    ))  # fmt: skip
-    (folder / "eval/plan.py").write_text(common + (
-        "path = place / (pathlib.Path(told['run']).name + '-abc.json'); entry = json.loads(path.read_text())\n"
-        "h, = json.loads(told['horizons']); reached = entry['scores']['select']['metrics'][f'plan/success/h{h}'] - 2\n"
-        "plan = lambda reached, **protocol: {'metrics': {f'plan/success/h{h}': reached}, 'protocol': protocol}\n"
-        "if 'round' in told:\n"
-        "    for n in json.loads(told['round']): entry['rounds'][n - 1]['plan'] = plan(reached - 20 + n)\n"
-        "else: entry['plans'] = {'final': plan(reached, seed=int(told['seed']))}\n"
-        "path.write_text(json.dumps(entry))\n"
-    ))  # fmt: skip
+class Scripts:
+    """Scores grow with the learning rate, and a little with the seed; floors do not.
+
+    diverges: what is in the names of the runs that diverge; late: in those that end worse than they began.
+    """
+
+    diverges = late = None
+
+    def start(self, command: list[str], stdout, **_) -> "Ended":
+        """As subprocess.Popen, of one of the three in this process: a start would take longer than all that it does."""
+        script, told = Path(command[1]).name, dict(a.split("=", 1) for a in command[2:])
+        try:
+            {"fit.py": self.fit, "score.py": self.score, "plan.py": self.plan}[script](told)
+        except SystemExit as end:
+            stdout.write(f"{end.code}\n")
+            return Ended(1)
+        return Ended(0)
+
+    def fit(self, told: dict) -> None:
+        name = told["name"]
+        folder = Path(told["runs_dir"]) / name
+        (folder / "checkpoints").mkdir(parents=True)
+        for kept in ("model", "round-1", "round-2", "round-5"):
+            (folder / f"checkpoints/{kept}.ckpt").touch()
+        facts = dict.fromkeys(["run", "model", "loss", "env", "setting_hash"], "x") | {"seed": 0, "metrics": {}, "timing": {}}
+        facts["weights"] = name
+        facts["protocol"] = {"split": "select", "budget": "minutes", "pool": 1, "distinct": {"h1": 1}}
+        (folder / "results.json").write_text(json.dumps(facts))
+        value = 1e4 * float(told["loss.learning_rate"]) + int(told["seed"]) % 90
+        if self.late and self.late in name:
+            value -= 60
+        entry = {
+            "run": name, "row": told["row"].strip('"'), "env": ENV, "seed": int(told["seed"]), "weights": name,
+            "rounds": [{"round": n, "stage": "joint", "cpu_s": 60.0 * n, "updates": n, "scores": {}} for n in range(1, 11)],
+            "scores": {told["score.split"]: {"metrics": _metrics(value)}},
+        }  # fmt: skip
+        diverged = self.diverges is not None and self.diverges in name
+        if diverged:
+            entry |= {"scores": {}, "diverged": "train loss is not finite"}
+        place = Path(told["ledger"]) / ENV
+        place.mkdir(parents=True, exist_ok=True)
+        _enter(entry, place / f"{name}-abc.json")
+        if diverged:
+            raise SystemExit("error: train loss is not finite")
+
+    def score(self, told: dict) -> None:
+        path, entry = _entry(told)
+        value = entry["scores"]["select"]["metrics"]["test/hits@1/h1"]
+        if "round" in told:
+            for n in json.loads(told["round"]):
+                entry["rounds"][n - 1]["scores"]["final"] = {"metrics": _metrics(value - 10 + n)}
+        else:
+            entry["scores"]["final"] = {"metrics": _metrics(value - 1)}
+        _enter(entry, path)
+
+    def plan(self, told: dict) -> None:
+        path, entry = _entry(told)
+        (h,) = json.loads(told["horizons"])
+        reached = entry["scores"]["select"]["metrics"][f"plan/success/h{h}"] - 2
+        if "round" in told:
+            for n in json.loads(told["round"]):
+                entry["rounds"][n - 1]["plan"] = {"metrics": {f"plan/success/h{h}": reached - 20 + n}, "protocol": {}}
+        else:
+            found = {"metrics": {f"plan/success/h{h}": reached}, "protocol": {"seed": int(told["seed"])}}
+            entry["plans"] = {"final": found}
+        _enter(entry, path)
+
+
+class Ended:
+    """What Popen gives of a child that has ended."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+    def wait(self) -> int:
+        return self.code
+
+
+def _entry(told: dict) -> tuple[Path, dict]:
+    path = Path(told["ledger"]) / ENV / f"{Path(told['run']).name}-abc.json"
+    return path, json.loads(path.read_text())
+
+
+def _enter(entry: dict, path: Path) -> None:
+    """Whole or not at all: the other worker looks at all of a ledger."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(entry))
+    part.replace(path)
+
+
+def _scores(kind: str, value: float) -> dict:
+    return {f"{kind}/{key}/h{h}": value for key in ("hits@1", "cf_hits@1/mean", "cf_hits@1/several") for h in (1, 5, 10)}
+
+
+def _metrics(value: float) -> dict:
+    return _scores("test", value) | _scores("floor/copy", 15.0) | {f"plan/success/h{h}": value for h in (1, 5, 10)}
 
 
 @pytest.fixture
@@ -75,10 +126,11 @@ def cfg(tmp_path, compose):
 
 
 @pytest.fixture
-def scripts(tmp_path, monkeypatch):
+def scripts(monkeypatch):
     """Commands that enter scores in a moment."""
-    write_scripts(tmp_path)
-    monkeypatch.setattr(eval.paper.sweep, "ROOT", tmp_path)
+    toys = Scripts()
+    monkeypatch.setattr(eval.paper.sweep, "subprocess", SimpleNamespace(Popen=toys.start, STDOUT=None))
+    return toys
 
 
 @pytest.fixture
@@ -98,4 +150,4 @@ def tuned_and_run(cfg) -> tuple:
 
 def run_missing(jobs, minutes, cfg, on_gpu):
     assert expected_minutes(jobs, minutes, 2) >= 0
-    return run_jobs(missing(jobs), 2, eval.paper.sweep.ROOT / "logs", lambda _: None)
+    return run_jobs(missing(jobs), 2, Path(cfg["runs_dir"]) / "logs", lambda _: None)

@@ -7,7 +7,6 @@ import pytest
 from effort_scripts import BEST, ENV, cfg, no_charts, run_missing, scripts  # noqa: F401  fixtures
 
 import eval.effort.command
-import eval.paper.sweep
 from envs.problem import Problem
 from eval.effort.command import run_study
 from eval.effort.filled import Filled
@@ -40,11 +39,7 @@ def test_a_draw_that_diverged_is_known_and_never_chosen(cfg, scripts):
     cfg |= {"rows": ["edge + InfoNCE"], "tune": True}
     (row,) = rows_of(cfg["rows"])
     best = max(range(8), key=lambda n: (drawn(n)["learning_rate"], -n))
-    path = eval.paper.sweep.ROOT / "train/fit.py"
-    path.write_text(path.read_text() + f"if 'draw{best}' in name:\n"
-                    "    entry |= {'scores': {}, 'diverged': 'train loss is not finite'}\n"
-                    "    (place / f'{name}-abc.json').write_text(json.dumps(entry)); "
-                    "sys.exit('error: train loss is not finite')\n")
+    scripts.diverges = f"draw{best}"
     assert not run_study("causes", cfg, run_missing)
     found = choice(Path(cfg["ledger"]), ENV, row)
     assert found["chosen"] != best and found["tried"][best]["worth"] is None
@@ -58,11 +53,7 @@ def test_a_row_that_cannot_be_chosen_does_not_stand_in_the_way(cfg, scripts, cap
     and the same command said so again."""
     cfg |= {"rows": ["edge + InfoNCE", "AE + InfoNCE", "edge + hinge"], "tune": True}
     wrong, fine, harmed = (rows_of(name)[0] for name in cfg["rows"])
-    path, ledger = eval.paper.sweep.ROOT / "train/fit.py", Path(cfg["ledger"])
-    path.write_text(path.read_text() + "if name.startswith('edge_infonce'):\n"
-                    "    (place / f'{name}-abc.json').write_text(json.dumps(entry | "
-                    "{'scores': {}, 'diverged': 'not finite'}))\n"
-                    "    sys.exit('error: not finite')\n")
+    scripts.diverges, ledger = "edge_infonce", Path(cfg["ledger"])
     (tune_ledger(ledger) / ENV).mkdir(parents=True)
     (tune_ledger(ledger) / ENV / f"{tune_name(harmed, ENV, 3)}-abc.json").write_text("{")
     run_study("causes", cfg, run_missing)
@@ -79,8 +70,7 @@ def test_finalists_decide_at_the_length_of_the_table(cfg, scripts, capsys):
     One that diverged at the end loses."""
     cfg |= {"rows": ["edge + InfoNCE"], "tune": True}
     (row,), ledger = rows_of(cfg["rows"]), Path(cfg["ledger"])
-    path = eval.paper.sweep.ROOT / "train/fit.py"
-    path.write_text(path.read_text().replace("rounds = [", f"value -= 60 * ('finalist{BEST[0]}' in name)\nrounds = ["))
+    scripts.late = f"finalist{BEST[0]}"
     assert not run_study("causes", cfg, run_missing)
     found = choice(ledger, ENV, row)
     first, second = (found["tried"][n] for n in BEST[:2])
