@@ -52,6 +52,14 @@ def ledger(tmp_path):
     return place
 
 
+@pytest.fixture
+def no_charts(monkeypatch):
+    """They take most of a page's time."""
+    for drawn in ("_charts", "_curves"):
+        monkeypatch.setattr(f"eval.pages.results_page.{drawn}", lambda filled: "")
+
+
+@pytest.mark.usefixtures("no_charts")
 def test_goals_on_other_boards_are_there(ledger, tmp_path):
     """The study that takes the runs of the main one was left out with it."""
     title = "<h3>Goals where a factor is changed</h3>"
@@ -67,6 +75,7 @@ def test_goals_on_other_boards_are_there(ledger, tmp_path):
     assert title in text and "16.0 {16.0, 16.0}" in text
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_a_picture_is_of_the_weights_that_are_entered(ledger, tmp_path):
     """Trained again under the same name, a run kept the pictures of its weights of before."""
     (path,) = (ledger / ENV).glob("edge_infonce-*-s0-0.json")
@@ -104,10 +113,12 @@ def test_the_page_says_what_the_ledger_holds(ledger, tmp_path):
         and "AE + InfoNCE: ranks, and does not know" in text
         and text.count("image/gif") == 2
     )
+    assert text.count("<svg") == 5, "all rows, three scatters, curves"
     assert "trains its transition from" not in text
     assert "<td class=text>GNN + InfoNCE</td>" in text, "the run that a sentence lacks is named"
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_gifs_of_two_rows_are_shown_where_none_knows(ledger, tmp_path):
     """The row that knew most ranked furthest beyond what it knew as well: it took both places."""
     for path in (ledger / ENV).glob("*-0.json"):
@@ -119,6 +130,7 @@ def test_gifs_of_two_rows_are_shown_where_none_knows(ledger, tmp_path):
     assert "edge + InfoNCE: knows most" in text and "AE + InfoNCE: ranks, and does not know" in text
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_who_knows_in_the_mean_alone_is_named_apart(ledger, tmp_path):
     """A row with 89 under one seed and 95 under the other stood among those that know."""
     for seed, value in ((0, 89.0), (1, 95.0)):
@@ -130,6 +142,7 @@ def test_who_knows_in_the_mean_alone_is_named_apart(ledger, tmp_path):
     assert "<b>1 of 2</b> rows" in text and "In the mean of their seeds alone: AE + InfoNCE (92.0)." in text
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_no_row_is_said_to_know_where_worlds_are_drawn(ledger, tmp_path, monkeypatch):
     """Nine of sixteen rows of chemistry were, of which copying has 67 %."""
     monkeypatch.setitem(causes()["worlds"], ENV, {"tune": 0, "table": 10})
@@ -160,6 +173,7 @@ def test_a_difference_is_over_the_drawn_worlds_of_both(ledger, monkeypatch):
     )
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_two_worlds_stand_side_by_side(ledger, tmp_path):
     title = "Worlds side by side"
     assert title not in write_results(ledger, tmp_path / "none", tmp_path / "page").read_text(), "one stands beside none"
@@ -173,11 +187,13 @@ def test_two_worlds_stand_side_by_side(ledger, tmp_path):
     assert title in text and "physics5: what if 1 / 10" in text
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_what_all_rows_know_is_said_of_none_to_be_lacking(ledger, tmp_path, monkeypatch):
     monkeypatch.setattr("eval.effort.claims.KNOWS", 30.0)
     assert "does not know" not in write_results(ledger, tmp_path / "none", tmp_path / "page").read_text()
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_what_is_damaged_is_left_out_and_the_rest_is_shown(ledger, tmp_path, capsys):
     """One entry cut off ended the page; answers that unpack to nothing the whole table of a world."""
     one, other = sorted((ledger / ENV).glob("*-s1-*.json"))
@@ -192,6 +208,7 @@ def test_what_is_damaged_is_left_out_and_the_rest_is_shown(ledger, tmp_path, cap
     assert "the ledger's answers of edge + InfoNCE on physics5_shuffled are damaged" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_seeds_of_another_study_are_its_own(ledger, tmp_path):
     """Of three seeds of a study those were left out that the main one had not."""
     (study, (row, *_)), seeds = (studies()["causes-published"], studies()["causes-published"].rows_of(None)), range(4)
