@@ -11,7 +11,7 @@ from pathlib import Path
 import av
 import numpy as np
 from av.codec.context import Flags
-from av.video.reformatter import ColorRange, Colorspace, Interpolation
+from av.video.reformatter import ColorRange, Colorspace, Interpolation, VideoReformatter
 
 from envs.problem import Problem
 
@@ -37,10 +37,11 @@ def write_clip(frames: np.ndarray, stem: Path, size: tuple[int, int] = SIZE) -> 
             context.flags |= Flags.bitexact
             context.colorspace = context.color_primaries = context.color_trc = _BT709
             context.color_range = ColorRange.MPEG
+            told = *size, "yuv420p", None, Colorspace.ITU709, Interpolation.BICUBIC, None, ColorRange.MPEG
+            scaler = VideoReformatter()  # of the whole clip: a frame's own one sets up threads, which takes longer than its work
             for pixels in frames:
                 frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), "rgb24")
-                shown = frame.reformat(*size, "yuv420p", None, Colorspace.ITU709, Interpolation.BICUBIC, None, ColorRange.MPEG)
-                file.mux(stream.encode(shown))
+                file.mux(stream.encode(scaler.reformat(frame, *told)))
             file.mux(stream.encode(None))
 
 
