@@ -28,7 +28,7 @@ class Kinematics:
     """Of one robot model. tips: (3, 3) metres, z from the floor, fingers 0, 120, 240."""
 
     def __init__(self, model: str = "edu") -> None:
-        with urdf_file(model) as path:
+        with urdf_file(model, "primitive") as path:  # what collides is not asked: no hull is written
             self._model = pinocchio.buildModelFromUrdf(str(path))
         self._data = self._model.createData()
         self._frames = [self._model.getFrameId(f"finger_tip_link_{angle}") for angle in (0, 120, 240)]
