@@ -38,7 +38,7 @@ def write_clip(frames: np.ndarray, stem: Path, size: tuple[int, int] = SIZE) -> 
             context.colorspace = context.color_primaries = context.color_trc = _BT709
             context.color_range = ColorRange.MPEG
             told = *size, "yuv420p", None, Colorspace.ITU709, Interpolation.BICUBIC, None, ColorRange.MPEG
-            scaler = VideoReformatter()  # of the whole clip: a frame's own one sets up threads, which takes longer than its work
+            scaler = VideoReformatter()  # of the whole clip: that of a frame sets up threads, longer than its work
             for pixels in frames:
                 frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), "rgb24")
                 file.mux(stream.encode(scaler.reformat(frame, *told)))
