@@ -95,7 +95,7 @@ def test_every_stage_may_have_updates_of_its_own():
 def test_stages_make_the_updates_that_each_is_given(tmp_path, fitted_here):
     """A decoder makes those of the last stage dear; by one number it would have as many as the others."""
     fitted_here(*COUNTED, "trainer.updates=[4,9,2]", "model=ae", "loss=nll", "loss.epochs.minutes=1", "name=apart",
-                "ledger=ledger", cwd=tmp_path)  # fmt: skip
+                "env.observation=state", "ledger=ledger", cwd=tmp_path)  # fmt: skip
     (entry,) = entries(tmp_path / "ledger")
     assert [(one["stage"], one["updates"]) for one in entry["rounds"]] == [
         ("reconstruction", 4),
