@@ -31,7 +31,7 @@ LASTING = {str(ROOT / "configs"), "hydra.conf", ""}  # where files lie that no t
 LONG = ("smoke", "golden")  # folders whose tests train
 SMALL = [
     "trainer=smoke", "logger=csv", "env.splits.train.episodes=6", "env.splits.valid.episodes=3",
-    "env.splits.test.episodes=100", "score.counterfactuals=20",
+    "env.splits.test.episodes=20", "score.counterfactuals=10",
 ]  # fmt: skip
 
 

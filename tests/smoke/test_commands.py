@@ -15,7 +15,6 @@ from envs.problem import Problem
 from eval.runs import load_config, load_run
 
 ROOT = Path(__file__).resolve().parents[2]
-POOL = ["env.splits.test.episodes=20"]  # where nobody asks how good a score is
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +52,7 @@ def test_results_have_the_promised_names(fitted):
             assert 0 <= results["metrics"][f"test/{name}/h{h}"] <= 100
     assert 0 < results["metrics"]["test/weakest_slot"] <= 100
     assert {"pool", "ties", "direction", "episodes", "seeds"} <= results["protocol"].keys()
-    assert results["protocol"]["pool"] == 100 and results["protocol"]["counterfactual_states"] == 20
+    assert results["protocol"]["pool"] == 20 and results["protocol"]["counterfactual_states"] == 10
     assert {"data_s", "fit_s", "score_s", "samples_per_s"} <= results["timing"].keys()
     assert 0.1 < results["timing"]["peak_gb"] < 100  # torch alone is more than the first
     assert re.fullmatch("[0-9a-f]{12}", results["config_hash"]) and "torch" in results["versions"]
@@ -71,7 +70,7 @@ def test_score_repeats_the_numbers(fitted, command_here):
 def test_states_in_place_of_frames(command_here, small, tmp_path):
     """fit, score and the page of a run that is shown factors; its name and its caption say so, and noisy nodes are asked."""
     few = ["env=chemistry_chain5", "env.observation=state", "loss=nll", "data_dir=d", "runs_dir=r"]
-    done = command_here("train/fit.py", *small, *POOL, *few, cwd=tmp_path)
+    done = command_here("train/fit.py", *small, *few, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     run = tmp_path / "r" / "modular-nll-chemistry_chain5-state-smoke-s0"
     assert "state input" in " ".join(done.stdout.split()) and (run / "report.html").is_file()
@@ -84,7 +83,7 @@ def test_states_in_place_of_frames(command_here, small, tmp_path):
 def test_chemistry_from_pixels(command_here, small, tmp_path):
     """fit on a chemistry board: ceilings and floors beside the scores, the graph in the results and on the page."""
     few = ["env=chemistry_chain5_dynamic", "model=categorical", "loss=inverse_action", "data_dir=d", "runs_dir=r", "name=run"]
-    done = command_here("train/fit.py", *small, *POOL, *few, cwd=tmp_path)
+    done = command_here("train/fit.py", *small, *few, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     results = json.loads((tmp_path / "r" / "run" / "results.json").read_text())
     for name in ("bayes/hits@1/h10", "bayes/board_hits@1/h5", "ceiling/success/greedy/h1", "floor/paint/hits@1/h1",
@@ -98,7 +97,7 @@ def test_chemistry_from_pixels(command_here, small, tmp_path):
 def test_the_control_runs(command_here, small, tmp_path):
     """An untrained encoder, whitened: a run like any other."""
     few = ["env=chemistry_chain5", "model=random", "loss=whitened", "score.structure=false", "data_dir=d", "runs_dir=r"]
-    done = command_here("train/fit.py", *small, *POOL, *few, cwd=tmp_path)
+    done = command_here("train/fit.py", *small, *few, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
