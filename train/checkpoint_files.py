@@ -45,12 +45,6 @@ def state_to_resume(working: Path) -> Path | None:
     return max(there, key=lambda path: read_checkpoint(path)["epoch"]) if there[1:] else next(iter(there), None)
 
 
-def updates_of(working: Path) -> int:
-    """Those that a stage has made by its newest state, 0 where none is left."""
-    state = state_to_resume(working)
-    return read_checkpoint(state)["global_step"] if state else 0
-
-
 def clear_parts(folder: Path) -> None:
     """Remove the `.part` files of killed writers. The caller holds the folder's lock, since a part may belong to a live writer.
 

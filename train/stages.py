@@ -15,13 +15,13 @@ from pytorch_lightning.loggers import WandbLogger
 from pytorch_lightning.plugins.environments import LightningEnvironment
 from pytorch_lightning.strategies import DDPStrategy
 
-from eval.runs.checkpoints import load_weights, save_weights
+from eval.runs.checkpoints import load_weights, read_checkpoint, save_weights
 from eval.runs.metrics_csv import by_epoch
 from models.abilities import Prepared
 from models.processes import count, rank
 from models.world_model import WorldModel
 from train.callbacks import BestWeights, EpochLines, LastState, MetricsFile, Pairs, SeedEpochs, Sensitivity
-from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume, updates_of
+from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
 from train.rounds import Clock, Rounds, UpdateCount, ends_of_rounds, in_rounds
@@ -43,7 +43,7 @@ class OneCurve(WandbLogger):
     one another.
     """
 
-    before = 0  # updates that the finished stages made
+    before = 0  # updates of the finished stages; those of a stage that did not note them yet, as before November 2026, are 0
 
     def log_metrics(self, metrics, step: int | None = None) -> None:
         super().log_metrics(metrics, None if step is None else self.before + step)
@@ -68,16 +68,19 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
     first = checkpoints / f"0-{cfg.loss.stages[0].name}"
     if rank() == 0 and not first.with_name(f"{first.name}.ckpt").exists() and not any(first.glob("*.ckpt")):
         forget_scores(folder)
+    if logger is not None:
+        logger.before = 0
     for number, stage in enumerate(cfg.loss.stages):
         working = checkpoints / f"{number}-{stage.name}"
         best = working.with_name(f"{working.name}.ckpt")  # appears when the stage is finished
-        if best.exists():
-            load_weights(model, best)
+        if not best.exists():
+            updates = _train_stage(cfg, stage, number, model, data, working, logger)
+            _save(model, best, updates=updates)
         else:
-            _train_stage(cfg, stage, number, model, data, working, logger)
-            _save(model, best)
+            load_weights(model, best)
+            updates = read_checkpoint(best).get("updates", 0) if logger is not None else 0
         if logger is not None:
-            logger.before += updates_of(working)
+            logger.before += updates
     _save(model, checkpoints / "model.ckpt")
 
 
@@ -93,9 +96,9 @@ def accelerator_of(cfg: DictConfig) -> str:
     return "cpu" if count() > 1 and not on_gpu(cfg) else cfg.trainer.accelerator
 
 
-def _save(model: WorldModel, path: Path) -> None:
+def _save(model: WorldModel, path: Path, **told: int) -> None:
     if rank() == 0:
-        save_weights(model, path)
+        save_weights(model, path, **told)
 
 
 def _rounds(cfg: DictConfig, number: int, checkpoints: Path) -> Rounds | None:
@@ -112,7 +115,8 @@ def _rounds(cfg: DictConfig, number: int, checkpoints: Path) -> Rounds | None:
     return UpdateCount(ends_of_rounds(cfg.trainer.updates, epochs, number), *where)
 
 
-def _train_stage(cfg, stage, number, model, data, working, logger) -> None:
+def _train_stage(cfg, stage, number, model, data, working, logger) -> int:
+    """Leaves the best weights in the model.  -> the updates that the stage made"""
     objective = instantiate(stage.objective)
     usual = {key: stage[key] for key in ("schedule", "weight_decay", "optimizer") if key in stage}
     rounds = _rounds(cfg, number, working.parent)
@@ -165,3 +169,4 @@ def _train_stage(cfg, stage, number, model, data, working, logger) -> None:
     trainer.fit(model, data, ckpt_path=str(resumed) if resumed else None)
     load_weights(model, keep.best)
     model.cpu()
+    return trainer.global_step

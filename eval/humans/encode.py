@@ -37,11 +37,12 @@ def write_clip(frames: np.ndarray, stem: Path, size: tuple[int, int] = SIZE) -> 
             context.flags |= Flags.bitexact
             context.colorspace = context.color_primaries = context.color_trc = _BT709
             context.color_range = ColorRange.MPEG
-            told = *size, "yuv420p", None, Colorspace.ITU709, Interpolation.BICUBIC, None, ColorRange.MPEG
-            scaler = VideoReformatter()  # of the whole clip: that of a frame sets up threads, longer than its work
+            scaler = VideoReformatter()  # for all frames: one for each would set up threads, which takes longer than to scale
+            shown = {"width": size[0], "height": size[1], "format": "yuv420p", "dst_colorspace": Colorspace.ITU709,
+                     "interpolation": Interpolation.BICUBIC, "dst_color_range": ColorRange.MPEG}  # fmt: skip
             for pixels in frames:
                 frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), "rgb24")
-                file.mux(stream.encode(scaler.reformat(frame, *told)))
+                file.mux(stream.encode(scaler.reformat(frame, **shown)))
             file.mux(stream.encode(None))
 
 

@@ -35,10 +35,10 @@ def write_checkpoint(content: dict, path: Path) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def save_weights(model: WorldModel, path: Path) -> None:
-    """Weights and their digest, written whole or not at all."""
+def save_weights(model: WorldModel, path: Path, **told: int) -> None:
+    """Weights, their digest and what else is told of them, written whole or not at all."""
     state = model.state_dict()
-    write_checkpoint({"state_dict": state, "digest": digest(state)}, path)
+    write_checkpoint({"state_dict": state, "digest": digest(state), **told}, path)
 
 
 def read_checkpoint(path: Path) -> dict:

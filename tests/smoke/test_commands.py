@@ -217,9 +217,9 @@ def test_another_option_is_another_run(copy, command_here, small, tmp_path):
 def test_another_protocol_gets_another_file(copy, command_here, tmp_path):
     """A smaller pool never replaces the run's own results."""
     before = (copy / "results.json").read_bytes()
-    done = command_here("eval/score.py", f"run={copy}", "horizons=[1]", "episodes=50", cwd=tmp_path)
+    done = command_here("eval/score.py", f"run={copy}", "horizons=[1]", "episodes=10", cwd=tmp_path)
     assert done.returncode == 0 and (copy / "results.json").read_bytes() == before
-    assert json.loads((copy / "results-h1-n50.json").read_text())["protocol"]["pool"] == 50
+    assert json.loads((copy / "results-h1-n10.json").read_text())["protocol"]["pool"] == 10
 
 
 @pytest.mark.parametrize("name", ["results.json", "config.yaml", "checkpoints/model.ckpt"])

@@ -22,7 +22,7 @@ FEW = [
 
 def test_two_processes_leave_one_run(command_here, small, tmp_path, capfd):
     """Exit code 0, one table on the terminal, one line of metrics for each epoch."""
-    few = ["model=edge", "model.size=patch", "trainer.devices=2", "loss.epochs.smoke=2", "env.splits.test.episodes=20"]
+    few = ["model=edge", "model.size=patch", "trainer.devices=2", "loss.epochs.smoke=2"]
     done, theirs = command_here("train/fit.py", *small[1:], *FEW, *few, cwd=tmp_path), capfd.readouterr()
     assert done.returncode == 0, done.stderr[-2000:] + theirs.err[-2000:]
     assert [p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("results.json")] == ["r/run/results.json"]

@@ -22,7 +22,7 @@ def run(tmp_path_factory, fitted_here, small):
     here = tmp_path_factory.mktemp("elsewhere")
     fitted_here(
         *small, "model=lstm", "model.size=patch", "loss=memory", "env=chemistry_chain5", "name=first",
-        "data_dir=d", "runs_dir=r", "score.structure=false", "env.splits.test.episodes=20", cwd=here,
+        "data_dir=d", "runs_dir=r", "score.structure=false", cwd=here,
     )  # fmt: skip
     return here
 

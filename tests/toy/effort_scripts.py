@@ -22,16 +22,16 @@ BEST = sorted(range(8), key=lambda n: (-drawn(n)["learning_rate"], n))  # draws,
 class Scripts:
     """Scores grow with the learning rate, and a little with the seed; floors do not.
 
-    diverges: what is in the names of the runs that diverge; late: in those that end worse than they began.
+    diverges: what is in the names of the runs that diverge; worse: in those whose scores are less by 60.
     """
 
-    diverges = late = None
+    diverges = worse = None
 
     def start(self, command: list[str], stdout, **_) -> "Ended":
         """As subprocess.Popen, of one of the three in this process: a start would take longer than all that it does."""
-        script, told = Path(command[1]).name, dict(a.split("=", 1) for a in command[2:])
+        script, told = command[1].removeprefix(f"{eval.paper.sweep.ROOT}/"), dict(a.split("=", 1) for a in command[2:])
         try:
-            {"fit.py": self.fit, "score.py": self.score, "plan.py": self.plan}[script](told)
+            {"train/fit.py": self.fit, "eval/score.py": self.score, "eval/plan.py": self.plan}[script](told)
         except SystemExit as end:
             stdout.write(f"{end.code}\n")
             return Ended(1)
@@ -48,7 +48,7 @@ class Scripts:
         facts["protocol"] = {"split": "select", "budget": "minutes", "pool": 1, "distinct": {"h1": 1}}
         (folder / "results.json").write_text(json.dumps(facts))
         value = 1e4 * float(told["loss.learning_rate"]) + int(told["seed"]) % 90
-        if self.late and self.late in name:
+        if self.worse is not None and self.worse in name:
             value -= 60
         entry = {
             "run": name, "row": told["row"].strip('"'), "env": ENV, "seed": int(told["seed"]), "weights": name,
@@ -95,6 +95,8 @@ class Ended:
 
     def wait(self) -> int:
         return self.code
+
+    def terminate(self) -> None: ...
 
 
 def _entry(told: dict) -> tuple[Path, dict]:

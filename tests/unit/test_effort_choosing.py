@@ -70,7 +70,7 @@ def test_finalists_decide_at_the_length_of_the_table(cfg, scripts, capsys):
     One that diverged at the end loses."""
     cfg |= {"rows": ["edge + InfoNCE"], "tune": True}
     (row,), ledger = rows_of(cfg["rows"]), Path(cfg["ledger"])
-    scripts.late = f"finalist{BEST[0]}"
+    scripts.worse = f"finalist{BEST[0]}"
     assert not run_study("causes", cfg, run_missing)
     found = choice(ledger, ENV, row)
     first, second = (found["tried"][n] for n in BEST[:2])

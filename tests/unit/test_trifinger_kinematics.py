@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("pinocchio")
+pinocchio = pytest.importorskip("pinocchio")
 from envs.trifinger.robot.kinematics import Kinematics  # noqa: E402
 from envs.trifinger.robot.robot import REST  # noqa: E402
+from envs.trifinger.robot.urdf import urdf_file  # noqa: E402
 
 
 @pytest.mark.parametrize("model", ["edu", "pro"])
@@ -29,3 +30,12 @@ def test_a_finger_that_is_there_stays_as_it_is():
     kinematics = Kinematics()
     start = REST + np.tile([0.2, -0.3, 0.1], 3)
     assert kinematics.joints(kinematics.tips(start), start) == pytest.approx(start, abs=1e-3)
+
+
+@pytest.mark.parametrize("model", ["edu", "pro"])
+def test_what_does_not_collide_moves_alike_and_in_silence(model, capfd):
+    """With capsules in the file, its reader complained of every one on the terminal."""
+    whole = Kinematics(model)
+    assert capfd.readouterr() == ("", "")
+    with urdf_file(model) as path:
+        assert whole._model == pinocchio.buildModelFromUrdf(str(path))

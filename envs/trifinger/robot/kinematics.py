@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
     raise lacking(error.name) from error
 
 from envs.trifinger.robot.robot import FLOOR, REST
-from envs.trifinger.robot.urdf import urdf_file
+from envs.trifinger.robot.urdf import bare_urdf
 
 _TOLERANCE = 1e-4  # metres
 _STEPS = 40  # of Newton's method, damped; about ten are usual
@@ -28,8 +28,7 @@ class Kinematics:
     """Of one robot model. tips: (3, 3) metres, z from the floor, fingers 0, 120, 240."""
 
     def __init__(self, model: str = "edu") -> None:
-        with urdf_file(model, "primitive") as path:  # what collides is not asked: no hull is written
-            self._model = pinocchio.buildModelFromUrdf(str(path))
+        self._model = pinocchio.buildModelFromXML(bare_urdf(model))
         self._data = self._model.createData()
         self._frames = [self._model.getFrameId(f"finger_tip_link_{angle}") for angle in (0, 120, 240)]
         self._elbows = [self._model.getFrameId(f"finger_lower_link_{angle}") for angle in (0, 120, 240)]

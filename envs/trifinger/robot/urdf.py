@@ -52,15 +52,10 @@ def write_urdf(path: str | os.PathLike, model: str = "edu", collision: str = "me
     model: edu (TriFinger Edu, CausalWorld's) | pro.  collision: mesh (convex hulls of the links' meshes, which are written
     beside the file) | primitive (a capsule for each, about twice as fast).
     """
-    if model not in _FILES:
-        raise Problem(f"there is no robot '{model}': {nearest(str(model), _FILES)}")
+    tree = _mounted(model)
     if collision not in COLLISIONS:
         raise Problem(f"there is no collision '{collision}': {nearest(str(collision), COLLISIONS)}")
     folder = package_folder()
-    tree = ET.parse(folder / _FILES[model])
-    for joint in tree.iter("joint"):
-        if joint.get("name") == "base_to_trifinger_base_joint":
-            joint.find("origin").set("xyz", f"0 0 {_MOUNT[model]}")
     for link in tree.iter("link"):
         for shape in link.findall("collision"):
             if link.get("name").startswith("finger_base_link") or shape.find("geometry/mesh") is None:
@@ -85,6 +80,25 @@ def urdf_file(model: str = "edu", collision: str = "mesh") -> Iterator[Path]:
         path = Path(folder) / "robot.urdf"
         write_urdf(path, model, collision)
         yield path
+
+
+def bare_urdf(model: str = "edu") -> str:
+    """The changed description without what collides, for who asks where links are alone."""
+    root = _mounted(model).getroot()
+    for link in root.iter("link"):
+        for shape in link.findall("collision"):
+            link.remove(shape)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _mounted(model: str) -> ET.ElementTree:
+    if model not in _FILES:
+        raise Problem(f"there is no robot '{model}': {nearest(str(model), _FILES)}")
+    tree = ET.parse(package_folder() / _FILES[model])
+    for joint in tree.iter("joint"):
+        if joint.get("name") == "base_to_trifinger_base_joint":
+            joint.find("origin").set("xyz", f"0 0 {_MOUNT[model]}")
+    return tree
 
 
 def _as_capsule(shape: ET.Element, fit: tuple) -> None:
