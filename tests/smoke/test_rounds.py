@@ -2,6 +2,7 @@
 weights of each, and a resumed run that goes on."""
 
 import json
+import shutil
 import time
 
 import pytest
@@ -23,6 +24,20 @@ FAST = ["trainer=minutes", "env.splits.select.episodes=30", "env.splits.valid.ep
         "score.episodes=30", "score.counterfactuals=5", "goals=false", "logger=csv", "env=physics3"]  # fmt: skip
 
 COUNTED = ["trainer=updates", "trainer.accelerator=cpu", *FAST[1:], "env.splits.train.episodes=20"]
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory, fitted_here):
+    """A finished run of 24 updates in two rounds, with hard windows, which end a pass."""
+    here = tmp_path_factory.mktemp("counted")
+    fitted_here(*COUNTED, "trainer.updates=24", "model=edge", "loss=infonce", "loss.epochs.minutes=2", "name=counted", cwd=here)
+    return here
+
+
+@pytest.fixture
+def run(counted, tmp_path):
+    shutil.copytree(counted, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "runs/counted"
 
 
 class Batches(list):
@@ -105,12 +120,8 @@ def test_stages_make_the_updates_that_each_is_given(tmp_path, fitted_here):
     assert entry["scores"]["select"]["protocol"]["budget"] == "15 updates"
 
 
-def test_a_run_goes_on_with_its_updates(tmp_path, fitted_here, command_here):
-    """With hard windows, which end a pass; the weights of earlier rounds stay."""
-    fitted_here(
-        *COUNTED, "trainer.updates=24", "model=edge", "loss=infonce", "loss.epochs.minutes=2", "name=counted", cwd=tmp_path
-    )
-    run = tmp_path / "runs/counted"
+def test_a_run_goes_on_with_its_updates(tmp_path, run, command_here):
+    """The weights of earlier rounds stay."""
     for name in ("checkpoints/model.ckpt", "checkpoints/0-joint.ckpt", "results.json"):
         (run / name).unlink()
     path = run / "config.yaml"  # of a run whose third round was not reached
@@ -131,13 +142,10 @@ def test_a_run_goes_on_with_its_updates(tmp_path, fitted_here, command_here):
     )
 
 
-def test_rounds_reach_goals(tmp_path, fitted_here, monkeypatch):
+def test_rounds_reach_goals(tmp_path, run, monkeypatch):
     """Curves had no goals: planning knew the best weights alone.
     What is learned for a round is not taken for what is kept of the end."""
-    fitted_here(
-        *COUNTED, "trainer.updates=8", "model=edge", "loss=infonce", "loss.epochs.minutes=2", "name=counted", cwd=tmp_path
-    )
-    run, few = tmp_path / "runs/counted", usual_protocol() | {"episodes": 20, "horizons": [1], "reward_steps": 20}
+    few = usual_protocol() | {"episodes": 20, "horizons": [1], "reward_steps": 20}
     monkeypatch.setattr(eval.planning.kept, "usual_protocol", lambda: few)
     for number in (1, 2):
         plan_run(Run.open(run, round=number), **few)

@@ -197,6 +197,7 @@ def test_an_agent_of_one_length_is_asked_what_keeps_it(tmp_path):
     assert all(keeps_length("pushing", p) for p in PROTOCOLS)
 
 
+@pytest.mark.slow
 def test_workers_of_a_killed_command_end(tmp_path, root):
     """Nothing waits for ever where a scheduler killed the command. This test, on a loaded machine, once left it running."""
     command = ["eval/protocols.py", "task=pushing", "agent=random", "episodes=200", "jobs=2", f"out={tmp_path}"]

@@ -168,6 +168,7 @@ def test_a_forked_child_of_a_process_that_drew_does_not_hang(root):
     assert done.stdout.strip() == "True" and "context='spawn'" in done.stderr
 
 
+@pytest.mark.slow
 def test_torch_can_compile_after_a_picture(root):
     """Optimisers of torch import triton, whose LLVM and the software GL's do not bear one another in the other order."""
     gl().close()
