@@ -47,8 +47,11 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session", autouse=True)
 def configs_are_read_once():
-    """Hydra looks for every file at each start and parses it anew; ours and its own stay as they are while tests run."""
+    """Hydra looks for every file at each start and parses it anew; ours and its own stay as they are while tests run.
+    And it composes all beforehand to read `hydra.mode`, which nobody sets.
+    """
     from hydra._internal.config_repository import ConfigRepository
+    from hydra._internal.hydra import Hydra
 
     def once(method):
         found = {}
@@ -64,6 +67,7 @@ def configs_are_read_once():
         return asked
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Hydra, "get_mode", lambda *_, **__: None)
         for name in ("load_config", "config_exists", "group_exists"):
             patch.setattr(ConfigRepository, name, once(getattr(ConfigRepository, name)))
         yield
