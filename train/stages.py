@@ -15,7 +15,7 @@ from pytorch_lightning.loggers import WandbLogger
 from pytorch_lightning.plugins.environments import LightningEnvironment
 from pytorch_lightning.strategies import DDPStrategy
 
-from eval.runs.checkpoints import load_weights, read_checkpoint, save_weights
+from eval.runs.checkpoints import load_weights, save_weights
 from eval.runs.metrics_csv import by_epoch
 from models.abilities import Prepared
 from models.processes import count, rank
@@ -43,7 +43,7 @@ class OneCurve(WandbLogger):
     one another.
     """
 
-    before = 0  # updates of the finished stages; those of a stage that did not note them yet, as before November 2026, are 0
+    before = 0  # updates of the finished stages, as far as these noted them
 
     def log_metrics(self, metrics, step: int | None = None) -> None:
         super().log_metrics(metrics, None if step is None else self.before + step)
@@ -73,12 +73,11 @@ def train_stages(cfg: DictConfig, model: WorldModel, data: EpisodeData, folder: 
     for number, stage in enumerate(cfg.loss.stages):
         working = checkpoints / f"{number}-{stage.name}"
         best = working.with_name(f"{working.name}.ckpt")  # appears when the stage is finished
-        if not best.exists():
+        if best.exists():
+            updates = load_weights(model, best).get("updates", 0)
+        else:
             updates = _train_stage(cfg, stage, number, model, data, working, logger)
             _save(model, best, updates=updates)
-        else:
-            load_weights(model, best)
-            updates = read_checkpoint(best).get("updates", 0) if logger is not None else 0
         if logger is not None:
             logger.before += updates
     _save(model, checkpoints / "model.ckpt")

@@ -71,10 +71,10 @@ def read_checkpoint(path: Path) -> dict:
     return found
 
 
-def load_weights(model: WorldModel, path: Path) -> None:
-    """Put the weights of a checkpoint into a model; a checkpoint of another architecture is refused."""
-    state = read_checkpoint(path)["state_dict"]
-    own = model.state_dict()
+def load_weights(model: WorldModel, path: Path) -> dict:
+    """Put the weights of a checkpoint into a model; a checkpoint of another architecture is refused.  -> all that it holds"""
+    found = read_checkpoint(path)
+    state, own = found["state_dict"], model.state_dict()
     differing = sorted(k for k in own.keys() | state.keys() if k not in own or k not in state or own[k].shape != state[k].shape)
     if differing:
         def shape(weights):
@@ -85,3 +85,4 @@ def load_weights(model: WorldModel, path: Path) -> None:
             f"(config expects {shape(own)}, checkpoint has {shape(state)}); use the config.yaml it was trained with"
         )
     model.load_state_dict(state)
+    return found
