@@ -13,7 +13,7 @@ def runs(tmp_path_factory, fitted_here, small):
     fitted_here(
         *small, "model=lstm", "loss=memory", "env=physics5_hidden", "name=first", "data_dir=d", "runs_dir=r",
         "env.splits.long.episodes=20", "env.splits.long.length=30", "score.horizons=[1]", "score.counterfactuals=0",
-        "env.splits.test.episodes=20", cwd=here,
+        cwd=here,
     )  # fmt: skip
     shutil.copytree(here / "r" / "first", here / "r" / "second")
     config = here / "r" / "second" / "config.yaml"

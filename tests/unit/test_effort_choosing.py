@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from effort_scripts import BEST, ENV, cfg, no_charts, run_missing, scripts  # noqa: F401  fixtures
 
-import eval.effort.command
 from envs.problem import Problem
 from eval.effort.command import run_study
 from eval.effort.filled import Filled
