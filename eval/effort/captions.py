@@ -174,7 +174,7 @@ def _of_bounds(filled: Sequence[Filled]) -> list[str]:
 
 
 def _of_blindness(filled: Sequence[Filled]) -> list[str]:
-    if not any(one.number(key.format(filled[0].study.horizons[-1])) for one in filled for key in BLIND.values()):
+    if not any(one.number(BLIND.format(filled[0].study.horizons[-1])) for one in filled):
         return []
     return ["weights unknown: the true world under every order of the weights, of the outcomes the likeliest, "
             "of boards the best guess; what is not above it need know no weight, "
@@ -194,10 +194,20 @@ def of_reading(filled: Sequence[Filled]) -> list[str]:
         "true outcome: share of episodes of which every factor is read off the latent of what happened, the bound of reading",
         "predicted outcome: off the predicted latent",
         "of every action: off the predictions for all actions of a state, mean over actions that change nothing, one object, "
-        "several, told by start and end; floor: the state that was; places of every action: of all objects, "
-        "whatever else is read",
+        "several, told by start and end; floor: the state that was",
         *_of_blindness(filled),
         *([PUSHED_TWICE] if asked_by_pushes(filled) else ["where outcomes are drawn, chance bounds what is predicted"]),
+    ]
+
+
+def of_places(filled: Sequence[Filled]) -> list[str]:
+    """What is read of places alone."""
+    return [
+        "all places: share of actions of which the places of all objects are read rightly off the prediction, "
+        "whatever else is read, mean over actions that change nothing, one object, several, told by start and end; "
+        "read by the same network as above",
+        "floor: the state that was",
+        "weights unknown: as above, of boards the best guess",
     ]
 
 

@@ -11,6 +11,7 @@ from eval.effort.score_names import DIGITS
 from eval.runs.final import FINAL
 
 MISSING = "-"
+Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
 def cell(one: Filled, name: str, horizon: int) -> str:
@@ -33,8 +34,12 @@ def changed_by(found: Estimate) -> str:
 
 def once(one: Filled, name: str, *splits: str) -> str:
     """One of AT_ONCE, which has no steps."""
-    found = one.at_once(name, *splits)
-    return Estimate.over_seeds(found).text(DIGITS.get(name, 1)) + fewer(one, found) if found else MISSING
+    return over_seeds(one, one.at_once(name, *splits), DIGITS.get(name, 1))
+
+
+def over_seeds(one: Filled, found: dict[int, float], digits: int = 1) -> str:
+    """The mean of what seeds have, with the interval by Student's t, of how many it is."""
+    return Estimate.over_seeds(found).text(digits) + fewer(one, found) if found else MISSING
 
 
 def fewer(one: Filled, found: Collection[int]) -> str:

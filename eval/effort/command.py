@@ -9,6 +9,7 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import check_writable, write_whole
 from eval.effort.captions import one_line
+from eval.effort.cells import Table
 from eval.effort.figures import chart, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.jobs import (
@@ -29,7 +30,7 @@ from eval.effort.ledger_rows import seeds_of, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
 from eval.effort.settings import MAIN, Row, causes, choose, envs_of, family, finalists
 from eval.effort.studies import MISSING_SEEDS, Study, studies
-from eval.effort.table import CLAIMED, Table, long_csv, tables, waiting
+from eval.effort.table import CLAIMED, long_csv, tables, waiting
 from eval.effort.worlds import write_worlds
 from eval.figures.charts import replace_chart
 from eval.paper.sweep import Job

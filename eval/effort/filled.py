@@ -112,14 +112,16 @@ class Filled:
         return found
 
     def at_once(self, name: str, *splits: str) -> dict[int, float]:
-        """Seed -> one of AT_ONCE as tables show it, on a split, none named: on `final`; of the linear or the small read-out, by
-        which of them reads more factors on the split that is for choosing."""
-        every = {kind: self.number(AT_ONCE[name].format(kind), *splits) for kind in READ_OUTS}
+        """Seed -> one of AT_ONCE as tables show it, on a split, none named: on `final`."""
+        return {seed: round(SCALE.get(name, 1.0) * value, 4) for seed, value in self.read(AT_ONCE[name], *splits).items()}
+
+    def read(self, key: str, *splits: str) -> dict[int, float]:
+        """Seed -> a metric, {}: of the linear or the small read-out, by which of them reads more factors on the split that is
+        for choosing; on a split, none named: on `final`."""
+        every = {kind: self.number(key.format(kind), *splits) for kind in READ_OUTS}
         read = {kind: self.number(AT_ONCE["factors read"].format(kind), SELECT, "valid") for kind in READ_OUTS}
         better = {seed: max(READ_OUTS, key=lambda kind: read[kind].get(seed, -1.0)) for seed in self.entries}
-        return {
-            seed: round(SCALE.get(name, 1.0) * every[kind][seed], 4) for seed, kind in better.items() if seed in every[kind]
-        }
+        return {seed: every[kind][seed] for seed, kind in better.items() if seed in every[kind]}
 
     def draws(self, name: str, horizon: int, seeds: tuple[int, ...] = ()) -> np.ndarray | None:
         """Bootstrapped means over seeds, none named: all, and over episodes of `final`, (R,), the same episodes for all rows;

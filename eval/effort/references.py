@@ -22,7 +22,7 @@ class Reference(NamedTuple):
 
 REFERENCES = (
     Reference("H@1", "exact Bayes", BAYES),
-    Reference("what if", "weights unknown", BLIND["what if"]),
+    Reference("what if", "weights unknown", BLIND),
     Reference("what if", "likeliest", LIKELIEST),
     Reference("goals", "true world", TRUE_WORLD, (SELECT, "valid")),
     Reference("order of weights", "by number", BY_NUMBER),

@@ -20,8 +20,6 @@ AT_ONCE = {  # one number of a run; {}: of a read-out
     "predicted outcome": "readout/{}/exact/h10",
     "of every action": "readout/{}/what_if/h10",
     **{f"of those that change {name}": f"readout/{{}}/what_if/{name}/h10" for name in CHANGED},
-    "places of every action": "readout/{}/what_if/place/h10",
-    "places where several change": "readout/{}/what_if/place/several/h10",
     WEIGHTS: ORDER,
     "its SHD": SHD,
     "pushes told": ASKS,
@@ -37,13 +35,11 @@ READ_FLOORS = {
     **{name: f"floor/constant/frames/{name}" for name in FACTORS},
     "predicted outcome": "floor/copy/exact/h10",
     "of every action": "floor/copy/what_if/h10",
-    "places of every action": "floor/copy/what_if/h10",
 }
-BLIND = {  # name -> what the world itself says of it where the weights are unknown, of eval/probes/without_weights.py
-    "what if": "blind/cf_hits@1/mean/h{}",
-    "places of every action": "blind/what_if/place/h10",
-    "places where several change": "blind/what_if/place/several/h10",
-}
+PLACES = {"all places": "what_if/place/h{}", **{f"all places, {name}": f"what_if/place/{name}/h{{}}" for name in CHANGED}}
+OF_READ_OUT, UNREAD = "readout/{}/", "floor/copy/what_if/h{}"  # whose PLACES they are; what the state that was has of them
+# what the world itself says where the weights are unknown, of eval/probes/without_weights.py: of what if, and whose PLACES
+BLIND, BLIND_PLACES = "blind/cf_hits@1/mean/h{}", "blind/"
 BAYES, LIKELIEST = "bayes/hits@1/h{}", "bayes/cf_hits@1/mean/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
 RANDOM = "plan/floor/random/h{}"  # the share of goals that a random policy reaches
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself

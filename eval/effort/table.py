@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from statistics import mean
 
 from eval.effort import claims
@@ -12,28 +13,28 @@ from eval.effort.captions import (
     caption,
     of_claims,
     of_curve,
+    of_places,
     of_reading,
     of_settings,
     of_structure,
 )
-from eval.effort.cells import MISSING, cell, changed_by, fewer, kept_at, low, mean_cell, mean_least_most, once
+from eval.effort.cells import MISSING, Table, cell, changed_by, fewer, kept_at, low, mean_cell, mean_least_most, once
 from eval.effort.filled import END, Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import asked_by_pushes, chosen_there, in_order
+from eval.effort.read_off import places, places_lines, read_lines, structure_lines
 from eval.effort.references import Beside, beside
-from eval.effort.score_names import AT_ONCE, BLIND, CURVES, FLOORS, LIKELIEST, OF_STRUCTURE, READ_FLOORS, SHOWN, WEIGHTS
+from eval.effort.score_names import AT_ONCE, CURVES, FLOORS, LIKELIEST, PLACES, SHOWN, WEIGHTS
 from eval.effort.settings import MAIN, causes, worth
 from eval.runs.final import FINAL, SELECT
 
 CLAIMED = "claims"  # the title of the last table
 STRUCTURE = "which slot holds what", "who pushes whom, and which slot holds what"  # without pushes, with them
 CSV_HEADER = ("env", "row", "metric", "steps", "minutes", "seed", "value")
-UNKNOWN = "weights unknown"
 OF_ONE_WORLD = [
     "one training of each row, with no interval",
     "smallest gap: of two states that differ in one object, percent of a random pair",
 ]
-Table = tuple[list[str], list[list[str]]]  # header and rows
 
 
 def lines(filled: Sequence[Filled]) -> Table:
@@ -89,28 +90,6 @@ def _updates(one: Filled) -> str:
     """Training steps, mean over seeds, least and most."""
     done = [sum(found.values()) for found in one.updates.values()]
     return mean_least_most(done) if done else MISSING
-
-
-def read_lines(filled: Sequence[Filled]) -> Table:
-    """What does not depend on how a latent measures distance, of the weights that were kept; rows as in `lines`."""
-    return _at_once(filled, [name for name in AT_ONCE if name not in OF_STRUCTURE])
-
-
-def structure_lines(filled: Sequence[Filled]) -> Table:
-    """Who is told to push whom, and which slot holds what; rows as in `lines`."""
-    return _at_once(filled, OF_STRUCTURE)
-
-
-def _at_once(filled: Sequence[Filled], names: Sequence[str]) -> Table:
-    """A column for each name that any row has a score of; floors and bounds stand in the header."""
-    bounds: dict[str, list[str]] = {}
-    for word, keys in (("floor", READ_FLOORS), (UNKNOWN, BLIND)):
-        for name, key in keys.items():
-            if name in AT_ONCE and (found := [v for one in filled for v in one.number(key).values()]):
-                bounds.setdefault(name, []).append(f"{word} {mean(found):.1f}")
-    shown = [name for name in names if any(one.at_once(name) for one in filled)]
-    header = ["", *(f"{name} ({'; '.join(bounds[name])})" if name in bounds else name for name in shown)]
-    return header, [[one.label, *(once(one, name) for name in shown)] for one in in_order(filled)]
 
 
 def all_steps(filled: Sequence[Filled]) -> Table:
@@ -235,6 +214,7 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
     if study.has_main_runs:
         found |= {title: (table, OF_ONE_WORLD) for title, table in drawn_worlds(ran).items()}
         found["read off latents after 10 steps"] = read_lines(ran), of_reading(ran)
+        found["places of all objects, read off predictions"] = places_lines(ran), of_places(ran)
         found[STRUCTURE[asked_by_pushes(ran)]] = structure_lines(ran), of_structure(ran)
     if study.curve:
         found |= {title: (table, of_curve(filled)) for title, table in curves(ran).items()}
@@ -265,6 +245,8 @@ def long_csv(filled: Sequence[Filled]) -> str:
                 out.writerows([*where, name, h, END, seed, value] for seed, value in one.scores(name, h).items())
         for name in AT_ONCE:
             out.writerows([*where, name, "", END, seed, value] for seed, value in one.at_once(name).items())
+        for name, h in product(PLACES, one.study.horizons):
+            out.writerows([*where, name, h, END, seed, value] for seed, value in places(one, name, h).items())
         for h in one.study.horizons:
             out.writerows(
                 [*where, "what if, likeliest", h, END, seed, value] for seed, value in one.number(LIKELIEST.format(h)).items()

@@ -5,14 +5,13 @@ from pathlib import Path
 from statistics import mean
 
 from envs.whole_files import write_whole
-from eval.effort.cells import MISSING, low, mean_cell
+from eval.effort.cells import MISSING, Table, low, mean_cell
 from eval.effort.figures import mark_of
 from eval.effort.filled import Filled
 from eval.effort.ledger_rows import all_of, in_common, in_order, tell_left_out
 from eval.effort.score_names import FLOORS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import studies
-from eval.effort.table import Table
 from eval.figures.charts import remove_chart, write_chart
 from eval.figures.row_marks import Mark, marks_figure
 from eval.paper.table_text import bullets, markdown

@@ -11,11 +11,12 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.captions import caption, of_claims, of_curve, of_reading, of_settings, of_structure
+from eval.effort.captions import caption, of_claims, of_curve, of_places, of_reading, of_settings, of_structure
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import all_of, asked_by_pushes, seeds_of, tell_left_out
+from eval.effort.read_off import places_lines, read_lines, structure_lines
 from eval.effort.scaling import scaling_figure
 from eval.effort.score_names import FLOORS
 from eval.effort.settings import MAIN, causes
@@ -29,9 +30,7 @@ from eval.effort.table import (
     lines,
     long_csv,
     mode_lines,
-    read_lines,
     setting_lines,
-    structure_lines,
 )
 from eval.effort.worlds import FACTS, side_by_side, worlds_figure, worlds_lines
 from eval.figures.row_scatter import row_chart
@@ -90,7 +89,7 @@ def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
     about = causes()["compared"].get(env)
     parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)),
              _folded("At all steps", *all_steps(filled)), *_drawn(filled), _facts(caption(filled)), _download(filled),
-             "<h3>Read off latents</h3>", _table(*read_lines(filled)), _facts(of_reading(filled)),
+             "<h3>Read off latents</h3>", _table(*read_lines(filled)), _facts(of_reading(filled)), *_places(filled),
              f"<h3>{STRUCTURE[asked_by_pushes(filled)].capitalize()}</h3>", _table(*structure_lines(filled)),
              _facts(of_structure(filled)), "<h3>Two rows side by side</h3>", compare_rows(filled), gifs,
              "<h3>What is said, and what was found</h3>",
@@ -118,6 +117,12 @@ def _drawn(filled: list[Filled]) -> list[str]:
     """Every drawn world by itself, and what to know of all."""
     found = [_folded(title.capitalize(), *there) for title, there in drawn_worlds(filled).items()]
     return [*found, _facts([f"a drawn world: {fact}" for fact in OF_ONE_WORLD])] if found else []
+
+
+def _places(filled: list[Filled]) -> list[str]:
+    """What is read of places alone, where it was asked for."""
+    header, rows = places_lines(filled)
+    return [_folded("Places of all objects", header, rows), _facts(of_places(filled))] if rows else []
 
 
 def _short(filled: list[Filled]) -> str:

@@ -116,6 +116,27 @@ def test_docs_say_what_the_tables_say(root, header):
         assert not wrong, wrong
 
 
+def test_docs_say_of_places_what_the_table_says(root):
+    """Of the seeds that were asked for places, which some rows have one of."""
+    text, place = (root / "docs" / "equal_effort.md").read_text(), "causes/physics5_shuffled"
+    wanted = [*at("all places", *STEPS), *at("all places", *(f"10 of {seed}" for seed in range(2, 5))),
+              *(("", f"all places, {changed}", "1") for changed in ("nothing", "one", "several")),
+              *at("what if", 1, 10), *at("pushes told", "")]  # fmt: skip
+    told = {label: cells for label, cells in lines_below(text, "| row | all places").items() if "*" not in label}
+    assert len(told) > 5 and not any(label.startswith("weights") for label in told)
+    for label, cells in told.items():
+        row, seed = re.fullmatch(r"(.+?)(?: \(seed (\d)\))?", label).groups()
+        held = means(root, place, {seed} if seed else {"2", "3", "4"})
+        row += ", small encoder" * ((row, "H@1", "10") not in held)
+        expected = [held.get((row, score, steps)) for _, score, steps in wanted]
+        if seed:
+            expected = [value for value in expected if value is not None]
+        there = numbers(cells, 1)
+        assert len(there) == len(expected), label
+        wrong = [(want, said, value) for want, said, value in zip(wanted, there, expected) if not agrees(said, value)]
+        assert not wrong, (label, wrong)
+
+
 VERDICTS = {"holds": "holds", "does not": "does not hold", "open": "undecided", "not testable": "not testable",
             "taken alone": "holds, taken alone"}  # how docs begin -> how the table does
 
