@@ -44,7 +44,7 @@ from itertools import groupby
 from omegaconf import OmegaConf
 
 from envs.problem import Problem, nearest
-from envs.whole_files import write_whole
+from envs.whole_files import check_writable, write_whole
 from envs.workers import cores
 from eval.effort.command import run_study
 from eval.effort.studies import studies
@@ -56,21 +56,24 @@ from eval.paper.table_specs import (
     HORIZONS,
     Column,
     TableSpec,
+    declared_specs,
     fill,
     is_agent_row,
     metrics_of,
     overrides_of,
     paper_tables,
     run_name,
+    seeds_there,
     table_specs,
 )
 from eval.paper.table_text import caption, latex, lines, long_csv, markdown
 from eval.paper.voe_grid import GRID, show_grid
-from eval.paper.voe_humans import with_humans
+from eval.paper.voe_humans import Humans, read_humans, with_humans
 from eval.paper.voe_runs import jobs_of as voe_jobs_of
 from eval.paper.voe_runs import voe_tables
 from eval.paper.voe_table import VoeTable, voe_specs
 from eval.paper.voe_table import fill as fill_voe
+from eval.paper.voe_table import seeds_there as seeds_of_voe
 from eval.paper.voe_text import caption as voe_caption
 from eval.paper.voe_text import lines as voe_lines
 from eval.paper.voe_text import long_csv as voe_csv
@@ -183,17 +186,19 @@ def _out(cfg) -> Path:
     return Path(cfg["out"]) / cfg["budget"]
 
 
-def _show(asked: list[TableSpec], pages: dict, cfg) -> None:
-    """Every table on the terminal and as files, its panels one below the other."""
-    out = _out(cfg)
+def _show(asked: list[TableSpec], every: list[TableSpec], pages: dict, cfg) -> None:
+    """The rows asked for on the terminal. As files all rows of their tables, with every seed that is there, so that none is
+    lost by asking for others; a table's panels one below the other."""
+    out, cfg, shown = _out(cfg), cfg | {"seeds": seeds_there(every, cfg)}, {panel.key: panel for panel in asked}
     out.mkdir(parents=True, exist_ok=True)
-    for page, of_page in groupby(asked, lambda panel: panel.page):
+    for page, of_page in groupby(every, lambda panel: panel.page):
         filled = [(panel, fill(panel, cfg)) for panel in of_page]
         texts = {"md": [], "tex": []}
         for panel, cells in filled:
-            header, rows = lines(panel, pages, cells)
             text = caption(panel, pages, cfg)
-            print_table(header, rows, text, title=panel.key, width=160)
+            if panel.key in shown:
+                print_table(*lines(shown[panel.key], pages, cells), text, title=panel.key, width=160)
+            header, rows = lines(panel, pages, cells)
             texts["md"].append(f"### {panel.key}\n\n{markdown(header, rows, text)}")
             texts["tex"].append(latex(header, rows, text))
             replace_chart(table_chart(panel, f"{panel.title}, budget {cfg['budget']}", cells), out / panel.key)
@@ -202,15 +207,17 @@ def _show(asked: list[TableSpec], pages: dict, cfg) -> None:
         write_whole(out / f"{page}.csv", long_csv(filled))
 
 
-def _show_voe(asked: list[VoeTable], cfg) -> None:
-    """Every table of violated expectations on the terminal and as files, its parts one below the other."""
-    out = _out(cfg)
+def _show_voe(asked: list[VoeTable], every: list[VoeTable], humans: Humans | None, cfg) -> None:
+    """The same of tables of violated expectations."""
+    out, cfg, shown = _out(cfg), cfg | {"seeds": seeds_of_voe(every, cfg)}, {table.name: table for table in asked}
     out.mkdir(parents=True, exist_ok=True)
-    for page, of_page in groupby(asked, lambda table: table.page):
-        filled = [with_humans(fill_voe(table, cfg), cfg["humans"]) for table in of_page]
+    for page, of_page in groupby(every, lambda table: table.page):
+        filled = [with_humans(fill_voe(table, cfg), humans) for table in of_page]
+        for one in filled:
+            if table := shown.get(one.table.name):
+                told = one if table == one.table else with_humans(fill_voe(table, cfg), humans)
+                print_table(*voe_lines(told, cfg), voe_caption(told, cfg), title=table.name, width=160)
         texts = [(one.table.name, *voe_lines(one, cfg), voe_caption(one, cfg)) for one in filled]
-        for name, header, rows, text in texts:
-            print_table(header, rows, text, title=name, width=160)
         write_whole(out / f"{page}.md", "\n".join(f"### {name}\n\n{markdown(*parts)}" for name, *parts in texts))
         write_whole(out / f"{page}.tex", "\n".join(latex(*parts) for _, *parts in texts))
         write_whole(out / f"{page}.csv", voe_csv(filled))
@@ -226,9 +233,11 @@ def _run_voe(names: list[str], cfg) -> dict[str, str]:
     """Tables of violated expectations.  -> name of each failed run: why."""
     minutes = _budget(cfg, voe_tables()["budgets"]).get("minutes", 0)
     asked = voe_specs(names, [cfg["rows"]] if isinstance(cfg["rows"], str) else cfg["rows"])
+    humans = read_humans(cfg["humans"])
+    check_writable(_out(cfg), "out")
     jobs = voe_jobs_of([row for table in asked for row in table.rows], cfg) if cfg["run_missing"] else []
     failed = _run_missing(jobs, minutes, cfg, on_gpu=cfg["budget"] == PAPER)
-    _show_voe(asked, cfg)
+    _show_voe(asked, [table for table in voe_specs(names) if table.page in {one.page for one in asked}], humans, cfg)
     return failed
 
 
@@ -236,9 +245,11 @@ def _run_paper(table, cfg) -> dict[str, str]:
     """Tables and figures of the paper, and of ours on its worlds.  -> name of each failed run: why."""
     pages = paper_tables()
     minutes = _budget(cfg, pages["budgets"])["minutes"]
-    asked = table_specs(pages, table, cfg["figure"], cfg["rows"])
+    asked, every = (table_specs(pages, table, cfg["figure"], only) for only in (cfg["rows"], None))
+    check_writable(_out(cfg), "out")
     failed = _run_missing(jobs_of(asked, cfg), minutes, cfg, on_gpu=cfg["budget"] == PAPER) if cfg["run_missing"] else {}
-    _show(asked, pages, cfg)
+    _show(asked, [panel for panel in every if panel.page in {one.page for one in asked}], pages, cfg)
+    cfg = cfg | {"seeds": seeds_there(declared_specs(pages), cfg)}
     verdicts = check_claims(cfg)
     if any(verdict.decided for verdict in verdicts):  # tables of other worlds say nothing about them
         print_claims(verdicts, cfg)

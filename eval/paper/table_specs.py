@@ -221,6 +221,14 @@ def _of_before(folder: Path) -> bool:
     return "    scm_seed:" in text and "    numbering:" not in text
 
 
+def seeds_there(panels: list[TableSpec], cfg) -> int:
+    """How many seeds, from 0, some row of some panels has; those asked for at least."""
+    seeds = cfg["seeds"]
+    while any(metrics_of(row, panel.env, seeds, cfg) for panel in panels for row in panel.rows):
+        seeds += 1
+    return seeds
+
+
 def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:
     """(row, column, horizon) -> what the finished runs say; what stands beside a row is called by `line_below`.
 

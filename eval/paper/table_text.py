@@ -76,7 +76,7 @@ def long_csv(filled: list[tuple[TableSpec, dict]]) -> str:
     for panel, cells in filled:
         for (row, metric, h), cell in cells.items():
             for seed, value in cell.values.items():
-                out.writerow([panel.key, panel.env, row, metric, h, seed if row in panel.rows else "", value])
+                out.writerow([panel.key, panel.env, row, metric, h, "" if seed < 0 else seed, value])
     return text.getvalue()
 
 

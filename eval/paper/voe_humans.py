@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
+from typing import NamedTuple
 
 from envs.problem import Problem
 from eval.paper.voe_table import MEAN, SUBTYPES, Filled, Values
@@ -12,13 +13,18 @@ HUMANS, NO_SEED = "humans, mean ratings", -1
 KEY = "voe/hit_rate"
 
 
-def with_humans(filled: Filled, path: str | None) -> Filled:
-    """The table with a row of people, where it is Table 4 and an analysis.json is named.
+class Humans(NamedTuple):
+    """values: by the number of a sub-type, 0 for all.  told: what a caption says of them."""
 
-    Raises Problem where the file is missing, or is no analysis of eval/humans.
-    """
-    if path is None or not filled.table.published:
-        return filled
+    values: dict[int, Values]
+    told: str
+
+
+def read_humans(path: str | None) -> Humans | None:
+    """What an analysis.json says, where one is named. Raises Problem where the file is missing, or is no analysis of
+    eval/humans."""
+    if path is None:
+        return None
     try:
         found = json.loads(Path(path).read_text())
         rows = {number: _values(found, number) for number in range(1 + max(SUBTYPES.values()))}
@@ -29,8 +35,15 @@ def with_humans(filled: Filled, path: str | None) -> Filled:
         told = f"{type(error).__name__}: {error}"
         raise Problem(f"{path} is no analysis of a human trial ({told}); make it with: python -m eval.humans analyse <study>, "
                       f"and set humans= to its analysis.json") from error  # fmt: skip
-    values = {(HUMANS, number): cells for number, cells in rows.items()}
-    return replace(filled, values=filled.values | values, humans=HUMANS, told=told)
+    return Humans(rows, told)
+
+
+def with_humans(filled: Filled, humans: Humans | None) -> Filled:
+    """The table with a row of people, where it is Table 4 and there are some."""
+    if humans is None or not filled.table.published:
+        return filled
+    values = {(HUMANS, number): cells for number, cells in humans.values.items()}
+    return replace(filled, values=filled.values | values, humans=HUMANS, told=humans.told)
 
 
 def _values(found: dict, number: int) -> Values:

@@ -115,9 +115,22 @@ class Filled:
     told: str = ""
 
 
+def _runs(cfg: dict) -> Runs | StoredRuns:
+    return StoredRuns(cfg) if cfg["budget"] == STORED else Runs(cfg)
+
+
+def seeds_there(tables: Sequence[VoeTable], cfg: dict) -> int:
+    """How many seeds, from 0, some row of some tables has; those asked for at least."""
+    runs, seeds = _runs(cfg), cfg["seeds"]
+    asked = {(row, env) for table in tables for row in table.rows for env in voe_tables()["envs"].values()}
+    while any(runs.results(row, env, seeds) for row, env in asked):
+        seeds += 1
+    return seeds
+
+
 def fill(table: VoeTable, cfg: dict) -> Filled:
     """Read the runs."""
-    runs, envs = StoredRuns(cfg) if cfg["budget"] == STORED else Runs(cfg), voe_tables()["envs"]
+    runs, envs = _runs(cfg), voe_tables()["envs"]
     rows = (*table.rows, *(runs.others([Row.of(name) for name in voe_tables()["rows"]]) if table.others else ()))
     values: dict[tuple[str, int], Values] = {}
     shown: list[dict] = []

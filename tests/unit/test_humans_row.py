@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 import eval.tables
 from envs.problem import Problem
-from eval.paper.voe_humans import HUMANS, with_humans
+from eval.paper.voe_humans import HUMANS, read_humans, with_humans
 from eval.paper.voe_stored import STORED
 from eval.paper.voe_table import fill, voe_specs
 from eval.paper.voe_text import caption, lines
@@ -38,7 +38,7 @@ def test_people_are_a_row_where_they_are_named(analysis, cfg):
     """With their sub-types and their mean, told in the caption; nothing changes without them."""
     plain = fill(voe_specs(["voe"])[0], cfg)
     assert with_humans(plain, None) is plain
-    filled = with_humans(plain, str(analysis))
+    filled = with_humans(plain, read_humans(str(analysis)))
     header, rows = lines(filled, cfg)
     found = dict(zip(header, next(row for row in rows if row[0] == HUMANS)))
     assert [found[name] for name in header[1:]] == ["0.900", "0.800", "1.000", "0.700", "0.600", "0.800"]
@@ -53,17 +53,17 @@ def test_people_are_a_row_where_they_are_named(analysis, cfg):
 def test_other_tables_have_no_people(analysis, cfg):
     """Controls were not shown to them."""
     control = fill(voe_specs(["voe-control"])[0], cfg)
-    assert with_humans(control, str(analysis)) is control
+    assert with_humans(control, read_humans(str(analysis))) is control
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"categories": []}', '{"categories": {"support": {"letter": "A"}}}'])
-def test_another_file_is_told(analysis, cfg, content):
-    """With the command that makes one; so is a missing one."""
-    filled = fill(voe_specs(["voe"])[0], cfg)
+def test_another_file_is_told(analysis, cfg, content, monkeypatch):
+    """With the command that makes one; so is a missing one. Both before anything is trained."""
+    monkeypatch.setattr(eval.tables, "_run_missing", lambda *_, **__: pytest.fail("it trained first"))
     analysis.write_text(content)
     for path in (analysis, analysis.with_name("none.json")):
         with pytest.raises(Problem, match="is no analysis of a human trial .*python -m eval.humans analyse"):
-            with_humans(filled, str(path))
+            eval.tables.run(OmegaConf.create(cfg | {"table": "voe", "humans": str(path)}))
 
 
 def test_the_command_writes_the_row(analysis, cfg, capsys):

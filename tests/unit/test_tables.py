@@ -12,7 +12,7 @@ import eval.paper.sweep
 import eval.tables
 from envs.problem import Problem
 from eval.paper.sweep import missing, run_jobs
-from eval.paper.table_specs import Cell, fill, is_agent_row, paper_tables, run_name, table_specs
+from eval.paper.table_specs import Cell, fill, is_agent_row, metrics_of, overrides_of, paper_tables, run_name, table_specs
 from eval.paper.table_text import caption, latex, lines, long_csv
 from eval.planning.kept import asked_of, file_name
 from eval.tables import _workers, expected_minutes, jobs_of
@@ -90,6 +90,22 @@ def test_every_declared_run_composes(compose, root):
         for split in {column.split for column in panel.columns} - {None}:
             assert splits[split].mode == split  # plans go by the mode
     assert all(set(budget["rows"]) == set(PAGES["rows"]) for budget in PAGES["budgets"].values())
+
+
+def test_finished_runs_of_the_published_budget_count(compose, cfg):
+    """Two rows of ours train other epochs than a hundred, so their finished runs were taken for runs of something else."""
+    every = table_specs(PAGES, list(PAGES["tables"]), None, None)
+    env_of = {row: panel.env for panel in every for row in panel.rows if not is_agent_row(row)}
+    of_loss = {next(one for one in PAGES["rows"][row] if one.startswith("loss=")): row for row in env_of}
+    assert "ours (categorical + inverse action)" in of_loss.values() and "edge: two cycles" in of_loss.values()
+    for row in of_loss.values():  # epochs are those of the loss; composing takes a tenth of a second
+        config = compose("fit", *overrides_of(row, "paper"), f"env={env_of[row]}")
+        folder = Path(cfg["runs_dir"]) / run_name(row, env_of[row], "paper", 0)
+        folder.mkdir(parents=True)
+        told = {"model": config.model.name, "loss": config.loss.name, "env": env_of[row], "seed": 0, "metrics": {"m": 1.0}}
+        epochs = [stage.epochs for stage in config.loss.stages]
+        (folder / "results.json").write_text(json.dumps(told | {"protocol": {"epochs": epochs}}))
+        assert metrics_of(row, env_of[row], 0, cfg | {"budget": "paper"}) == {"m": 1.0}, (row, epochs)
 
 
 def test_names_are_apart():
@@ -229,6 +245,30 @@ def test_what_is_written(cfg):
     assert long_csv([(panel, cells)]).splitlines() == ["table,env,row,metric,steps,seed,value"]
 
 
+def test_rows_that_are_not_asked_for_stay_in_the_files(cfg, tmp_path, capsys):
+    """A command with rows=, or with fewer seeds, replaced a whole table by them."""
+    for row, seed in (("GNN + NLL", 0), ("GNN + NLL", 1), ("AE + NLL", 0)):
+        folder = Path(cfg["runs_dir"]) / run_name(row, "physics5", "2min", seed)
+        folder.mkdir(parents=True)
+        (folder / "results.json").write_text(json.dumps({"metrics": {"test/hits@1/h10": 50.0 + seed}}))
+    asked = {"table": 4, "figure": None, "rows": "AE + NLL", "seeds": 1, "run_missing": False, "out": str(tmp_path / "out")}
+    eval.tables.run(OmegaConf.create(cfg | asked))
+    printed, files = capsys.readouterr().out, tmp_path / "out" / "2min"
+    assert "AE + NLL" in printed and "GNN + NLL" not in printed
+    assert "| GNN + NLL | - / - / 50.5 ± 0.7 |" in (files / "table4.md").read_text()
+    assert "table4,physics5,GNN + NLL,H@1,10,1,51.0" in (files / "table4.csv").read_text()
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_trainings(cfg, tmp_path, monkeypatch):
+    """It was told after hours of them."""
+    monkeypatch.setattr(eval.tables, "_run_missing", lambda *_, **__: pytest.fail("it trained first"))
+    (tmp_path / "file").write_text("")
+    asked = {"table": 4, "figure": None, "rows": None, "run_missing": True, "out": str(tmp_path / "file"), "humans": None}
+    for table in (4, "voe"):
+        with pytest.raises(Problem, match="cannot write .*choose another out="):
+            eval.tables.run(OmegaConf.create(cfg | asked | {"table": table, "budget": "2min" if table == 4 else "40min"}))
+
+
 def test_what_stands_beside_a_row_is_a_line_below_it(cfg):
     """Errors read off the true outcome, of runs that were asked for them; one of before is shown without."""
     known, before = "GNN + InfoNCE, table", "AE + InfoNCE, table"
@@ -243,4 +283,6 @@ def test_what_stands_beside_a_row_is_a_line_below_it(cfg):
     assert [row[0] for row in rows] == [before, known, f"{known}: read off the true outcome"]
     assert [row[3] for row in rows] == ["- / 37.0 / -", "- / 37.0 / -", "- / 30.2 / -"]
     assert len(lines(ranked, PAGES, fill(ranked, cfg))[1]) == 2
+    below = [line for line in long_csv([(panel, fill(panel, cfg))]).splitlines() if "read off the true outcome" in line]
+    assert len(below) == 1 and below[0].endswith(",5,0,30.25"), "two seeds could not be told apart"
     assert "a column has the states that took a value: block size 232, block position 249" in caption(panel, PAGES, cfg)
