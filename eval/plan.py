@@ -116,13 +116,24 @@ def _check(asked: dict) -> None:
             raise Problem(f"there is no {key}={asked[key]}: {nearest(str(asked[key]), known)}")
 
 
+def check_asked(run: Run, asked: dict) -> None:
+    """Raise Problem where a run cannot be planned with so, before a setting is frozen or anything takes long."""
+    _check(asked)
+    folder, name, world = run.folder, run.config.env.name, run.world
+    if not (folder / "results.json").exists():
+        raise Problem(f"{folder} has no results.json to add to; finish the run with: python train/fit.py resume={folder}")
+    if not isinstance(world, Goals):
+        raise Problem(f"states of env '{name}' cannot be asked for, so that there are no goals to plan for; "
+                      f"eval/score.py measures its predictions")  # fmt: skip
+    if asked["tasks"] == "own" and not isinstance(world, OwnGoals):
+        raise Problem(f"states of env '{name}' have no goals of their own; set tasks=walk")
+    for planner in asked["planners"]:
+        check_planner(planner, run.model, world)
+
+
 def _tasks(run: Run, asked: dict, horizon: int) -> Tasks:
     drawn = run.world, asked["episodes"], horizon, asked["seed"], asked["mode"]
-    if asked["tasks"] == "walk":
-        return draw_tasks(*drawn, asked["goal_may_equal_start"])
-    if not isinstance(run.world, OwnGoals):
-        raise Problem(f"states of env '{run.config.env.name}' have no goals of their own; set tasks=walk")
-    return draw_own_tasks(*drawn)
+    return draw_own_tasks(*drawn) if asked["tasks"] == "own" else draw_tasks(*drawn, asked["goal_may_equal_start"])
 
 
 def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
@@ -133,17 +144,11 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
     What the weights of a round reached has a file of its own. Planners asked for earlier under the same protocol stay, and are
     computed again only if `again`. -> the results.
     """
-    _check(asked)
     run = Run.open(folder)
+    check_asked(run, asked)
     folder, names, seed, horizons = run.folder, asked["planners"], asked["seed"], asked["horizons"]
-    model, cfg = run
+    (model, cfg), world = run, run.world
     asked |= {} if run.round is None else {"round": run.round}
-    if not (folder / "results.json").exists():
-        raise Problem(f"{folder} has no results.json to add to; finish the run with: python train/fit.py resume={folder}")
-    world = run.world
-    if not isinstance(world, Goals):
-        raise Problem(f"states of env '{cfg.env.name}' cannot be asked for, so that there are no goals to plan for; "
-                      f"eval/score.py measures its predictions")  # fmt: skip
     weights = digest(model.state_dict())[:12]
     existing = set() if again else kept_metrics(folder, asked, weights)
     every = [_tasks(run, asked, h) for h in horizons]
@@ -153,8 +158,6 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
         return keep(folder, asked, {}, {}, weights)
     names = [name for name in names if any(f"plan/success/{name}/h{h}" not in existing for h in horizons)]
     run.use_gpu()
-    for name in names:
-        check_planner(name, model, world)  # refused before it takes long
     models, distances, metrics, timing = {"trained": model}, {}, {}, {}
     for kind in sorted({weights_of(name) for name in names}):
         if kind == "untrained":
@@ -225,9 +228,10 @@ def run(cfg) -> None:
         check_writable(Path(cfg.ledger), "ledger")
     rounds = composed["round"] if isinstance(composed["round"], list) else [composed["round"]]
     for folder, number in product(folders_of(composed["run"]), rounds):  # all of them, before the first takes its minutes
-        world = Run.open(folder, round=number).world
-        for mode in modes if isinstance(world, Goals) else ():
-            world.reset(1, Stream.TASKS.rng(0), mode)
+        opened = Run.open(folder, round=number)
+        check_asked(opened, asked_of(composed))
+        for mode in modes:
+            opened.world.reset(1, Stream.TASKS.rng(0), mode)
     for folder in folders_of(composed["run"]):
         for number in rounds:
             opened = Run.open(folder, round=number)

@@ -103,6 +103,14 @@ def probes_of(run: Run, names: list[str] | None) -> list[Probe]:
     return [one for one in every.values() if one.name in names]
 
 
+def _check_length(env: dict, horizon: int) -> None:
+    """Raise Problem on more steps than episodes of `final` have, before a setting is frozen for it."""
+    length = plan_of(env, FINAL)["length"]
+    if horizon > length:
+        raise Problem(f"horizon {horizon} is longer than the episodes of split '{FINAL}' ({length} actions); "
+                      f"shorten horizons=")  # fmt: skip
+
+
 def measure(run: Run, data: Data, probes: list[Probe], progress: Steps) -> dict[str, float]:
     """Metrics of all probes. Most are percent."""
     metrics: dict[str, float] = {}
@@ -158,6 +166,7 @@ def score_run(
     if asked["split"] == SELECT:
         check_select(run)
     elif asked["split"] == FINAL:
+        _check_length(run.env_with(FINAL), max(asked["horizons"]))
         open_final(run, ledger)
     file = run.file(asked["split"], data_dir)
     start = time.monotonic()

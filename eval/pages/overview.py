@@ -76,20 +76,26 @@ def _winner(runs: list[dict], row: Row, key: str) -> str:
     if not having:
         return "-"
     best = (max if row.higher_is_better else min)(having, key=lambda r: r["metrics"][key])
-    beside = ""
+    beside, digits = "", 1 if row.percent else row.digits
     for bound in every_row():
         value = best["metrics"].get(bound.key + key.removeprefix(row.key)) if bound.of == row.key else None
         if value is not None and (bound.kind == "ceiling" or bound.short):
-            beside += f" of {value:.1f}" if bound.kind == "ceiling" else f", {bound.short} {value:.1f}"
+            text = f"{bound.scale * value:.{digits}f}"
+            beside += f" of {text}" if bound.kind == "ceiling" else f", {bound.short} {text}"
     who = f"{best['model']} + {best['loss']}".replace("_", " ")
-    return f"{row.scale * best['metrics'][key]:.1f}{escape(beside)} <small>{escape(who)}</small>"
+    return f"{row.scale * best['metrics'][key]:.{digits}f}{escape(beside)} <small>{escape(who)}</small>"
+
+
+def _shown(results: dict) -> dict[str, tuple[Row, str]]:
+    """The columns of a run, and the rows and metrics behind them: what the rows of the probes name, at the nearest and the
+    longest horizon."""
+    horizons = list(results["protocol"]["distinct"])
+    every = {label: (row, key) for row in every_row() for label, key in row.compared(horizons).items()}
+    return {label: (row, key) for label, (row, key) in every.items() if key in results["metrics"]}
 
 
 def _numbers(results: dict) -> dict[str, float]:
-    """The columns of the runs: what the rows of the probes name, at the nearest and the longest horizon."""
-    m, horizons = results["metrics"], list(results["protocol"]["distinct"])
-    keys = {label: (key, row.scale) for row in every_row() for label, key in row.compared(horizons).items()}
-    return {label: scale * m[key] for label, (key, scale) in keys.items() if key in m}
+    return {label: row.scale * results["metrics"][key] for label, (row, key) in _shown(results).items()}
 
 
 def in_order(scored: dict[Path, dict]) -> dict[Path, dict]:
@@ -107,19 +113,21 @@ def runs_section(scored: dict[Path, dict], root: Path) -> str:
         name = escape(place)
         link = f'<a href="{quote(place)}/report.html">{name}</a>' if (folder / "report.html").exists() else name
         about = (shown_env(results), results["model"], results["loss"], results["protocol"]["budget"])
-        cells = [f"{numbers[c]:.2f}" if c in numbers else "" for c in columns]
+        cells = [f"{numbers[c]:.{digits}f}" if c in numbers else "" for c, digits in columns.items()]
         rows.append([link, *(escape(str(word)) for word in about), str(results["seed"]), *cells])
     header = ["run", "env", "model", "loss", "budget", "seed", *map(escape, columns)]
     pools = ", ".join(sorted({str(r["protocol"]["pool"]) for r in scored.values()}))
     return (
         f'<p><input type="search" placeholder="Search {len(rows)} runs" aria-label="Search runs" data-finds="all-runs"></p>'
         f'<div id="all-runs" class="tall">{table(header, rows, text_columns=5)}</div>'
-        f'<p class="soft">Percent, pool {pools}, rule grouped, ties against us; h5 = after 5 steps of open loop.</p>'
+        f'<p class="soft">Percent where nothing else is said, pool {pools}, rule grouped, ties against us; '
+        "h5 = after 5 steps of open loop.</p>"
     )
 
 
-def _columns(scored: dict[Path, dict]) -> list[str]:
-    return list(dict.fromkeys(label for results in scored.values() for label in _numbers(results)))
+def _columns(scored: dict[Path, dict]) -> dict[str, int]:
+    """Of all runs, and how many decimals they show."""
+    return {label: row.digits for results in scored.values() for label, (row, _) in _shown(results).items()}
 
 
 def seeds_section(scored: dict[Path, dict]) -> str:
@@ -131,8 +139,8 @@ def seeds_section(scored: dict[Path, dict]) -> str:
     columns, rows = _columns(scored), []
     for key, seeds in groups.items():
         if len(seeds) > 1:
-            values = [[n[c] for n in seeds.values() if c in n] for c in columns]
-            cells = [f"{mean(v):.2f} ± {stdev(v):.2f}" if len(v) > 1 else "" for v in values]
+            values = [([n[c] for n in seeds.values() if c in n], digits) for c, digits in columns.items()]
+            cells = [f"{mean(v):.{digits}f} ± {stdev(v):.{digits}f}" if len(v) > 1 else "" for v, digits in values]
             rows.append([*(escape(str(part)) for part in key[:4]), str(len(seeds)), *cells])
     header = ["env", "model", "loss", "budget", "seeds", *map(escape, columns)]
     return table(header, rows, text_columns=4) if rows else ""

@@ -40,6 +40,10 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     results = {"timing": {}} if diverged else read_results(folder)
     of_rounds = _scored(folder, results.get("weights"))
     of_end, plans = of_rounds.pop(None, {}), _plans(folder, results.get("weights"))
+    path = Path(ledger) / config.env.name / f"{named(config.name)}-{config_hash(config)}.json"
+    before = _whole(path)
+    of_both = before if "weights" in results and before.get("weights") == results["weights"] else {}
+    trained_on = results.get("machine") or of_both.get("machine")  # the file of a run may be made again on another machine
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
@@ -48,17 +52,16 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         "scores": of_end, "rounds": _rounds(config, folder, of_rounds, plans),
         "plans": {name: plan for name, plan in plans.items() if isinstance(name, str)},
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
-        "timing": results["timing"], "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
-        "machine": results.get("machine") or machine(str(config.trainer.get("accelerator"))),  # runs of before do not say
+        "timing": of_both.get("timing", {}) | results["timing"],
+        "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
+        "machine": trained_on or machine(str(config.trainer.get("accelerator"))),  # runs of before do not say
         **({"weights": results["weights"]} if "weights" in results else {}), **({"diverged": diverged} if diverged else {}),
     }  # fmt: skip
-    path = Path(ledger) / config.env.name / f"{named(config.name)}-{config_hash(config)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     if diverged and (read_object(path) or {}).get("scores"):
         return path
-    before = _whole(path)
-    if "weights" in entry and before.get("weights") == entry["weights"]:
-        _keep(entry, before)
+    if of_both:
+        _keep(entry, of_both)
     return write_whole(path, json.dumps(entry, indent=1) + "\n")
 
 

@@ -72,6 +72,28 @@ def test_scoring_again_keeps_the_machine(copied):
     assert score_run(copied)["machine"] == {"processor": "another", "cores": 3} == json.loads(path.read_text())["machine"]
 
 
+def test_results_that_are_made_again_keep_the_machine_of_the_training(copied):
+    """Seen: the machine that repaired a lost results.json was entered as the one that had trained."""
+    entered = enter(copied, copied.parents[1] / "ledger")
+    entry = json.loads(entered.read_text())
+    entered.write_text(json.dumps(entry | {"machine": {"processor": "another", "cores": 3}}))
+    (copied / "results.json").unlink()
+    score_run(copied)
+    again = json.loads(enter(copied, copied.parents[1] / "ledger").read_text())
+    assert again["machine"] == {"processor": "another", "cores": 3}
+    assert again["timing"]["fit_s"] == entry["timing"]["fit_s"] and again["weights"] == entry["weights"]
+
+
+def test_a_refused_command_freezes_nothing(copied, command_here):
+    """Seen: a mistyped planner, and a horizon that is too long, froze a row that was never scored on `final`."""
+    there = copied.parents[1]
+    with pytest.raises(Problem, match=r"horizon 50 is longer than the episodes of split 'final' \(10 actions\)"):
+        score_run(copied, split="final", ledger=there / "ledger", horizons=[50])
+    done = command_here("eval/plan.py", f"run={copied}", "seed=31", "ledger=ledger", "planners=[beem]", cwd=there)
+    assert done.returncode != 0 and "did you mean 'beam'" in done.stderr
+    assert not (there / "ledger" / "frozen").exists()
+
+
 def test_probes_are_entered_in_whatever_order_they_were_typed(copied):
     """Seen: the other order was scored into a file that the ledger passed over without a word."""
     for names in (["sensitivity", "ranking_pool"], ["ranking_pool", "sensitivity"]):

@@ -8,7 +8,7 @@ import pytest
 from envs.problem import Problem
 from eval.adaptation import write_page
 from eval.pages.frame import framed
-from eval.pages.overview import overview_section, seeds_section
+from eval.pages.overview import overview_section, runs_section, seeds_section
 from eval.pages.paper_section import table_sections
 from eval.pages.site import write_site
 from eval.runs import read_results, run_folders
@@ -132,6 +132,14 @@ def test_budgets_stay_apart(make, tmp_path):
     best = overview_section(runs)
     assert "13.0 <small>ae + nll" in best and "77.0 <small>ae + nll" in best
     assert "12.00 ± 1.41" in seeds_section(runs) and "77" not in seeds_section(runs)
+
+
+def test_rates_keep_their_digits(make, tmp_path):
+    """A hit rate of .842 read 0.8 beside one of .751 that did, and .953 read 1.0."""
+    runs = {tmp_path / name: make(name, **{"voe/hit_rate": rate}) for name, rate in (("a", 0.842), ("b", 0.953))}
+    assert "0.953 <small>" in overview_section(runs) and "50.0 <small>" in overview_section(runs)
+    every = runs_section(runs, tmp_path)
+    assert "0.842" in every and "50.00" in every and "Percent where nothing else is said" in every
 
 
 def test_the_best_is_the_best_of_its_split_and_horizons(make, tmp_path):
