@@ -8,7 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 from envs.grid import CELL
 from envs.problem import Problem
 
-CELLS = range(5, 10)  # along a side of a board
+CELLS = range(5, 10)  # along a side of a board that BoardMaps reads
 WHOLE = {"whole": "SceneMaps", "tiles": "SceneTiles"}  # sizes that keep all of a map of a picture of no board
 BESIDE = ("shown", "slots", "paints")  # keys of `cfg.spec` that are not the world's own
 
@@ -16,7 +16,8 @@ BESIDE = ("shown", "slots", "paints")  # keys of `cfg.spec` that are not the wor
 def spec_of(world: DictConfig, observation: str) -> DictConfig:
     """`${spec_of:${env.world},${env.observation}}`: `EnvSpec.to_dict()` of the world of a config, and beside it
 
-    shown: the observation that models see.  slots: of models, the rows of a table, or the objects.
+    shown: the observation that models see, and in it `board`: cells along a side of the board it shows, 0: no board.
+    slots: of models, the rows of a table, or the objects.
     paints: whether an action sets the appearance of its object.
     Raises the world's Problem on bad arguments.
     """
@@ -30,6 +31,7 @@ def _spec_of(world: str, observation: str) -> DictConfig:
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
 
+    from envs.boards import GridWorld
     from envs.protocols import Painting
 
     plain = json.loads(world)
@@ -43,16 +45,12 @@ def _spec_of(world: str, observation: str) -> DictConfig:
     shown = spec.shown(observation)
     slots = shown.shape[0] if len(shown.shape) == 2 else spec.objects
     found = spec.to_dict()
-    beside = dict(zip(BESIDE, (found["observations"][observation], slots, isinstance(made, Painting))))
+    side = shown.shape[0] // CELL if isinstance(made, GridWorld) and len(shown.shape) == 3 else 0
+    board = side if side in CELLS else 0  # pictures of other worlds may be as large as those of a board
+    beside = dict(zip(BESIDE, (found["observations"][observation] | {"board": board}, slots, isinstance(made, Painting))))
     whole = OmegaConf.create({**found, **beside})
     OmegaConf.set_readonly(whole, True)
     return whole
-
-
-def board_of(shape) -> int:
-    """Cells along a side of the board that a picture (H, W, C) shows, ten pixels each; 0: no board."""
-    side = shape[0] // CELL
-    return side if side in CELLS and list(shape) == [CELL * side, CELL * side, 3] else 0
 
 
 def trunk_of(shown: DictConfig, slots: int, size: str, channels: int, side: int | None = None) -> DictConfig:
@@ -62,27 +60,35 @@ def trunk_of(shown: DictConfig, slots: int, size: str, channels: int, side: int 
     `whole` SceneMaps, of `tiles` SceneTiles. Raises Problem on other slots than rows of a table, and on a side that nothing
     reads.
     """
-    shape = list(shown["shape"])
+    shape, board = list(shown["shape"]), shown["board"]
     if len(shape) == 2 and slots != shape[0]:
         raise Problem(
             f"model.slots={slots} and the table of this observation has {shape[0]} rows, each of which is a slot; "
             f"leave model.slots= out"
         )
-    if side is not None and (len(shape) == 2 or size in WHOLE or board_of(shape)):
+    if side is not None and (len(shape) == 2 or size in WHOLE or board):
         whole = f"a picture that model.size={size} reads whole"
-        shown_as = "a table" if len(shape) == 2 else "a board" if board_of(shape) else whole
+        shown_as = "a table" if len(shape) == 2 else "a board" if board else whole
         raise Problem(f"model.side={side} shrinks pictures, and this observation is {shown_as}; leave model.side= out")
     if len(shape) == 2:
         node = {"_target_": "models.encoders.Entities", "slots": slots, "numbers": shape[1], "values": shown["values"]}
-    elif size in WHOLE and not board_of(shape):
+    elif size in WHOLE and not board:
         node = {"_target_": f"models.encoders.{WHOLE[size]}", "slots": slots, "height": shape[0], "width": shape[1],
                 "colors": shape[2]}  # fmt: skip
-    elif board := board_of(shape):
+    elif board:
         node = {"_target_": "models.encoders.BoardMaps", "slots": slots, "board": board, "size": size, "channels": channels}
     else:
         node = {"_target_": "models.encoders.ConvMaps", "slots": slots, "height": shape[0], "width": shape[1],
                 "colors": shape[2], "channels": channels, **({} if side is None else {"side": side})}  # fmt: skip
     return OmegaConf.create(node)
+
+
+def whole_shape(shown: DictConfig, side: int | None) -> list[int]:
+    """`${whole_shape:${spec.shown},${model.side}}`: the shape of an observation for an encoder that shrinks no pictures. Raises
+    Problem on a side that it would not read."""
+    if side is not None:
+        raise Problem(f"model.side={side} shrinks pictures, and this encoder reads them whole; leave model.side= out")
+    return shown["shape"]
 
 
 def colors_of(shown: DictConfig) -> int:
@@ -95,7 +101,7 @@ def colors_of(shown: DictConfig) -> int:
 
 def categorical_width(spec: DictConfig) -> int:
     """`${categorical_width:${spec}}`: choices of one owner, and positions of a map."""
-    shape, board = spec["shown"]["shape"], board_of(spec["shown"]["shape"])
+    shape, board = spec["shown"]["shape"], spec["shown"]["board"]
     return choices(spec) + (1 if len(shape) == 2 else board**2 or shape[0] * shape[1] // 64)
 
 
@@ -110,6 +116,5 @@ def name_part(observation: str) -> str:
     return "" if observation == "pixels" else f"-{observation}"
 
 
-for resolver in (spec_of, trunk_of, colors_of, categorical_width, choices, name_part):
+for resolver in (spec_of, trunk_of, whole_shape, colors_of, categorical_width, choices, name_part):
     OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
-OmegaConf.register_new_resolver("board_of", board_of, replace=True)

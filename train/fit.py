@@ -26,15 +26,17 @@ from contextlib import nullcontext
 
 from envs.problem import Problem
 
+BESIDE_RESUME = ("resume=", "goals=", "ledger=", "data_dir=", "data.", "logger=", "-", "hydra")
+
 
 def prepare(overrides: list[str]) -> list[str]:
     """Add trainer=gpu where a GPU is present and neither a trainer nor an experiment is named;
-    resume= stands alone, or with goals= and ledger=.
+    resume= stands alone, or with what decides no weight.
     """
     import torch
 
     if any(o.startswith("resume=") and o != "resume=null" for o in overrides):
-        others = [o for o in overrides if not o.startswith(("resume=", "goals=", "ledger=", "-", "hydra"))]
+        others = [o for o in overrides if not o.startswith(BESIDE_RESUME)]
         if others:
             raise Problem(f"resume= goes on with the run's own configuration; leave out {' '.join(others)}")
         return overrides

@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from configs.sizes import BESIDE
@@ -16,6 +17,7 @@ from eval.runs import AGENT, CLONE, MODEL, differences, freeze, load_config
 from train.checkpoint_files import clear_parts, drop_damaged
 from train.distributed import node_of
 
+BESIDE_SCIENCE = ("data", "data_dir", "logger", "row", "evaluate")  # decide no weight: see `_with_named`
 LOCK = ".lock"  # in a run folder: held by the command that writes in it
 PATIENCE = 2  # seconds: workers of a killed command may hold the lock a moment longer than it
 _LOCKS = (LOCK, ".results.lock")  # other commands may wait on them: a new file of the same name would be another lock
@@ -31,7 +33,7 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
         before = load_config(folder)
         if node_of(before) == 0:
             _refuse_held(folder)
-        return folder, before
+        return folder, _with_named(before, cfg)
     if "data_dir" in cfg:
         cfg.data_dir = str(Path(cfg.data_dir).resolve())  # the run finds its data from any directory
     if OmegaConf.select(cfg, "env.world.scm"):
@@ -40,7 +42,20 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
     if "trainer" in frozen and node_of(frozen) > 0:
         return folder, frozen  # the first machine opens it
     _refuse_held(folder)
-    return folder, _agreed(folder, frozen, cfg.overwrite, parts)
+    found = _agreed(folder, frozen, cfg.overwrite, parts)
+    return folder, found if found is frozen else _with_named(found, frozen)
+
+
+def _with_named(before: DictConfig, now: DictConfig) -> DictConfig:
+    """The config of a run that is taken up, with what the command line names now of keys that decide no weight: where data lie
+    and how they are read, loggers, how tables call the run, and when an agent is measured."""
+    for word in HydraConfig.get().overrides.task if HydraConfig.initialized() else ():
+        key = word.partition("=")[0].lstrip("+")
+        if key.partition(".")[0] in BESIDE_SCIENCE:
+            value = OmegaConf.select(now, key)
+            value = str(Path(value).resolve()) if key == "data_dir" else value
+            OmegaConf.update(before, key, value, merge=False, force_add=True)
+    return before
 
 
 def _agreed(folder: Path, frozen: DictConfig, overwrite: bool, parts: tuple[str, ...]) -> DictConfig:
@@ -118,6 +133,8 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
         (folder / "checkpoints").mkdir(exist_ok=True)
         if (folder / "config.yaml").exists():
             print(f"taking up {folder}")
+            if load_config(folder, kind) != cfg:  # what does not decide the science may be named anew
+                write_whole(folder / "config.yaml", OmegaConf.to_yaml(cfg))
             if "loss" in cfg:
                 drop_damaged(folder, cfg)
             return

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from models.encoders.slots import a_slot_each
+from models.encoders.trunks import Entities
 from models.interfaces import Latent
 
 
@@ -34,8 +35,12 @@ class WhitenedEncoder(nn.Module):
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
         yield from a_slot_each(self.shape[0], spec.action.owners)
-        yield self.inner.maps.positions > 1, (
+        table = isinstance(self.inner.maps, Entities)
+        yield not table, (
             "an untrained encoder is a control for pictures, and this env.observation has none; set model=modular loss=infonce"
+        )
+        yield table or self.inner.maps.positions > 1, (
+            "whitening reads maps with places, and these keep a map whole; leave model.size= out"
         )
 
     @torch.no_grad()

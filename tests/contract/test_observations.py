@@ -28,9 +28,10 @@ MODELS = models()
 
 
 def spec_of(shape, values, action):
-    shown = {"column": "seen", "shape": list(shape), "values": values, "resolution": 0.0}
+    observed = {"column": "seen", "shape": list(shape), "values": values, "resolution": 0.0}
+    shown = observed | {"board": 5 * (tuple(shape) == WORLDS["board"][0])}
     slots = shape[0] if len(shape) == 2 else 3
-    return {"observations": {"seen": shown}, "action": action, "objects": 3, "shown": shown, "slots": slots, "paints": True}
+    return {"observations": {"seen": observed}, "action": action, "objects": 3, "shown": shown, "slots": slots, "paints": True}
 
 
 def batch_of(world, size=3, steps=1):

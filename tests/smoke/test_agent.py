@@ -116,6 +116,21 @@ def test_refused_in_one_sentence(asked, said, command_here, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_agent_that_diverges_ends_in_a_sentence(command_here, tmp_path):
+    """It was a traceback out of a distribution of torch."""
+    done = command_here("train/agent.py", *TINY, "algo.learner.learning_rate=1e30", cwd=tmp_path)
+    assert done.returncode == 1 and "lower algo.learner.learning_rate=" in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "r/first/results.json").exists()
+
+
+def test_measuring_in_between_may_be_asked_for_later(command_here, tmp_path):
+    """The same command with evaluate.every= took the run up without a word, and evaluated nothing."""
+    assert command_here("train/agent.py", *TINY, cwd=tmp_path).returncode == 0
+    done = command_here("train/agent.py", *TINY, "evaluate.every=200", "evaluate.episodes=20", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "r/first/evaluations.csv").exists(), done.stderr
+    assert OmegaConf.load(tmp_path / "r/first/config.yaml").evaluate.every == 200
+
+
 def test_without_the_library(command_here, tmp_path, monkeypatch):
     """One sentence with the line that installs it."""
     import importlib.util

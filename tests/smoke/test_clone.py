@@ -37,6 +37,16 @@ def test_episodes_that_are_held_out_are_not_learned_from(tmp_path):
     assert all(weight.isfinite().all() for weight in policy.parameters())
 
 
+def test_a_clone_that_diverges_is_not_written(tmp_path):
+    """It was written as agent.zip, which no command could read again."""
+    import train.agents.cloning as cloning
+
+    seen, said = np.full((5, 7, 6), np.inf, np.float32), np.zeros((5, 7, 9), np.float32)
+    cfg = OmegaConf.create({"seed": 0, "cloning": {"updates": 20, "learning_rate": 1e-3, "batch_size": 32}})
+    with pytest.raises(FloatingPointError, match="loss is not finite in update 1 of round 0; lower cloning.learning_rate="):
+        cloning._learn(ClonedPolicy(6, 8), seen, said, 2, cfg, 0, tmp_path)
+
+
 def test_cloned_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypatch):
     """Broken off after the first round and taken up, it ends where the uninterrupted one ends."""
     import train.agents.cloning as cloning

@@ -5,6 +5,7 @@ from unittest.mock import MagicMock
 
 import pytest
 import torch
+from omegaconf import OmegaConf
 
 from eval.runs import freeze
 from eval.runs.checkpoints import read_checkpoint
@@ -48,6 +49,25 @@ def test_a_better_epoch_after_a_pause_is_kept(compose, small, train_in, tmp_path
     assert best["epoch"] == EPOCHS - 1 and all(
         torch.equal(best["state_dict"][name], weights) for name, weights in resumed.items()
     )
+
+
+def test_what_decides_no_weight_may_be_named_anew(command_here, small, tmp_path):
+    """The remedies data.stream=auto and data_dir= were advised, and the stored values were taken without a word."""
+    asked = ["train/fit.py", *small, *FEW, "model=ae", "loss=contrastive", "env.observation=state", "name=run"]
+    assert command_here(*asked, "data.stream=false", cwd=tmp_path).returncode == 0
+    run, moved = tmp_path / "runs/run", tmp_path / "moved"
+    before = OmegaConf.load(run / "config.yaml")
+    (tmp_path / "data").rename(moved)
+    done = command_here(*asked, "data.stream=auto", "row=mine", f"data_dir={moved}", cwd=tmp_path)
+    assert done.returncode == 0 and not (tmp_path / "data").exists(), done.stderr
+    told = OmegaConf.load(run / "config.yaml")
+    assert (told.data.stream, told.row, told.data_dir) == ("auto", "mine", str(moved))
+    moved.rename(tmp_path / "again")
+    assert command_here("train/fit.py", "resume=runs/run", "data_dir=again", cwd=tmp_path).returncode == 0
+    last = OmegaConf.load(run / "config.yaml")
+    assert last.data_dir == str(tmp_path / "again") and last.row == "mine"
+    last.data_dir, last.data.stream, last.row = before.data_dir, False, None
+    assert last == before
 
 
 def test_stages_follow_one_another_on_the_mirror(compose, small, train_in, tmp_path, monkeypatch):

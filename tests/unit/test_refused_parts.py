@@ -3,11 +3,14 @@
 import pytest
 import torch
 from hydra.utils import instantiate
+from omegaconf import OmegaConf
 from torch.nn import functional as F
 
 from envs.problem import Problem
 from losses.inverse_action import InverseAction
+from losses.sigreg import SIGReg
 from models.interfaces import Batch
+from train.agents.learner import check_learner
 from train.checks import check_parts, check_plan
 from train.datamodule import _epoch_seed
 
@@ -55,6 +58,7 @@ def test_what_fits_is_let_through(compose, overrides):
      "model.side=32 shrinks pictures, and this observation is a table"),
     (("model=gnn", "model.side=32", "model.size=tiles", "env=voe_barrier"),
      "this observation is a picture that model.size=tiles reads whole"),
+    (("model=slot_attention", "model.side=32"), "model.side=32 shrinks pictures, and this encoder reads them whole"),
     (("model=slot_attention", "model.size=whole"),
      "size 'whole' reads pictures of no board; on a board set model.size= to one of patch"),
     (("model=edge", "env=chemistry_chain5", "env.graph=[[0]]"),
@@ -64,6 +68,24 @@ def test_models_are_built_for_what_they_see(compose, overrides, said):
     """Seen: tracebacks in the first batch, the one word 'whole', and a side that nothing read."""
     with pytest.raises(Exception, match=said):
         instantiate(compose("fit", *overrides).model.module)
+
+
+def test_a_regulariser_without_directions_is_refused():
+    """A mean of nothing, which was told as a learning rate that is too high."""
+    with pytest.raises(ValueError, match="directions >= 1, got 0; set loss.stages.0.objective.directions="):
+        SIGReg(directions=0)
+
+
+@pytest.mark.parametrize("algo, said", [
+    ({"name": "ppo", "relabelled": 4}, "algo=ppo has no replay buffer to relabel goals in; leave algo.relabelled= out"),
+    ({"name": "ppo", "noise": 0.1}, "algo=ppo has no noise beside its own distribution; leave algo.noise= out"),
+    ({"name": "sac", "decay": False}, "nothing of algo=sac falls over the training; leave algo.decay= out"),
+])  # fmt: skip
+def test_keys_of_another_algorithm_are_refused(algo, said):
+    """Tracebacks, or runs under another hash in which nothing else differed."""
+    pytest.importorskip("stable_baselines3")
+    with pytest.raises(Problem, match=said):
+        check_learner(OmegaConf.create({"algo": algo | {"learner": {"_target_": f"stable_baselines3.{algo['name'].upper()}"}}}))
 
 
 def test_precision_that_lightning_would_change_is_refused(compose):

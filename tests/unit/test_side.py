@@ -45,6 +45,13 @@ def test_sides_that_cannot_be_are_told(side, says):
             part()
 
 
+def test_a_picture_as_large_as_a_board_is_none(compose):
+    """Eighty pixels of a video were read as eight cells along a side, each apart from the others."""
+    cfg = compose("fit", "model=edge", "env=voe_barrier", "env.world.size=80")
+    assert type(instantiate(cfg.model.module).encoder.maps) is ConvMaps and cfg.spec.shown.board == 0
+    assert compose("fit", "env=physics5").spec.shown.board == 5
+
+
 @pytest.mark.parametrize("model", ["lstm", "modular"])
 def test_models_are_made_for_a_side(compose, model):
     cfg = compose("fit", f"model={model}", "env=voe_barrier", "model.side=32")

@@ -94,6 +94,11 @@ def _learn(
         batch = seen[episode, step]
         noise = _NOISE * policy.spread * torch.randn(batch.shape, generator=rng)
         loss = functional.smooth_l1_loss(policy(batch + noise), said[episode, step], beta=_BEND)
+        if not loss.isfinite():
+            raise FloatingPointError(
+                f"loss is not finite in update {update} of round {round}; lower cloning.learning_rate=, and train again with "
+                f"overwrite=true"
+            )
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)

@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
+from envs.problem import Problem
 from envs.whole_files import check_writable, write_whole
 from eval.runs import AGENT, config_hash
 from eval.runs.made_with import versions
@@ -33,6 +34,8 @@ COLUMNS = {  # of metrics.csv: mean reward of a step, share of episodes that suc
     "steps": int, "reward": float, "success": float, "seconds": float,
 }  # fmt: skip
 
+
+DIVERGED = 1e8  # no weight of an agent that learns comes near it
 
 MakeEnvs = Callable[[int], VecEnv]  # steps so far -> the environments of the next segment, with random numbers of their own
 
@@ -134,7 +137,7 @@ def _segment(cfg: DictConfig, setting: Setting, folder: Path, before: int, mirro
         agent = build(cfg, envs, setting.given, path, **_own(cfg, before))
         if is_off_policy(cfg) and before:
             read_replay(agent.replay_buffer, replay_path(folder, before))
-        agent.learn(min(cfg.save_every, cfg.steps - before), reset_num_timesteps=False)
+        _learn(agent, min(cfg.save_every, cfg.steps - before))
     reward, success = envs.reward / envs.steps, envs.succeeded / max(1, envs.episodes)
     if is_off_policy(cfg) and agent.num_timesteps < cfg.steps:
         write_replay(agent.replay_buffer, replay_path(folder, agent.num_timesteps))
@@ -151,6 +154,20 @@ def _segment(cfg: DictConfig, setting: Setting, folder: Path, before: int, mirro
         file=sys.stderr, flush=True,
     )  # fmt: skip
     return agent
+
+
+def _learn(agent: BaseAlgorithm, steps: int) -> None:
+    """Train for some steps. Raises FloatingPointError where the weights are beyond any use afterwards."""
+    failed = None
+    try:
+        agent.learn(steps, reset_num_timesteps=False)
+    except (ValueError, Problem) as error:  # of actions that are drawn with such weights, here or in an arena
+        failed = error
+    if not all((p.abs() < DIVERGED).all() for p in agent.policy.parameters()):  # nor is nan below it
+        raise FloatingPointError("the weights of the agent diverged; lower algo.learner.learning_rate=, and train again with "
+                                 "overwrite=true") from failed  # fmt: skip
+    if failed is not None:
+        raise failed
 
 
 def _evaluate(cfg: DictConfig, setting: Setting, folder: Path, agent: BaseAlgorithm, mirror) -> None:
