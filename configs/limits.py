@@ -113,6 +113,7 @@ LIMITS = {
     "loss.stages.*.objective.sigma": POSITIVE,
     "loss.stages.*.objective.hinge": NOT_NEGATIVE,
     "loss.stages.*.objective.*squared_weight": NOT_NEGATIVE,
+    "loss.stages.*.objective.directions": COUNT,
     "loss.squared_weight": NOT_NEGATIVE,
     "loss.own_window": FLAG,
     "loss.same_episode": FLAG,

@@ -14,6 +14,9 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from envs.problem import Problem, nearest
 
 HERE = Path(__file__).parent
+# keys that decide no weight: where data lie and how they are read, loggers, when an agent is measured; a run that is taken up
+# takes what the command line says of them
+DECIDE_NO_WEIGHT = ("data", "data_dir", "logger", "evaluate")
 SWEEP = {"-m", "--multirun"}
 OPTIONAL = {"trainer", "algo", "env"}  # groups of which code reads keys that only some entries have
 LAUNCHERS = {  # of sweeps, and the package each comes with

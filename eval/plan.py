@@ -37,6 +37,7 @@ from envs.protocols import Goals, OwnGoals, Painting
 from envs.streams import Stream
 from envs.whole_files import check_writable
 from eval.planning.actions import countable
+from eval.planning.blocks_distance import BlocksDistance
 from eval.planning.ceilings import has_ceiling
 from eval.planning.goal_distance import HEADS, NOT_LEARNED, learned_distance
 from eval.planning.kept import asked_of, keep, kept_metrics, read_plans
@@ -118,15 +119,18 @@ def _check(asked: dict) -> None:
 
 def check_asked(run: Run, asked: dict) -> None:
     """Raise Problem where a run cannot be planned with so, before a setting is frozen or anything takes long."""
-    _check(asked)
     folder, name, world = run.folder, run.config.env.name, run.world
     if not (folder / "results.json").exists():
         raise Problem(f"{folder} has no results.json to add to; finish the run with: python train/fit.py resume={folder}")
     if not isinstance(world, Goals):
         raise Problem(f"states of env '{name}' cannot be asked for, so that there are no goals to plan for; "
                       f"eval/score.py measures its predictions")  # fmt: skip
-    if asked["tasks"] == "own" and not isinstance(world, OwnGoals):
-        raise Problem(f"states of env '{name}' have no goals of their own; set tasks=walk")
+    if asked["tasks"] == "own":
+        if not isinstance(world, OwnGoals):
+            raise Problem(f"states of env '{name}' have no goals of their own; set tasks=walk")
+        draw_own_tasks(world, 1, max(asked["horizons"]), asked["seed"])
+    if asked["reward"] == "blocks":
+        BlocksDistance.check(run.model, world)
     for planner in asked["planners"]:
         check_planner(planner, run.model, world)
 
@@ -144,6 +148,7 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
     What the weights of a round reached has a file of its own. Planners asked for earlier under the same protocol stay, and are
     computed again only if `again`. -> the results.
     """
+    _check(asked)
     run = Run.open(folder)
     check_asked(run, asked)
     folder, names, seed, horizons = run.folder, asked["planners"], asked["seed"], asked["horizons"]
@@ -226,6 +231,7 @@ def run(cfg) -> None:
                       f"ledger keeps; name it: ledger=results/ledger, or set another seed=")  # fmt: skip
     if cfg.ledger is not None:
         check_writable(Path(cfg.ledger), "ledger")
+    _check(asked_of(composed))
     rounds = composed["round"] if isinstance(composed["round"], list) else [composed["round"]]
     for folder, number in product(folders_of(composed["run"]), rounds):  # all of them, before the first takes its minutes
         opened = Run.open(folder, round=number)

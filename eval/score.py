@@ -80,7 +80,7 @@ def _before(path: Path) -> dict:
         return {}
     kept = {}
     if isinstance(found, dict) and numbers(found.get("timing")):
-        kept |= {key: found[key] for key in ("timing", "machine") if key in found}
+        kept |= {key: found[key] for key in ("timing", "machine", "weights") if key in found}
     if isinstance(found, dict) and holds_plan(found):
         kept |= {"plan": found["plan"], "metrics": found["metrics"]}
     return kept
@@ -174,10 +174,11 @@ def score_run(
     with Steps(f"scoring {asked['split']}", len(wanted)) as progress:
         data = Data(run, file, asked["horizons"], asked["episodes"], asked["counterfactuals"])
         metrics = measure(run, data, wanted, progress)
-    path = run.folder / _file_name(asked, own, run.round)
-    if timing is None:
-        before = _before(path)
-        timing, machine = before.get("timing", {}), before.get("machine")
+    path, weights = run.folder / _file_name(asked, own, run.round), digest(run.model.state_dict())[:12]
+    before = _before(path)
+    timing = before.get("timing", {}) if timing is None else timing
+    if machine is None or before.get("weights") == weights:  # a finished run that is taken up was trained where it says
+        machine = before.get("machine", machine)
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in run.model.named_children()}
     updates = cfg.trainer.get("updates")
     updates = sum(updates) if OmegaConf.is_list(updates) else updates
@@ -195,7 +196,7 @@ def score_run(
         "scored_at": round(time.time(), 3),  # seconds since 1970: of two scores of one thing the ledger takes the newer
         **({"machine": machine} if machine else {}),
         "parameters": count,
-        "weights": digest(run.model.state_dict())[:12],
+        "weights": weights,
         "config_hash": config_hash(cfg),
         "setting_hash": config_hash(cfg, seed=False),
         "versions": versions(),

@@ -39,7 +39,7 @@ if __name__ == "__main__":
     sys.exit(main("tables", "eval.tables:run", __doc__))  # what stands below is imported for the work alone
 
 from collections.abc import Iterable
-from itertools import groupby
+from dataclasses import replace
 
 from omegaconf import OmegaConf
 
@@ -48,36 +48,27 @@ from envs.whole_files import check_writable, write_whole
 from envs.workers import cores
 from eval.effort.command import run_study
 from eval.effort.studies import studies
-from eval.figures.charts import replace_chart
-from eval.paper.claims import check_claims, claims_markdown, print_claims
+from eval.paper.claims import PAPER_ROWS, check_claims, claims_markdown, print_claims
 from eval.paper.sweep import Job, missing, run_jobs, steps_of
-from eval.paper.table_charts import table_chart
+from eval.paper.table_files import files_of, folder_of, show, show_voe, write, write_voe
 from eval.paper.table_specs import (
     HORIZONS,
     Column,
     TableSpec,
     declared_specs,
-    fill,
     is_agent_row,
     metrics_of,
     overrides_of,
     paper_tables,
     run_name,
-    seeds_there,
     table_specs,
+    with_seeds_of,
 )
-from eval.paper.table_text import caption, latex, lines, long_csv, markdown
 from eval.paper.voe_grid import GRID, show_grid
-from eval.paper.voe_humans import Humans, read_humans, with_humans
+from eval.paper.voe_humans import read_humans
 from eval.paper.voe_runs import jobs_of as voe_jobs_of
 from eval.paper.voe_runs import voe_tables
-from eval.paper.voe_table import VoeTable, voe_specs
-from eval.paper.voe_table import fill as fill_voe
-from eval.paper.voe_table import seeds_there as seeds_of_voe
-from eval.paper.voe_text import caption as voe_caption
-from eval.paper.voe_text import lines as voe_lines
-from eval.paper.voe_text import long_csv as voe_csv
-from eval.terminal import print_table
+from eval.paper.voe_table import voe_specs
 
 SCORE_S, PLAN_S, SURPRISE_S = 75, 90, 60  # seconds for scores, plans and surprise of one run on one thread, to tell beforehand
 PAPER = "paper"  # the budget whose runs take a GPU where there is one
@@ -181,48 +172,6 @@ def _run_missing(todo: list[Job], minutes: float, cfg, on_gpu: bool) -> dict[str
     return run_jobs(turned(todo, cfg["worker"]), workers, Path(cfg["runs_dir"]) / "logs", lambda text: print(text, flush=True))
 
 
-def _out(cfg) -> Path:
-    """Tables of different budgets never overwrite each other."""
-    return Path(cfg["out"]) / cfg["budget"]
-
-
-def _show(asked: list[TableSpec], every: list[TableSpec], pages: dict, cfg) -> None:
-    """The rows asked for on the terminal. As files all rows of their tables, with every seed that is there, so that none is
-    lost by asking for others; a table's panels one below the other."""
-    out, cfg, shown = _out(cfg), cfg | {"seeds": seeds_there(every, cfg)}, {panel.key: panel for panel in asked}
-    out.mkdir(parents=True, exist_ok=True)
-    for page, of_page in groupby(every, lambda panel: panel.page):
-        filled = [(panel, fill(panel, cfg)) for panel in of_page]
-        texts = {"md": [], "tex": []}
-        for panel, cells in filled:
-            text = caption(panel, pages, cfg)
-            if panel.key in shown:
-                print_table(*lines(shown[panel.key], pages, cells), text, title=panel.key, width=160)
-            header, rows = lines(panel, pages, cells)
-            texts["md"].append(f"### {panel.key}\n\n{markdown(header, rows, text)}")
-            texts["tex"].append(latex(header, rows, text))
-            replace_chart(table_chart(panel, f"{panel.title}, budget {cfg['budget']}", cells), out / panel.key)
-        for kind, parts in texts.items():
-            write_whole(out / f"{page}.{kind}", "\n".join(parts))
-        write_whole(out / f"{page}.csv", long_csv(filled))
-
-
-def _show_voe(asked: list[VoeTable], every: list[VoeTable], humans: Humans | None, cfg) -> None:
-    """The same of tables of violated expectations."""
-    out, cfg, shown = _out(cfg), cfg | {"seeds": seeds_of_voe(every, cfg)}, {table.name: table for table in asked}
-    out.mkdir(parents=True, exist_ok=True)
-    for page, of_page in groupby(every, lambda table: table.page):
-        filled = [with_humans(fill_voe(table, cfg), humans) for table in of_page]
-        for one in filled:
-            if table := shown.get(one.table.name):
-                told = one if table == one.table else with_humans(fill_voe(table, cfg), humans)
-                print_table(*voe_lines(told, cfg), voe_caption(told, cfg), title=table.name, width=160)
-        texts = [(one.table.name, *voe_lines(one, cfg), voe_caption(one, cfg)) for one in filled]
-        write_whole(out / f"{page}.md", "\n".join(f"### {name}\n\n{markdown(*parts)}" for name, *parts in texts))
-        write_whole(out / f"{page}.tex", "\n".join(latex(*parts) for _, *parts in texts))
-        write_whole(out / f"{page}.csv", voe_csv(filled))
-
-
 def _budget(cfg, known: dict) -> dict:
     if cfg["budget"] not in known:
         raise Problem(f"there is no budget '{cfg['budget']}': {nearest(str(cfg['budget']), known)}")
@@ -234,10 +183,12 @@ def _run_voe(names: list[str], cfg) -> dict[str, str]:
     minutes = _budget(cfg, voe_tables()["budgets"]).get("minutes", 0)
     asked = voe_specs(names, [cfg["rows"]] if isinstance(cfg["rows"], str) else cfg["rows"])
     humans = read_humans(cfg["humans"])
-    check_writable(_out(cfg), "out")
+    check_writable(folder_of(cfg), "out")
     jobs = voe_jobs_of([row for table in asked for row in table.rows], cfg) if cfg["run_missing"] else []
     failed = _run_missing(jobs, minutes, cfg, on_gpu=cfg["budget"] == PAPER)
-    _show_voe(asked, [table for table in voe_specs(names) if table.page in {one.page for one in asked}], humans, cfg)
+    show_voe(asked, humans, cfg)
+    with files_of(asked, cfg):
+        write_voe([table for table in voe_specs(names) if table.page in {one.page for one in asked}], humans, cfg)
     return failed
 
 
@@ -246,14 +197,16 @@ def _run_paper(table, cfg) -> dict[str, str]:
     pages = paper_tables()
     minutes = _budget(cfg, pages["budgets"])["minutes"]
     asked, every = (table_specs(pages, table, cfg["figure"], only) for only in (cfg["rows"], None))
-    check_writable(_out(cfg), "out")
+    check_writable(folder_of(cfg), "out")
     failed = _run_missing(jobs_of(asked, cfg), minutes, cfg, on_gpu=cfg["budget"] == PAPER) if cfg["run_missing"] else {}
-    _show(asked, [panel for panel in every if panel.page in {one.page for one in asked}], pages, cfg)
-    cfg = cfg | {"seeds": seeds_there(declared_specs(pages), cfg)}
-    verdicts = check_claims(cfg)
-    if any(verdict.decided for verdict in verdicts):  # tables of other worlds say nothing about them
-        print_claims(verdicts, cfg)
-        write_whole(_out(cfg) / "claims.md", claims_markdown(verdicts, cfg))
+    show(asked, pages, cfg)
+    with files_of(asked, cfg):
+        write([panel for panel in every if panel.page in {one.page for one in asked}], pages, cfg)
+        cfg = with_seeds_of([replace(panel, rows=PAPER_ROWS) for panel in declared_specs(pages)], cfg)
+        verdicts = check_claims(cfg)
+        if any(verdict.decided for verdict in verdicts):  # tables of other worlds say nothing about them
+            print_claims(verdicts, cfg)
+            write_whole(folder_of(cfg) / "claims.md", claims_markdown(verdicts, cfg))
     return failed
 
 

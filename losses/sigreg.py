@@ -39,8 +39,6 @@ class SIGReg(JointEmbedding):
 
     def __init__(self, weight: float = 100.0, directions: int = 64, per_slot: bool = False, open_loop: bool = False) -> None:
         super().__init__(open_loop=open_loop)
-        if directions < 1:
-            raise ValueError(f"SIGReg draws directions >= 1, got {directions}; set loss.stages.0.objective.directions=")
         self.weight, self.directions, self.per_slot = weight, directions, per_slot
 
     def spread(self, latent: Tensor) -> LossTerms:

@@ -21,22 +21,24 @@ if __name__ == "__main__":
 
     sys.exit(main("fit", "train.fit:run", __doc__, "train.fit:prepare"))  # what stands below is imported for the work alone
 
+import re
 import time
 from contextlib import nullcontext
 
+from configs.overrides import DECIDE_NO_WEIGHT
 from envs.problem import Problem
 
-BESIDE_RESUME = ("resume=", "goals=", "ledger=", "data_dir=", "data.", "logger=", "-", "hydra")
+BESIDE_RESUME = ("resume", "goals", "ledger", "hydra", *DECIDE_NO_WEIGHT)
 
 
 def prepare(overrides: list[str]) -> list[str]:
     """Add trainer=gpu where a GPU is present and neither a trainer nor an experiment is named;
-    resume= stands alone, or with what decides no weight.
+    resume= stands alone, or with keys that decide no weight.
     """
     import torch
 
     if any(o.startswith("resume=") and o != "resume=null" for o in overrides):
-        others = [o for o in overrides if not o.startswith(BESIDE_RESUME)]
+        others = [o for o in overrides if re.split(r"[=./]", o.lstrip("+"))[0] not in BESIDE_RESUME and not o.startswith("-")]
         if others:
             raise Problem(f"resume= goes on with the run's own configuration; leave out {' '.join(others)}")
         return overrides

@@ -9,6 +9,7 @@ from filelock import FileLock, Timeout
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
+from configs.overrides import DECIDE_NO_WEIGHT
 from configs.sizes import BESIDE
 from envs.problem import Problem
 from envs.spec import EnvSpec
@@ -17,7 +18,6 @@ from eval.runs import AGENT, CLONE, MODEL, differences, freeze, load_config
 from train.checkpoint_files import clear_parts, drop_damaged
 from train.distributed import node_of
 
-BESIDE_SCIENCE = ("data", "data_dir", "logger", "row", "evaluate")  # decide no weight: see `_with_named`
 LOCK = ".lock"  # in a run folder: held by the command that writes in it
 PATIENCE = 2  # seconds: workers of a killed command may hold the lock a moment longer than it
 _LOCKS = (LOCK, ".results.lock")  # other commands may wait on them: a new file of the same name would be another lock
@@ -47,14 +47,20 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
 
 
 def _with_named(before: DictConfig, now: DictConfig) -> DictConfig:
-    """The config of a run that is taken up, with what the command line names now of keys that decide no weight: where data lie
-    and how they are read, loggers, how tables call the run, and when an agent is measured."""
+    """The config of a run that is taken up, with what the command line says of keys that decide no weight.
+
+    Raises Problem on another row, under which scores would be entered that were made under the first one.
+    """
     for word in HydraConfig.get().overrides.task if HydraConfig.initialized() else ():
         key = word.partition("=")[0].lstrip("+")
-        if key.partition(".")[0] in BESIDE_SCIENCE:
-            value = OmegaConf.select(now, key)
+        value = OmegaConf.select(now, key)
+        if key == "row" and value != before.get("row"):
+            raise Problem(f"run '{before.name}' was begun as row {before.get('row')}, got row={value}; leave row= out, or "
+                          f"choose another name=")  # fmt: skip
+        if key.partition(".")[0] in DECIDE_NO_WEIGHT:
             value = str(Path(value).resolve()) if key == "data_dir" else value
             OmegaConf.update(before, key, value, merge=False, force_add=True)
+    OmegaConf.resolve(before)  # a logger names its group after the env of the run
     return before
 
 

@@ -207,7 +207,7 @@ def of_places(filled: Sequence[Filled]) -> list[str]:
         "whatever else is read, mean over actions that change nothing, one object, several, told by start and end; "
         "read by the same network as above",
         "floor: the state that was",
-        "weights unknown: as above, of boards the best guess",
+        *["weights unknown: as above, of boards the best guess"] * bool(_of_blindness(filled)),
     ]
 
 

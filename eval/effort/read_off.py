@@ -7,7 +7,7 @@ from statistics import mean
 from eval.effort.cells import MISSING, Table, once, over_seeds
 from eval.effort.filled import Filled
 from eval.effort.ledger_rows import in_order
-from eval.effort.score_names import AT_ONCE, BLIND_PLACES, OF_READ_OUT, OF_STRUCTURE, PLACES, READ_FLOORS, UNREAD
+from eval.effort.score_names import AT_ONCE, BLIND_PLACES, OF_STRUCTURE, PLACES, PLACES_FLOOR, READ_FLOORS, READ_PLACES
 
 
 def read_lines(filled: Sequence[Filled]) -> Table:
@@ -35,7 +35,7 @@ def places_lines(filled: Sequence[Filled]) -> Table:
     for one, h in product(in_order(filled), horizons):
         if any(found := [places(one, name, h) for name in PLACES]):
             body.append([one.label, str(h), *(over_seeds(one, of_seeds) for of_seeds in found)])
-    for (name, of), h in product((("weights unknown", _blind), ("floor", _unread)), horizons):
+    for (name, of), h in product((("weights unknown", _blind), ("floor", _floors)), horizons):
         known = of(filled, h)
         if body and any(value is not None for value in known):
             beside.append([name, str(h), *(MISSING if value is None else f"{value:.1f}" for value in known)])
@@ -44,16 +44,16 @@ def places_lines(filled: Sequence[Filled]) -> Table:
 
 def places(one: Filled, name: str, horizon: int) -> dict[int, float]:
     """Seed -> one of PLACES, by the read-out that reads more factors."""
-    return one.read(OF_READ_OUT + PLACES[name].format(horizon))
+    return one.read(READ_PLACES + PLACES[name].format(horizon))
 
 
 def _blind(filled: Sequence[Filled], horizon: int) -> list[float | None]:
     return [_known(filled, BLIND_PLACES + key.format(horizon)) for key in PLACES.values()]
 
 
-def _unread(filled: Sequence[Filled], horizon: int) -> list[float | None]:
-    """The mean over classes alone is measured."""
-    return [_known(filled, UNREAD.format(horizon)), *[None] * (len(PLACES) - 1)]
+def _floors(filled: Sequence[Filled], horizon: int) -> list[float | None]:
+    """The floor, which only the mean over classes of actions has."""
+    return [_known(filled, PLACES_FLOOR.format(horizon)), *[None] * (len(PLACES) - 1)]
 
 
 def _known(filled: Sequence[Filled], key: str) -> float | None:

@@ -37,8 +37,9 @@ READ_FLOORS = {
     "of every action": "floor/copy/what_if/h10",
 }
 PLACES = {"all places": "what_if/place/h{}", **{f"all places, {name}": f"what_if/place/{name}/h{{}}" for name in CHANGED}}
-OF_READ_OUT, UNREAD = "readout/{}/", "floor/copy/what_if/h{}"  # whose PLACES they are; what the state that was has of them
-# what the world itself says where the weights are unknown, of eval/probes/without_weights.py: of what if, and whose PLACES
+READ_PLACES = "readout/{}/"  # how PLACES begin in the ledger, {}: of READ_OUTS
+PLACES_FLOOR = "floor/copy/what_if/h{}"  # of all places: the state that was
+# of the world itself where the weights are unknown, by eval/probes/without_weights.py: what if, and how PLACES begin
 BLIND, BLIND_PLACES = "blind/cf_hits@1/mean/h{}", "blind/"
 BAYES, LIKELIEST = "bayes/hits@1/h{}", "bayes/cf_hits@1/mean/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
 RANDOM = "plan/floor/random/h{}"  # the share of goals that a random policy reaches

@@ -72,6 +72,6 @@ def _drawn(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
     for kind, numbers in firsts.items():
         if len(numbers):
             found[kind] = as_gif(episode(run.model, run.world, planned, int(numbers[0])))
-    for kind, made in found.items():  # once all are there: of a command that is killed between them one is taken for both
+    for kind, made in found.items():  # when both are drawn: one that a killed command left would stay alone
         write_whole(folder / _name(entry, kind), made)
     return found

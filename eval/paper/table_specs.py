@@ -1,7 +1,9 @@
 """The tables and figures of paper_tables.yaml as values: rows of runs, columns of numbers, and what those runs say."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -221,12 +223,15 @@ def _of_before(folder: Path) -> bool:
     return "    scm_seed:" in text and "    numbering:" not in text
 
 
-def seeds_there(panels: list[TableSpec], cfg) -> int:
-    """How many seeds, from 0, some row of some panels has; those asked for at least."""
-    seeds = cfg["seeds"]
-    while any(metrics_of(row, panel.env, seeds, cfg) for panel in panels for row in panel.rows):
-        seeds += 1
-    return seeds
+def seeds_found(has: Callable[[int], bool], asked: int) -> int:
+    """How many seeds exist, counted from 0; at least those asked for.  has: whether anything has a seed."""
+    return next(seed for seed in count(asked) if not has(seed))
+
+
+def with_seeds_of(panels: list[TableSpec], cfg: dict) -> dict:
+    """The config of a command, with as many seeds as a row of some panels has."""
+    rows = {(row, panel.env) for panel in panels for row in panel.rows}
+    return cfg | {"seeds": seeds_found(lambda seed: any(metrics_of(*row, seed, cfg) for row in rows), cfg["seeds"])}
 
 
 def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:

@@ -14,10 +14,10 @@ KEY = "voe/hit_rate"
 
 
 class Humans(NamedTuple):
-    """values: by the number of a sub-type, 0 for all.  told: what a caption says of them."""
+    """values: by the number of a sub-type, 0 for all.  caption: what the table's caption says of them."""
 
     values: dict[int, Values]
-    told: str
+    caption: str
 
 
 def read_humans(path: str | None) -> Humans | None:
@@ -43,7 +43,7 @@ def with_humans(filled: Filled, humans: Humans | None) -> Filled:
     if humans is None or not filled.table.published:
         return filled
     values = {(HUMANS, number): cells for number, cells in humans.values.items()}
-    return replace(filled, values=filled.values | values, humans=HUMANS, told=humans.told)
+    return replace(filled, values=filled.values | values, humans=HUMANS, told=humans.caption)
 
 
 def _values(found: dict, number: int) -> Values:

@@ -10,6 +10,7 @@ import numpy as np
 
 from envs.problem import Problem
 from envs.voe.clip import SUBTYPES as NAMED
+from eval.paper.table_specs import seeds_found
 from eval.paper.voe_runs import Row, Runs, voe_tables
 from eval.paper.voe_stored import STORED, StoredRuns
 
@@ -119,19 +120,22 @@ def _runs(cfg: dict) -> Runs | StoredRuns:
     return StoredRuns(cfg) if cfg["budget"] == STORED else Runs(cfg)
 
 
-def seeds_there(tables: Sequence[VoeTable], cfg: dict) -> int:
-    """How many seeds, from 0, some row of some tables has; those asked for at least."""
-    runs, seeds = _runs(cfg), cfg["seeds"]
-    asked = {(row, env) for table in tables for row in table.rows for env in voe_tables()["envs"].values()}
-    while any(runs.results(row, env, seeds) for row, env in asked):
-        seeds += 1
-    return seeds
+def _rows(table: VoeTable, runs: Runs | StoredRuns) -> tuple[Row, ...]:
+    """With those of other models that were found, where a table shows them."""
+    return (*table.rows, *(runs.others([Row.of(name) for name in voe_tables()["rows"]]) if table.others else ()))
+
+
+def with_seeds_of(tables: Sequence[VoeTable], cfg: dict) -> dict:
+    """The config of a command, with as many seeds as a row of some tables has."""
+    runs = _runs(cfg)
+    asked = {(row, env) for table in tables for row in _rows(table, runs) for env in voe_tables()["envs"].values()}
+    return cfg | {"seeds": seeds_found(lambda seed: any(runs.results(*row, seed) for row in asked), cfg["seeds"])}
 
 
 def fill(table: VoeTable, cfg: dict) -> Filled:
     """Read the runs."""
     runs, envs = _runs(cfg), voe_tables()["envs"]
-    rows = (*table.rows, *(runs.others([Row.of(name) for name in voe_tables()["rows"]]) if table.others else ()))
+    rows = _rows(table, runs)
     values: dict[tuple[str, int], Values] = {}
     shown: list[dict] = []
     for row in rows:

@@ -19,12 +19,17 @@ class BlocksDistance(nn.Module):
 
     def __init__(self, model, world) -> None:
         super().__init__()
+        self.check(model, world)
+        self.model, self.world = model, world
+
+    @staticmethod
+    def check(model, world) -> None:
+        """Raises Problem where no blocks can be read."""
         if not isinstance(world, Blocks) or len(world.shown.shape) != 2:
             raise Problem(f"reward=blocks reads blocks off a table, and models of {type(world).__name__} are shown "
                           f"{world.observation}; set reward=siamese")  # fmt: skip
         if model.decoder is None:
             raise Problem("reward=blocks asks a decoder, and the model has none; set reward=siamese")
-        self.model, self.world = model, world
 
     def forward(self, latent: Tensor, goal: Tensor) -> Tensor:
         table = self.model.decode(latent)

@@ -42,8 +42,8 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     of_end, plans = of_rounds.pop(None, {}), _plans(folder, results.get("weights"))
     path = Path(ledger) / config.env.name / f"{named(config.name)}-{config_hash(config)}.json"
     before = _whole(path)
-    of_both = before if "weights" in results and before.get("weights") == results["weights"] else {}
-    trained_on = results.get("machine") or of_both.get("machine")  # the file of a run may be made again on another machine
+    same_weights = before if "weights" in results and before.get("weights") == results["weights"] else {}
+    trained_on = same_weights.get("machine") or results.get("machine")  # a finished run may be scored again elsewhere
     curve = {f"{stage} {name}": values for (stage, name), values in losses(folder / "metrics.csv").items()}
     entry = {
         "run": config.name, "row": row_of(config), "model": config.model.name, "loss": config.loss.name,
@@ -52,7 +52,7 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         "scores": of_end, "rounds": _rounds(config, folder, of_rounds, plans),
         "plans": {name: plan for name, plan in plans.items() if isinstance(name, str)},
         "losses": {name: [values[epoch] for epoch in sorted(values)] for name, values in curve.items()},
-        "timing": of_both.get("timing", {}) | results["timing"],
+        "timing": same_weights.get("timing", {}) | results["timing"],
         "parameters": results.get("parameters", {}), "versions": results.get("versions", {}),
         "machine": trained_on or machine(str(config.trainer.get("accelerator"))),  # runs of before do not say
         **({"weights": results["weights"]} if "weights" in results else {}), **({"diverged": diverged} if diverged else {}),
@@ -60,8 +60,8 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     if diverged and (read_object(path) or {}).get("scores"):
         return path
-    if of_both:
-        _keep(entry, of_both)
+    if same_weights:
+        _keep(entry, same_weights)
     return write_whole(path, json.dumps(entry, indent=1) + "\n")
 
 

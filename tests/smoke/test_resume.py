@@ -7,7 +7,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from eval.runs import freeze
+from eval.runs import freeze, load_config
 from eval.runs.checkpoints import read_checkpoint
 from models.world_model import WorldModel
 from train.stages import wandb_logger
@@ -58,16 +58,18 @@ def test_what_decides_no_weight_may_be_named_anew(command_here, small, tmp_path)
     run, moved = tmp_path / "runs/run", tmp_path / "moved"
     before = OmegaConf.load(run / "config.yaml")
     (tmp_path / "data").rename(moved)
-    done = command_here(*asked, "data.stream=auto", "row=mine", f"data_dir={moved}", cwd=tmp_path)
+    done = command_here(*asked, "data.stream=auto", f"data_dir={moved}", cwd=tmp_path)
     assert done.returncode == 0 and not (tmp_path / "data").exists(), done.stderr
     told = OmegaConf.load(run / "config.yaml")
-    assert (told.data.stream, told.row, told.data_dir) == ("auto", "mine", str(moved))
+    assert (told.data.stream, told.data_dir) == ("auto", str(moved))
     moved.rename(tmp_path / "again")
-    assert command_here("train/fit.py", "resume=runs/run", "data_dir=again", cwd=tmp_path).returncode == 0
-    last = OmegaConf.load(run / "config.yaml")
-    assert last.data_dir == str(tmp_path / "again") and last.row == "mine"
-    last.data_dir, last.data.stream, last.row = before.data_dir, False, None
+    assert command_here("train/fit.py", "resume=runs/run", "data_dir=again", "logger=wandb", cwd=tmp_path).returncode == 0
+    last = load_config(run)
+    assert last.data_dir == str(tmp_path / "again") and last.logger.name == "wandb" and last.logger.group == "physics3"
+    last.data_dir, last.data.stream, last.logger = before.data_dir, False, before.logger
     assert last == before
+    done = command_here(*asked, "row=mine", "data_dir=again", cwd=tmp_path)
+    assert done.returncode == 1 and "was begun as row None, got row=mine; leave row= out" in done.stderr
 
 
 def test_stages_follow_one_another_on_the_mirror(compose, small, train_in, tmp_path, monkeypatch):

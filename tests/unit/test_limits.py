@@ -51,6 +51,7 @@ REFUSED = {
     "loss=nll loss.stages.1.name=reconstruction": "two stages of loss 'nll' have the name 'reconstruction'",
     "loss=contrastive loss.stages.0.objective.sigma=0": "objective.sigma must be a number > 0, got 0",
     "loss=hinge loss.stages.0.objective.hinge=-1": "objective.hinge must be a number >= 0, got -1",
+    "loss=sigreg loss.stages.0.objective.directions=0": "objective.directions must be a whole number >= 1, got 0",
     "loss=infonce_open_loop loss.squared_weight=-1": "loss.squared_weight must be a number >= 0, got -1",
     "loss.stages.0.objective=InfoNCE": "the objective of stage 0 of loss 'infonce' names no class",
 }

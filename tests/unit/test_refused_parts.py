@@ -8,7 +8,6 @@ from torch.nn import functional as F
 
 from envs.problem import Problem
 from losses.inverse_action import InverseAction
-from losses.sigreg import SIGReg
 from models.interfaces import Batch
 from train.agents.learner import check_learner
 from train.checks import check_parts, check_plan
@@ -68,12 +67,6 @@ def test_models_are_built_for_what_they_see(compose, overrides, said):
     """Seen: tracebacks in the first batch, the one word 'whole', and a side that nothing read."""
     with pytest.raises(Exception, match=said):
         instantiate(compose("fit", *overrides).model.module)
-
-
-def test_a_regulariser_without_directions_is_refused():
-    """A mean of nothing, which was told as a learning rate that is too high."""
-    with pytest.raises(ValueError, match="directions >= 1, got 0; set loss.stages.0.objective.directions="):
-        SIGReg(directions=0)
 
 
 @pytest.mark.parametrize("algo, said", [

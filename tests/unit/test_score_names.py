@@ -17,7 +17,7 @@ def test_names_of_probes_are_theirs():
     asked_of = {name: key.format("mlp").removesuffix("/h10") for name, key in names.AT_ONCE.items()}
     assert {name: scales[key] for name, key in asked_of.items() if scales.get(key, 1.0) != 1.0} == names.SCALE
     shown = {row.key.rstrip("/") for one in (readout.readout, weight_order.weight_order) for row in one.rows}
-    of_places = [names.OF_READ_OUT + key.removesuffix("/h{}") for key in names.PLACES.values()]
+    of_places = [names.READ_PLACES + key.removesuffix("/h{}") for key in names.PLACES.values()]
     asked = {
         key.format("mlp").removesuffix("/h10") for key in (*names.AT_ONCE.values(), *names.READ_FLOORS.values(), *of_places)
     }

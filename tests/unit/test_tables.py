@@ -257,6 +257,13 @@ def test_rows_that_are_not_asked_for_stay_in_the_files(cfg, tmp_path, capsys):
     assert "AE + NLL" in printed and "GNN + NLL" not in printed
     assert "| GNN + NLL | - / - / 50.5 ± 0.7 |" in (files / "table4.md").read_text()
     assert "table4,physics5,GNN + NLL,H@1,10,1,51.0" in (files / "table4.csv").read_text()
+    before, entry = (files / "table4.csv").read_bytes(), Path(cfg["ledger"]) / "physics5" / "gnn-nll-physics5-2min-s2-0.json"
+    entry.parent.mkdir(parents=True)
+    entry.write_text("{")
+    eval.tables.run(OmegaConf.create(cfg | asked))  # a damaged row that was not asked for
+    printed = capsys.readouterr().out
+    assert "AE + NLL" in printed and "files of table4 stay as they are: " in printed
+    assert (files / "table4.csv").read_bytes() == before
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_trainings(cfg, tmp_path, monkeypatch):
