@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -112,9 +113,10 @@ class EpisodeWriter:
         try:
             for name, values in {**columns, **index}.items():
                 if name not in self._file:
-                    fit = max(8, CHUNK // max(1, values[:1].nbytes))
+                    row = values.dtype.itemsize * math.prod(values.shape[1:])
+                    fit = max(8, CHUNK // max(1, row))
                     chunk = 256 if name in INDEX else min(fit, int(lengths.max(initial=0)) or fit)
-                    codec = _CODEC_OF_LARGE if values[:1].nbytes > _LARGE else _CODEC
+                    codec = _CODEC_OF_LARGE if row > _LARGE else _CODEC
                     self._file.create_dataset(
                         name, (0, *values.shape[1:]), values.dtype, maxshape=(None, *values.shape[1:]),
                         chunks=(chunk, *values.shape[1:]), **codec,

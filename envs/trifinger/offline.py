@@ -33,6 +33,10 @@ def record_set(task: str, kind: str, path: str | Path, episodes: int, seed: int 
     if "expert" in SETS[kind] and task not in TASKS:
         raise Problem(f"there is no expert for {task}, which set '{kind}' needs; there are experts for {', '.join(TASKS)}")
     env = TriFingerEnv(task, **options)
+    mode = env.settings["action_mode"]
+    if "random" in SETS[kind] and mode != "joint_positions":
+        env.close()
+        raise Problem(f"set '{kind}' moves joints to positions, got action_mode={mode}; leave action_mode= out")
     kinematics, drive = Kinematics(env.settings["robot"]), Drive(None)
 
     def controller(base, episode: int) -> Controller:

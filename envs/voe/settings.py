@@ -224,7 +224,11 @@ def _value(column: str, text: str) -> float | str:
     return float(text)
 
 
-def published(category: str, colors: str = "by_shape") -> list[Setting]:
-    """The 5000 settings of the published set (MIT licence in envs/voe/released), in the order of their trials."""
+def published(category: str, colors: str = "by_shape", seed: int = 0) -> list[Setting]:
+    """The 5000 settings of the published set (MIT licence in envs/voe/released), in the order of their trials.
+
+    seed: of what they leave open: random colours, some ways and sides.
+    """
     _known(category, CATEGORIES, "category")
-    return [replace(setting, colors=colors) if colors != "by_shape" else setting for setting in _published(category)]
+    usual = colors == "by_shape" and seed == 0
+    return [setting if usual else replace(setting, colors=colors, seed=seed) for setting in _published(category)]

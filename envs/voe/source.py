@@ -156,5 +156,5 @@ class VoeSource(Source):
 def _settings(category: str, preset: str, counts: str, colors: str, seed: int) -> tuple[Setting, ...]:
     """5,000, in the order of their trials."""
     if preset == "published":
-        return tuple(published(category, colors))
+        return tuple(published(category, colors, seed))
     return tuple((exact if counts == "exact" else sample)(category, preset, seed, colors))

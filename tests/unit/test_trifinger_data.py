@@ -184,6 +184,33 @@ def test_offline_sets_of_the_expert_of_chance_and_of_both(tmp_path):
     assert done["mixed"] == pytest.approx([done["expert"][0], done["random"][1]])
 
 
+def test_another_seed_gives_other_episodes(tmp_path):
+    """Episode 1 of seed 0 was episode 0 of seed 1, so that two sets held the same goals but for one."""
+    goals = []
+    for seed in (0, 1):
+        record_set("reaching", "random", tmp_path / f"{seed}.h5", 3, seed, skip_frame=10, max_steps=2)
+        file = EpisodeFile(tmp_path / f"{seed}.h5")
+        at = [k for k, name in enumerate(file.header["variables"]) if name.startswith("goal_60/cartesian_position")]
+        assert len(at) == 3
+        goals += file.read("variables")["variables"][file.ep_offset][:, at].tolist()
+    assert len({tuple(goal) for goal in goals}) == 6
+
+
+def test_a_file_that_was_finished_while_one_waited_stays(tmp_path, monkeypatch):
+    """The second of two recorders of one path replaced what the first had finished meanwhile."""
+    enter, path = EpisodeWriter.__enter__, tmp_path / "x.h5"
+
+    def waited(self):
+        monkeypatch.setattr(EpisodeWriter, "__enter__", enter)
+        record_set("reaching", "expert", path, 1, skip_frame=10, max_steps=2)  # by another process
+        return enter(self)
+
+    monkeypatch.setattr(EpisodeWriter, "__enter__", waited)
+    with pytest.raises(Problem, match="record into another file, or remove it"):
+        record_set("reaching", "random", path, 1, skip_frame=10, max_steps=2)
+    assert EpisodeFile(path).header["set"] == "expert"
+
+
 @pytest.mark.parametrize("before", ["mixed", "random"])
 def test_an_offline_set_that_was_broken_off_goes_on(tmp_path, monkeypatch, before):
     """The same one; what another policy had begun under this name is no part of it."""
@@ -216,3 +243,9 @@ def test_other_offline_sets_are_refused(tmp_path, task, kind, told):
     with pytest.raises(Problem, match=told):
         record_set(task, kind, tmp_path / "x.h5", 1)
     assert not list(tmp_path.iterdir())
+
+
+def test_random_sets_move_joints_to_positions(tmp_path):
+    """Positions were executed as torques, without a word."""
+    with pytest.raises(Problem, match="set 'random' moves joints to positions, got action_mode=joint_torques"):
+        record_set("pushing", "random", tmp_path / "x.h5", 1, action_mode="joint_torques")

@@ -58,6 +58,8 @@ def test_spaces_of_picking_are_the_codes(env):
     assert aim.b[0] == pytest.approx([0.11, -np.pi, 0.2]) and aim.b[1] == pytest.approx([0.15, np.pi, 0.25])
     verdict = env.intervene({"goal_block": {"cylindrical_position": [0.12, 0, 0.22]}})
     assert verdict.accepted and env.value("goal_block/cartesian_position") == pytest.approx([0, 0, 0.22])
+    verdict = env.intervene({"goal_block": {"cartesian_position": [0.13, 0, 0.21]}})  # a place is the same by each name
+    assert verdict.accepted and env.value("goal_block/cartesian_position") == pytest.approx([0, 0, 0.21])
     for even in (False, True):
         env.reset()
         assert env.intervene(GoalActor("b", by_area=even).request(env, np.random.default_rng(0))).accepted

@@ -78,6 +78,7 @@ def test_ways_of_surprise():
     """A way that the setting leaves open is drawn by its seed and trial, both in half of them."""
     ways = Counter(_equal(trial).way for trial in range(1, 401))
     assert 150 < ways["left"] < 250 and _equal(7).way == _equal(7).way
+    assert published("C", "random", 1)[0].seed == 1 and published("C", seed=0) == published("C"), "the seed was ignored"
     assert published("C")[4500].choice in ("no_contain", "no_protrude")
 
 

@@ -54,17 +54,19 @@ def record(
         "task": base.task.name, "settings": base.settings, "seed": seed, "episodes": episodes,
         "variables": _entries(base, names), "observation": base.entries() if env.observation_space.dtype == float else None,
         "action_bounds": [env.action_space.low.tolist(), env.action_space.high.tolist()],
-        "camera": None if camera is None else asdict(camera), "wrappers": _wrappers(env), **(about or {}),
+        "camera": None if camera is None else asdict(camera), "wrappers": _wrappers(env), "seeds": "apart",
+        **(about or {}),
     }  # fmt: skip
-    if Path(path).exists():
-        EpisodeFile(path, header, f"record into another file, or remove it: rm {shlex.quote(str(path))}")
+    if _stays(path, header):
         return
     with EpisodeWriter(path, header) as writer:
+        if _stays(path, header):  # somebody else finished it while we waited
+            return
         if env.has_wrapper_attr("skip_episodes"):  # a Curriculum, however deep
             env.get_wrapper_attr("skip_episodes")(writer.episodes_done)  # played before this call
         block: list[dict[str, np.ndarray]] = []
         for episode in range(writer.episodes_done, episodes):
-            observation, info = env.reset(seed=seed + 1 + episode)
+            observation, info = env.reset(seed=_seed_of(header, episode))
             if sorted(base.variables()) != names:
                 raise Problem(
                     f"episode {episode} of {path} has other objects than the first; record each scene in a file of its own"
@@ -77,6 +79,21 @@ def record(
                 writer.append(together, np.array([len(columns["action"]) for columns in block]))
                 block = []
         writer.finish()
+
+
+def _stays(path: str | Path, header: dict) -> bool:
+    """Whether a file is finished. Raises Problem where it has another header."""
+    if not Path(path).exists():
+        return False
+    EpisodeFile(path, header, f"record into another file, or remove it: rm {shlex.quote(str(path))}")
+    return True
+
+
+def _seed_of(header: dict, episode: int) -> int:
+    """Of an episode's reset. In files of before episode 1 of one seed was episode 0 of the next."""
+    if "seeds" not in header:
+        return header["seed"] + 1 + episode
+    return int(np.random.SeedSequence([header["seed"], 1 + episode]).generate_state(1)[0])
 
 
 def replay(path: str | Path, episode: int, env=None, camera: Camera | None = None) -> dict[str, np.ndarray]:
@@ -126,7 +143,7 @@ def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray,
         raise Problem(f"{path} was recorded with {key}={theirs[key]}, the env has {own.get(key)}; make it as it was")
     if env.has_wrapper_attr("skip_episodes"):
         env.get_wrapper_attr("skip_episodes")(episode - 1 - env.get_wrapper_attr("episode"))
-    observation, info = env.reset(seed=header["seed"] + 1 + episode)
+    observation, info = env.reset(seed=_seed_of(header, episode))
     names = sorted(base.variables())
     first = _row(base, observation, info, names, camera)
     if _entries(base, names) != header["variables"] or not np.array_equal(first["variables"], variables[0]):

@@ -12,7 +12,7 @@ class Picking(Task):
     """Reference section 9.3. dense_weights: height won and left, centre won and left, approach won and left, grasp, jerk.
 
     As in CausalWorld, the spaces hold positions of the block in the air, from where it falls, and of the goal off the middle; a
-    cylindrical position given for the goal is moved over the middle.  block_on_floor: the spaces pin the block to the floor.
+    position given for the goal is moved over the middle.  block_on_floor: the spaces pin the block to the floor.
     """
 
     name = "picking"
@@ -34,9 +34,8 @@ class Picking(Task):
         return table
 
     def linked(self, changes: Changes, state: State) -> Changes:
-        if "goal_block/cylindrical_position" in changes:
-            height = changes["goal_block/cylindrical_position"][2]
-            changes = {**changes, "goal_block/cylindrical_position": np.array([0.0, 0.0, height])}
+        for name in {"goal_block/cylindrical_position", "goal_block/cartesian_position"} & changes.keys():
+            changes = {**changes, name: np.array([0.0, 0.0, changes[name][2]])}
         block = state["tool_block"]
         stands = block["cartesian_position"][2] - block["size"][2] / 2 < 0.005
         return grounded(same_size(changes), state, *(["tool_block"] if stands else []))  # one in the air stays there
