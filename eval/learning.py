@@ -63,7 +63,9 @@ def run(cfg) -> Path:
     if alone := next((agent for agent, scores in levels.items() if not asked & scores.keys()), None):
         raise Problem(f"{alone} of beside= has none of the protocols {', '.join(sorted(asked))} of the runs; leave it out, or "
                       f"play one with eval/protocols.py")  # fmt: skip
-    figure = learning_plot({one.run: one.curves for one in learned}, levels, learned[0].env.removeprefix("trifinger_"))
+    env = learned[0].env
+    measure = "fractional success" if env.startswith("trifinger_") else "success"
+    figure = learning_plot({one.run: one.curves for one in learned}, levels, env.removeprefix("trifinger_"), measure)
     content = chart_bytes(figure, to)
     to.parent.mkdir(parents=True, exist_ok=True)
     write_whole(to, content)

@@ -69,13 +69,20 @@ def _agent_name(agent: str) -> str:
     return path.parts[-3] + _OF_A_RUN[path.name]
 
 
-def _caption(cfg: dict) -> str:
+def _caption(cfg: dict, found: dict[str, dict]) -> str:
+    counts = sorted({entry["episodes"] for entry in found.values()})
+    each = f"{counts[0]} episodes each" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} episodes each, in `scores.json`"
+    steps = "" if cfg["max_steps"] is None else f", at most {cfg['max_steps']} steps"
     return (
-        f"{cfg['task']}, agent {_agent_name(cfg['agent'])}: fractional success (95 % bootstrap interval), {cfg['episodes']} "
-        f"episodes each, skip {cfg['skip_frame']}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, {cfg['feasibility']} "
-        f"feasibility, masses on P0 within {100 * cfg['mass_spread']:g} %, seed {cfg['seed']}; accepted: share of the starts "
-        f"drawn that the world took"
+        f"{cfg['task']}, agent {_agent_name(cfg['agent'])}: fractional success (95 % bootstrap interval), {each}, skip "
+        f"{cfg['skip_frame']}{steps}, {cfg['dynamics']} dynamics, {cfg['overlap']} overlap, {cfg['feasibility']} feasibility, "
+        f"{cfg['collision']} collision, masses on P0 within {100 * cfg['mass_spread']:g} %, seed {cfg['seed']}; accepted: "
+        f"share of the starts drawn that the world took"
     )
+
+
+def _table(cfg: dict, found: dict[str, dict]) -> tuple[list[str], list[list[str]], str]:
+    return ["protocol", "drawn anew", *METRICS.values(), "accepted"], _lines(found), _caption(cfg, found)
 
 
 def _lines(found: dict[str, dict]) -> list[list[str]]:
@@ -118,10 +125,11 @@ def run(cfg) -> None:
     try:
         with FileLock(folder / ".lock", timeout=0):
             _check_same(cfg, folder / "settings.json")
-            found = summary(play_missing(cfg, folder, asked))
-            table = ["protocol", "drawn anew", *METRICS.values(), "accepted"], _lines(found), _caption(cfg)
-            print_table(*table, width=140)
-            write_whole(folder / "table.md", markdown(*table))
+            rows = play_missing(cfg, folder, asked)
+            now = [row for row in rows if row["protocol"] in asked and row["episode"] < cfg["episodes"]]
+            print_table(*_table(cfg, summary(now)), width=140)
+            found = summary(rows)  # files hold all that was ever played, so that none is lost by asking for less
+            write_whole(folder / "table.md", markdown(*_table(cfg, found)))
             write_whole(folder / "scores.json", json.dumps(found, indent=1))
             for kind, plot in (("bars", bar_plot), ("radar", radar_plot)):
                 write_chart(plot({name: found}, cfg["task"]), folder / kind)

@@ -60,6 +60,8 @@ def surprise_run(
     run = Run.open(folder)
     world, cfg = run.world, run.config
     split = split or cfg.score.split
+    if not isinstance(split, str):
+        raise Problem(f"split= names one split, got {list(split)}; ask for them one by one")
     if not isinstance(world, Violations):
         raise Problem(f"surprise is asked of worlds with violated causes, and env '{cfg.env.name}' has none; use a run on "
                       f"voe_support or its like")  # fmt: skip
@@ -118,7 +120,9 @@ def panels_of(found: Measured, names: tuple[str, ...], each: int) -> tuple[dict,
             trial = surprising.trial[row]
             title = f"{names[number]}, trial {trial}"
             of_trial = {name: clips.curve[clips.trial == trial] for name, clips in found.versions.items()}
-            panels[title] = {name: curves[0] for name, curves in of_trial.items() if len(curves)}
+            panels[title] = {name: curves[0].copy() for name, curves in of_trial.items() if len(curves)}
+            for curve in panels[title].values():
+                curve[: found.asked.firsts.min()] = np.nan  # no frame before is predicted: a line at 0 would say "as usual"
             moments[title] = int(surprising.violation[row])
     return panels, moments
 

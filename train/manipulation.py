@@ -27,7 +27,7 @@ from envs.problem import Problem
 
 def prepare(cfg):
     """Arenas in processes of their own, and an agent of two layers."""
-    from eval.manipulation.protocols import arena, protocols_for_agent
+    from eval.manipulation.protocols import measured_in, protocols_for_agent
     from train.agents.scores import evaluate, measure
     from train.agents.training import Setting
     from train.agents.trifinger_envs import Arenas
@@ -41,7 +41,7 @@ def prepare(cfg):
         measure=lambda agent, path: {
             "algo": cfg.algo.name, "env": f"trifinger_{cfg.task}", "metrics": measure(cfg, asked, path),
             "protocol": {"curriculum": cfg.curriculum.name, "episodes": cfg.episodes, "residual": cfg.residual,
-                         "arena": arena(cfg)},
+                         "arena": measured_in(cfg)},
         },
         evaluate=lambda agent, path: evaluate(cfg, path),
         header=header,

@@ -17,7 +17,7 @@ from eval.humans.database import Database, NotSaved
 from eval.humans.decision import decide
 from eval.humans.erasure import FINISHED, erase, expire_due
 from eval.humans.overview import overview
-from eval.humans.passwords import digest, payment_code, secret_of_environment
+from eval.humans.passwords import check_secret, digest, payment_code, secret_of_environment
 from eval.humans.store import Refused
 from eval.humans.study import Study
 from eval.humans.tables import Invite, Login, Participant, PaymentCode, Response
@@ -86,7 +86,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Hand in what is left over, erase who has run out of time, and say how the study stands."""
     database = Database(Study.open(args.study))
-    late, failed = hand_in_left_over(database, secret_of_environment())
+    secret = secret_of_environment()
+    check_secret(database.path.parent, secret)
+    late, failed = hand_in_left_over(database, secret)
     expire_due(database)
     seen = overview(database)
     ended = ", ".join(f"{people} {outcome}" for outcome, people in seen.ended.items())

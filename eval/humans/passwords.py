@@ -5,15 +5,18 @@ import hmac
 import os
 import secrets
 import string
+from pathlib import Path
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
 from envs.problem import Problem
+from envs.whole_files import write_whole
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look alike
 HANDLE, SECRET = 4, 12  # letters; 31 ** 12 is 59 bits, and logins are limited
 SHORTEST_SECRET = 32  # characters
+SECRET_FILE = "secret.digest"  # in the folder of a study
 CODE = 20  # letters and digits of a payment code
 ALPHANUMERIC = string.ascii_uppercase + string.digits
 
@@ -63,6 +66,19 @@ def payment_code(secret: bytes, cookie_hash: str) -> str:
         number, letter = divmod(number, len(ALPHANUMERIC))
         code += ALPHANUMERIC[letter]
     return code
+
+
+def check_secret(folder: Path, secret: bytes) -> None:
+    """Raise Problem on another secret than the first of a study: codes that it gives, no participant could see again.
+
+    folder: of the study, which keeps a digest of it.
+    """
+    path, own = folder / SECRET_FILE, keyed(secret, "study").hex()
+    if not path.exists():
+        write_whole(path, own)
+    elif not hmac.compare_digest(path.read_text(), own):
+        raise Problem(f"HUMANS_SECRET is another than the one that {folder} was begun with, under which payment codes are "
+                      f"known; set that one")  # fmt: skip
 
 
 def secret_of_environment() -> bytes:

@@ -12,7 +12,7 @@ from gunicorn.app.base import BaseApplication
 
 from envs.problem import Problem
 from eval.humans.database import Database
-from eval.humans.passwords import secret_of_environment
+from eval.humans.passwords import check_secret, secret_of_environment
 from eval.humans.study import Study
 from eval.humans.web.app import create_app
 from eval.humans.web.settings import Settings
@@ -68,6 +68,8 @@ def serve(
 ) -> None:  # fmt: skip
     """Listen until a signal."""
     Database(study).close()  # laid, or refused, before two workers open it
+    if not settings.dev:
+        check_secret(study.folder, settings.secret)
     Server(study, settings, {
         "bind": _address(host, port), "workers": workers, "worker_class": "gthread", "threads": 8, "keepalive": 15,
         "accesslog": None, "errorlog": "-", "loglevel": "error", "timeout": 60,  # a warning would name an address

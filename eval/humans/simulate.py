@@ -197,8 +197,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
 
 
+def _check(args: argparse.Namespace) -> None:
+    for name, least in {**dict.fromkeys(RATERS, 0), "at_once": 1, "think": 0}.items():
+        if getattr(args, name) < least:
+            option = f"--{name.replace('_', '-')}"
+            raise Problem(f"{option} is a number of {least} or more, got {getattr(args, name)}; give another {option}")
+    if not args.url.startswith(("http://", "https://")):
+        raise Problem(f"--url begins with http:// or https://, got {args.url}; give the whole address")
+
+
 def run(args: argparse.Namespace) -> None:
-    """Invite, walk, and say how many were done."""
+    """Invite, walk, and say how many were done. Raises Problem before anybody is invited."""
+    _check(args)
     kinds = [kind for kind in RATERS for _ in range(getattr(args, kind))]
     if not kinds:
         raise Problem(f"nobody is to be simulated; give at least one of {', '.join(f'--{kind} N' for kind in RATERS)}")

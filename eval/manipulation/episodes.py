@@ -4,11 +4,13 @@ import csv
 import math
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
 
+from envs.problem import Problem
 from envs.trifinger import make
 from envs.whole_files import write_whole
 from envs.workers import cores, die_with_parent
@@ -122,7 +124,7 @@ def _write(path: Path, rows: list[dict]) -> None:
 
 
 def play_missing(cfg: dict, folder: Path, asked: list[str]) -> list[dict]:
-    """All rows asked for: those that exist, and the others played now and saved after every few."""
+    """Play the episodes asked for that a folder lacks, saved after every few.  -> all rows of the folder"""
     rows = _read(folder / "episodes.csv")
     done = {(row["protocol"], row["episode"]) for row in rows}
     left = {p: [e for e in range(cfg["episodes"]) if (p, e) not in done] for p in asked}
@@ -131,7 +133,11 @@ def play_missing(cfg: dict, folder: Path, asked: list[str]) -> list[dict]:
         jobs = min(cfg["jobs"] or cores(), len(chunks))
         print(f"{sum(len(e) for _, e in chunks)} episodes to play, {len(done)} exist already; {jobs} processes", flush=True)
         with ProcessPoolExecutor(jobs, initializer=die_with_parent) as pool:
-            for future in as_completed([pool.submit(play, cfg, *chunk) for chunk in chunks]):
-                rows += future.result()
-                _write(folder / "episodes.csv", rows)
-    return sorted((row for row in rows if row["protocol"] in asked and row["episode"] < cfg["episodes"]), key=_place)
+            try:
+                for future in as_completed([pool.submit(play, cfg, *chunk) for chunk in chunks]):
+                    rows += future.result()
+                    _write(folder / "episodes.csv", rows)
+            except BrokenProcessPool as error:
+                raise Problem("a process that plays died, perhaps for lack of memory; the same command goes on, with a smaller "
+                              "jobs=") from error  # fmt: skip
+    return sorted(rows, key=_place)

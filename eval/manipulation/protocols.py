@@ -61,6 +61,11 @@ def arena(cfg: Mapping) -> dict:
     return {key: cfg[key] for key in ("skip_frame", "max_steps", "dynamics", "feasibility", "collision")}
 
 
+def measured_in(cfg: Mapping) -> dict:
+    """Where an agent acts and how it is scored: numbers that differ in one of these do not compare."""
+    return arena(cfg) | {key: cfg[key] for key in ("overlap", "mass_spread")}
+
+
 def made_with(cfg: Mapping) -> dict:
     """Options of `envs.trifinger.make` that a config holds, in training as in measuring."""
     return {**arena(cfg), "score": cfg["overlap"]}

@@ -11,7 +11,7 @@ Curve = list[tuple[int, float, float | None, float | None]]  # steps, percent, i
 
 
 class Learned(NamedTuple):
-    """curves: by what was measured, a protocol or a horizon.  arena: where it acted, as far as it is known."""
+    """curves: by what was measured, a protocol or a horizon.  arena: where it acted and how it was scored, as far as known."""
 
     run: str
     env: str

@@ -47,6 +47,11 @@ def test_trained_taken_up_and_played_elsewhere(command_here, tmp_path, monkeypat
     assert played.returncode == 0, played.stderr[-2000:]
     scores = json.loads((tmp_path / "o/pushing-first/scores.json").read_text())
     assert 100 * scores["P5"]["integrated"][0] == pytest.approx(results["metrics"]["protocol/P5/integrated"], abs=1e-3)
+    less = [*few[1:], "protocols=[P0]"]
+    assert command_here("eval/protocols.py", "task=pushing", f"agent={archive}", *less, cwd=tmp_path).returncode == 0
+    assert json.loads((tmp_path / "o/pushing-first/scores.json").read_text()) == scores, "files lost what was not asked for"
+    table = (tmp_path / "o/pushing-first/table.md").read_text()
+    assert "2 episodes each, skip 3, at most 20 steps" in table and "mesh collision" in table
     other = command_here("eval/protocols.py", "task=reaching", f"agent={archive}", *few, "name=x", cwd=tmp_path)
     assert other.returncode == 1 and "was trained with task=pushing, here it is reaching; give task=pushing" in other.stderr
     alike = command_here("eval/protocols.py", "task=picking", f"agent={archive}", *few, "name=x", cwd=tmp_path)

@@ -7,7 +7,7 @@ from eval.humans import database as files
 from eval.humans import erasure, export, invitations, logins, overview, store
 from eval.humans.database import Database
 from eval.humans.passwords import digest, payment_code
-from eval.humans.tables import Invite, Participant, Response
+from eval.humans.tables import Invite, Login, Participant, Response
 
 
 def test_lists_that_are_freed_are_given_out_again(trials):
@@ -59,6 +59,12 @@ def test_an_invitation_runs_out(trials, monkeypatch):
     assert erasure.expire_due(trials) == 1 and erasure.expire_due(trials) == 0
     assert logins.visitor(trials, done_cookie).state == "submitted" and overview.overview(trials).ended["expired"] == 1
     assert logins.log_in(trials, QUICK, handle) is None
+    with trials.read() as session:
+        assert session.query(Login).filter(Login.status == "expired").count() == 1
+    trials.now = lambda: now + 86401 * 32
+    assert erasure.expire_due(trials) == 0  # nobody's invitation runs out, and the browser was told long enough
+    with trials.read() as session:
+        assert session.query(Login).filter(Login.status == "expired").count() == 0
 
 
 def test_a_failed_file_keeps_everything(trials, monkeypatch):

@@ -147,6 +147,9 @@ def test_a_missing_clip_at_the_start(tmp_path, capsys):
     (["serve", "nowhere", "--dev", "--host", "0.0.0.0"], "this machine alone"),
     (["serve", "nowhere", "--dev"], "study.json does not exist"), (["invite", "nowhere"], "study.json does not exist"),
     (["simulate", "nowhere"], "nobody is to be simulated"),
+    (["simulate", "nowhere", "--noisy", "2", "--at-once", "0"], "--at-once is a number of 1 or more, got 0"),
+    (["simulate", "nowhere", "--noisy", "-3"], "--noisy is a number of 0 or more, got -3"),
+    (["simulate", "nowhere", "--noisy", "2", "--url", "127.0.0.1:8000"], "--url begins with http:// or https://"),
     (["serve", "x", "--cert", "no.pem", "--key", "no.key"], "no.pem does not"),
     (["serve", "nowhere", "--dev", "--proxies", "1"], "no proxy stands in front; leave out"),
     (["serve", "nowhere", "--dev", "--host", "::1"], "study.json does not exist"),
@@ -178,6 +181,18 @@ def test_secrets_of_the_environment(built, capsys, monkeypatch):
         assert main(["serve", str(built.folder), "--proxies", "1"]) == 1
         assert variable in capsys.readouterr().err
         monkeypatch.setenv(variable, "l" * 64)
+
+
+def test_another_secret_is_refused(built, capsys, monkeypatch):
+    """Codes that it gave could be seen by no participant, and are known to nobody once they are erased."""
+    monkeypatch.setenv("HUMANS_SECRET", "l" * 64)
+    assert main(["export", str(built.folder)]) == 0
+    monkeypatch.setenv("HUMANS_SECRET", "m" * 64)
+    capsys.readouterr()
+    assert main(["export", str(built.folder)]) == 1
+    assert "HUMANS_SECRET is another than the one" in capsys.readouterr().err
+    monkeypatch.setenv("HUMANS_SECRET", "l" * 64)
+    assert main(["export", str(built.folder)]) == 0
 
 
 def test_the_admin(app, database):

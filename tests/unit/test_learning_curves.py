@@ -31,13 +31,24 @@ def test_curves_are_the_numbers_that_were_measured(tmp_path):
     learned = read_learned(results(tmp_path / "sac.json"))
     assert learned.curves["P0"] == [(100, 10.0, None, None), (200, 20.0, None, None)]
     assert learned.curves["P5"] == [(100, 30.0, 20.0, 40.0), (200, 60.0, 50.0, 70.0)]
-    figure = learning_plot({"sac": learned.curves, "td3": {"P5": learned.curves["P5"]}}, {"expert": {"P5": 97.0}}, "reaching")
+    runs, levels = {"sac": learned.curves, "td3": {"P5": learned.curves["P5"]}}, {"expert": {"P5": 97.0}}
+    figure = learning_plot(runs, levels, "reaching", "fractional success")
+    assert figure.axes[0].get_ylabel() == "fractional success, %"
     left, right = figure.axes
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["reaching, P0", "reaching, P5"]
     assert [list(line.get_ydata()) for line in right.get_lines()] == [[30, 60], [30, 60], [97, 97]]
     assert len(right.collections) == 2
     assert list(left.get_lines()[0].get_xdata()) == [100, 200] and not left.collections
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["sac", "td3", "expert"]  # the expert is on P5 alone
+
+
+def test_many_runs_and_agents_are_told_apart():
+    """The seventh run looked like the first, the fourth agent's level like the first one's."""
+    curve = [(100, 30.0, 20.0, 40.0), (200, 60.0, 50.0, 70.0)]
+    runs, levels = {f"run {k}": {"P5": curve} for k in range(13)}, {f"agent {k}": {"P5": 90.0 + k} for k in range(6)}
+    lines = learning_plot(runs, levels, "reaching", "success").axes[0].get_lines()
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines[:13]}) == 13
+    assert len({str(line._dash_pattern) for line in lines[13:]}) == 6
 
 
 def test_the_command_draws_runs_and_agents_beside(tmp_path):

@@ -9,8 +9,8 @@ import pytest
 from envs.problem import Problem
 from envs.protocols import Violations
 from eval.figures.surprise_curves import surprise_curves
-from eval.probes.violation import Asked, Clips, Scale, _scored, largest, matched, moment_error, pair_metrics, scaled
-from eval.surprise import surprise_run
+from eval.probes.violation import Asked, Clips, Measured, Scale, _scored, largest, matched, moment_error, pair_metrics, scaled
+from eval.surprise import panels_of, surprise_run
 
 
 def test_only_predicted_frames_count():
@@ -27,6 +27,17 @@ def test_only_predicted_frames_count():
         curve = np.stack([np.full((2, 6), -1.0), np.full((2, 6), -2.0)])
         found = scaled(clips([0, 1], [0, 0], curve), plain, calm, Asked(2, (1, 3), of_clip=of_clip))
         assert found.score.tolist() == [-1, -2]
+
+
+def test_what_is_not_predicted_is_not_drawn():
+    """It was a line at 0, which says "as usual", also through the frame of the violation."""
+    shown = clips([7], [0.0], np.array([[0.0, 0.0, 0.0, 1.0, 2.0]]), violation=[2])
+    found = Measured({}, {"surprising": shown, "expected": shown}, 0.0, Asked(context=2, horizons=(2, 3)), {})
+    panels, moments = panels_of(found, ("A1",), 1)
+    assert moments == {"A1, trial 7": 2}
+    for curve in panels["A1, trial 7"].values():
+        assert np.isnan(curve[:3]).all() and curve[3:].tolist() == [1, 2]
+    assert shown.curve[0].tolist() == [0, 0, 0, 1, 2]
 
 
 def test_clips_are_asked_as_far_as_they_reach():
@@ -147,6 +158,8 @@ def test_surprise_of_a_world_model_is_scored_and_drawn(fitted_clips):
     name = "surprise-context-9-horizons-1-2-decoded-true"
     assert json.loads((folder / f"{name}.json").read_text())["metrics"] == again["metrics"]
     assert {"voe/hit_rate", "test/hits@1/h1"} <= surprise_run(folder, curves=0)["metrics"].keys(), "as training ends"
+    with pytest.raises(Problem, match=r"split= names one split, got \['valid', 'test'\]"):
+        surprise_run(folder, split=["valid", "test"])
     drawing = (folder / f"{name}.svg").read_text()
     assert drawing.count("violation") >= 1 and "E3, trial" in drawing
     own = surprise_run(folder, split="valid", curves=0)
