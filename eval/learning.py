@@ -1,7 +1,7 @@
 """Learning curves of model-free agents: success on the evaluations in between, against steps.
 
     python eval/learning.py run=[runs/<a>,runs/<b>]
-    python eval/learning.py run=results/agents/reaching_td3.json beside=[reaching-expert-skip10] to=td3.svg
+    python eval/learning.py run=results/agents/reaching_td3.json beside=[reaching-expert-skip10] out=results/protocols
 
 A panel for each protocol, a line for each run with its 95 %, level lines for agents that eval/protocols.py measured.
 """

@@ -31,7 +31,7 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.figures.charts import write_chart
 from eval.figures.protocol_plots import bar_plot, radar_plot
-from eval.manipulation.comparison import comparison_caption, comparison_lines, read_played
+from eval.manipulation.comparison import comparison_caption, comparison_lines, read_played, with_usual
 from eval.manipulation.episodes import METRICS, play, play_missing, summary
 from eval.manipulation.protocols import PROTOCOLS, protocols_for_agent, protocols_of
 from eval.paper.table_text import markdown
@@ -55,7 +55,7 @@ def _check_same(cfg: dict, path: Path) -> None:
         before = type(error).__name__
     if not isinstance(before, dict):
         raise Problem(f"{path} holds no settings ({before}); choose another name=, or remove {path.parent}")
-    before = {"mass_spread": 0, **before}  # what folders of before had
+    before = with_usual(before)
     if other := next((key for key in fixed if before.get(key) != fixed[key]), None):
         raise Problem(f"{path.parent} was played with {other}={before.get(other)}, not {fixed[other]}; choose another name=")
     write_whole(path, json.dumps(fixed, indent=1))

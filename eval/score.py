@@ -147,8 +147,9 @@ def score_run(
 ) -> dict:
     """Score a run, open or by its folder, and write its results; None takes what the run's config says.
 
-    timing, machine: of the training, where it has just ended; else those that stand in the file. ledger: where settings are
-    frozen (eval/runs/final.py), asked of split `final` alone. Raises Problem there on a setting that is not the frozen one.
+    timing, machine: of the training that has just ended; none: those that stand in the file, as the machine of weights that it
+    holds already. ledger: where settings are frozen (eval/runs/final.py), asked of split `final` alone. Raises Problem there on
+    a setting that is not the frozen one.
     """
     run = Run.open(folder)
     cfg, own = run.config, run.config.score
@@ -177,8 +178,8 @@ def score_run(
     path, weights = run.folder / _file_name(asked, own, run.round), digest(run.model.state_dict())[:12]
     before = _before(path)
     timing = before.get("timing", {}) if timing is None else timing
-    if machine is None or before.get("weights") == weights:  # a finished run that is taken up was trained where it says
-        machine = before.get("machine", machine)
+    if machine is None or before.get("weights") == weights:  # nothing was trained now
+        machine = before.get("machine")
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in run.model.named_children()}
     updates = cfg.trainer.get("updates")
     updates = sum(updates) if OmegaConf.is_list(updates) else updates

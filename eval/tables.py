@@ -187,8 +187,9 @@ def _run_voe(names: list[str], cfg) -> dict[str, str]:
     jobs = voe_jobs_of([row for table in asked for row in table.rows], cfg) if cfg["run_missing"] else []
     failed = _run_missing(jobs, minutes, cfg, on_gpu=cfg["budget"] == PAPER)
     show_voe(asked, humans, cfg)
-    with files_of(asked, cfg):
-        write_voe([table for table in voe_specs(names) if table.page in {one.page for one in asked}], humans, cfg)
+    shown = {one.page for one in asked}
+    with files_of(shown, cfg):
+        write_voe([table for table in voe_specs(names) if table.page in shown], humans, cfg)
     return failed
 
 
@@ -200,8 +201,10 @@ def _run_paper(table, cfg) -> dict[str, str]:
     check_writable(folder_of(cfg), "out")
     failed = _run_missing(jobs_of(asked, cfg), minutes, cfg, on_gpu=cfg["budget"] == PAPER) if cfg["run_missing"] else {}
     show(asked, pages, cfg)
-    with files_of(asked, cfg):
-        write([panel for panel in every if panel.page in {one.page for one in asked}], pages, cfg)
+    shown = {one.page for one in asked}
+    with files_of(shown, cfg):
+        write([panel for panel in every if panel.page in shown], pages, cfg)
+    with files_of(["claims"], cfg):
         cfg = with_seeds_of([replace(panel, rows=PAPER_ROWS) for panel in declared_specs(pages)], cfg)
         verdicts = check_claims(cfg)
         if any(verdict.decided for verdict in verdicts):  # tables of other worlds say nothing about them

@@ -49,7 +49,7 @@ def choose_folder(cfg: DictConfig, parts: tuple[str, ...] = MODEL) -> tuple[Path
 def _with_named(before: DictConfig, now: DictConfig) -> DictConfig:
     """The config of a run that is taken up, with what the command line says of keys that decide no weight.
 
-    Raises Problem on another row, under which scores would be entered that were made under the first one.
+    Raises Problem on another row: scores that were made under the first one would be entered under it.
     """
     for word in HydraConfig.get().overrides.task if HydraConfig.initialized() else ():
         key = word.partition("=")[0].lstrip("+")

@@ -89,6 +89,8 @@ class VoeSource(Source):
         settings_seed: of the settings, where it is not 0. In the header of a file `seed` is that of the split.
         """
         seed = {"settings_seed": self._asked["seed"]} if self._asked["seed"] else {}  # files of before are those of seed 0
+        if seed and self._asked["preset"] == "published":
+            seed["open"] = "drawn by the seed"  # in files of before it was 0
         return {"world": type(self).__name__, "category": self._letter, **self._asked, **seed, "size": self._look.size,
                 "depth": self._look.depth, "mask": self._look.mask, "pybullet": installed("pybullet"), "generator": 1,
                 "renderer": studio(self._look.renderer, os.getpid()).drawn_by}  # fmt: skip

@@ -28,11 +28,11 @@ def expire_due(database: Database) -> int:
     now = database.now()
     with database.read() as session:
         due = select(Invite.handle).where(Invite.expires <= now, Invite.state.not_in(FINISHED))
-        told = Login.expires <= now, Login.handle.is_(None)  # browsers that were told long enough
-        if session.scalar(due.limit(1)) is None and session.scalar(select(Login.cookie_hash).where(*told).limit(1)) is None:
+        lapsed = Login.expires <= now, Login.handle.is_(None)  # browsers that were told long enough
+        if session.scalar(due.limit(1)) is None and session.scalar(select(Login.cookie_hash).where(*lapsed).limit(1)) is None:
             return 0
     with database.write() as session:
-        session.execute(delete(Login).where(*told))
+        session.execute(delete(Login).where(*lapsed))
         handles = list(session.scalars(due))
         for handle in handles:
             ended = {"handle": None, "status": "expired", "expires": now + TOLD_DAYS * 86400}

@@ -87,9 +87,9 @@ def run(args: argparse.Namespace) -> None:
     """Hand in what is left over, erase who has run out of time, and say how the study stands."""
     database = Database(Study.open(args.study))
     secret = secret_of_environment()
+    expire_due(database)
     check_secret(database.path.parent, secret)
     late, failed = hand_in_left_over(database, secret)
-    expire_due(database)
     seen = overview(database)
     ended = ", ".join(f"{people} {outcome}" for outcome, people in seen.ended.items())
     print(f"{database.path.parent / FOLDER}: {late} handed in now; {ended}; {len(seen.running)} invitations run")

@@ -69,16 +69,16 @@ def payment_code(secret: bytes, cookie_hash: str) -> str:
 
 
 def check_secret(folder: Path, secret: bytes) -> None:
-    """Raise Problem on another secret than the first of a study: codes that it gives, no participant could see again.
+    """Raise Problem on another secret than the first one of a study, under which no participant would find their payment code.
 
-    folder: of the study, which keeps a digest of it.
+    folder: of the study, which keeps a digest of the first one.
     """
     path, own = folder / SECRET_FILE, keyed(secret, "study").hex()
     if not path.exists():
         write_whole(path, own)
     elif not hmac.compare_digest(path.read_text(), own):
         raise Problem(f"HUMANS_SECRET is another than the one that {folder} was begun with, under which payment codes are "
-                      f"known; set that one")  # fmt: skip
+                      f"known; set that one, or, where it is lost with the codes that were given, remove {path}")  # fmt: skip
 
 
 def secret_of_environment() -> bytes:

@@ -36,7 +36,12 @@ def read_played(folder: Path, task: str) -> Played:
         ) from error
     if settings.get("task") != task:
         raise Problem(f"{folder} was played on task={settings.get('task')}, expected {task}; leave it out of beside=")
-    return Played(settings, scores)
+    return Played(with_usual(settings), scores)
+
+
+def with_usual(settings: dict) -> dict:
+    """Settings of a folder, with what those of before had without saying it."""
+    return {"mass_spread": 0, **settings}
 
 
 def _is_score(entry: dict) -> bool:

@@ -63,7 +63,8 @@ def arena(cfg: Mapping) -> dict:
 
 def measured_in(cfg: Mapping) -> dict:
     """Where an agent acts and how it is scored: numbers that differ in one of these do not compare."""
-    return arena(cfg) | {key: cfg[key] for key in ("overlap", "mass_spread")}
+    masses = {"mass_spread": cfg["mass_spread"]} if "mass" in ROLES[cfg["task"]] else {}
+    return arena(cfg) | {"overlap": cfg["overlap"]} | masses
 
 
 def made_with(cfg: Mapping) -> dict:

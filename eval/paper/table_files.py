@@ -1,6 +1,6 @@
 """Tables on the terminal, with the rows and seeds that were asked for, and as files with all that exist."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -36,8 +36,9 @@ def write(every: list[TableSpec], pages: dict, cfg) -> None:
     """Every table as files, its panels one below the other, with all rows and seeds that exist, so that none is lost by asking
     for others."""
     out, cfg = folder_of(cfg), with_seeds_of(every, cfg)
-    for page, of_page in groupby(every, lambda panel: panel.page):
-        filled = [(panel, fill(panel, cfg)) for panel in of_page]
+    pages_of = groupby([(panel, fill(panel, cfg)) for panel in every], lambda one: one[0].page)  # all, before one is replaced
+    for page, of_page in pages_of:
+        filled = list(of_page)
         texts = {"md": [], "tex": []}
         for panel, cells in filled:
             header, rows = lines(panel, pages, cells)
@@ -60,8 +61,9 @@ def show_voe(asked: list[VoeTable], humans: Humans | None, cfg) -> None:
 def write_voe(every: list[VoeTable], humans: Humans | None, cfg) -> None:
     """`write` of tables of violated expectations."""
     out, cfg = folder_of(cfg), voe_with_seeds_of(every, cfg)
-    for page, of_page in groupby(every, lambda table: table.page):
-        filled = [with_humans(fill_voe(table, cfg), humans) for table in of_page]
+    pages_of = groupby([with_humans(fill_voe(table, cfg), humans) for table in every], lambda one: one.table.page)
+    for page, of_page in pages_of:
+        filled = list(of_page)
         texts = [(one.table.name, *voe_lines(one, cfg), voe_caption(one, cfg)) for one in filled]
         write_whole(out / f"{page}.md", "\n".join(f"### {name}\n\n{markdown(*parts)}" for name, *parts in texts))
         write_whole(out / f"{page}.tex", "\n".join(latex(*parts) for _, *parts in texts))
@@ -69,7 +71,7 @@ def write_voe(every: list[VoeTable], humans: Humans | None, cfg) -> None:
 
 
 @contextmanager
-def files_of(asked: list, cfg) -> Iterator[None]:
+def files_of(pages: Iterable[str], cfg) -> Iterator[None]:
     """Files also hold rows that were not asked for: where one of those is damaged, they stay as they are, and that is said."""
     folder_of(cfg).mkdir(parents=True, exist_ok=True)
     try:
@@ -77,4 +79,4 @@ def files_of(asked: list, cfg) -> Iterator[None]:
     except Problem as problem:
         if cfg["rows"] is None:
             raise
-        print(f"files of {', '.join(dict.fromkeys(one.page for one in asked))} stay as they are: {problem}")
+        print(f"files of {', '.join(dict.fromkeys(pages))} stay as they are: {problem}")

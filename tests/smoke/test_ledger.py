@@ -93,6 +93,8 @@ def test_a_refused_command_freezes_nothing(copied, command_here):
         score_run(copied, split="final", ledger=there / "ledger", horizons=[50])
     done = command_here("eval/plan.py", f"run={copied}", "seed=31", "ledger=ledger", "planners=[beem]", cwd=there)
     assert done.returncode != 0 and "did you mean 'beam'" in done.stderr
+    done = command_here("eval/plan.py", f"run={copied}", "seed=31", "ledger=ledger", "reward=blocks", cwd=there)
+    assert done.returncode != 0 and "reward=blocks reads blocks off a table" in done.stderr
     assert not (there / "ledger" / "frozen").exists()
 
 

@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 from envs.problem import Problem
 from eval import learning
 from eval.figures.protocol_plots import learning_plot
+from eval.manipulation.protocols import measured_in
 from eval.runs.evaluations import read_learned
 
 TOLD = [{"steps": 200, "P5": [60.0, 50.0, 70.0], "P0": [20.0]}, {"steps": 100, "P5": [30.0, 20.0, 40.0], "P0": [10.0]}]
@@ -49,6 +50,24 @@ def test_many_runs_and_agents_are_told_apart():
     lines = learning_plot(runs, levels, "reaching", "success").axes[0].get_lines()
     assert len({(line.get_color(), line.get_linestyle()) for line in lines[:13]}) == 13
     assert len({str(line._dash_pattern) for line in lines[13:]}) == 6
+
+
+def test_numbers_of_another_score_stand_in_no_picture(tmp_path):
+    """Runs did not say how overlap was measured; folders of before had no masses that differ, and did not say so."""
+    asked = {"skip_frame": 3, "max_steps": None, "dynamics": "default", "feasibility": "strict", "collision": "mesh"}
+    arena = measured_in(asked | {"overlap": "legacy", "mass_spread": 0, "task": "pushing"})
+    assert "mass_spread" not in measured_in(asked | {"overlap": "legacy", "mass_spread": 0, "task": "reaching"})
+    beside = tmp_path / "pushing-expert"
+    beside.mkdir()
+    (beside / "scores.json").write_text(json.dumps({"P5": {"episodes": 40, "last": [0.97, 0.95, 0.98]}}))
+    results(tmp_path / "sac.json", env="trifinger_pushing", protocol={"arena": arena})
+    for overlap in ("legacy", "exact"):
+        (beside / "settings.json").write_text(json.dumps(asked | {"task": "pushing", "overlap": overlap}))
+        if overlap == "legacy":
+            assert drawn(tmp_path, beside="pushing-expert").exists()
+            continue
+        with pytest.raises(Problem, match="was played with overlap=exact, sac learned with overlap=legacy"):
+            drawn(tmp_path, beside="pushing-expert")
 
 
 def test_the_command_draws_runs_and_agents_beside(tmp_path):

@@ -3,6 +3,7 @@
 import errno
 import importlib
 import os
+import re
 import time
 from unittest.mock import MagicMock
 
@@ -14,6 +15,7 @@ from configs import command
 from envs.problem import Problem, storage_sentence
 from envs.whole_files import FORGOTTEN, check_writable, write_whole
 from eval.runs import differences, folders_of, freeze
+from train.fit import prepare
 from train.run_folder import choose_folder, open_folder
 
 
@@ -146,6 +148,15 @@ def test_a_resumed_run_may_leave_out_goals():
 
 
 @pytest.mark.parametrize("module, config", [("train.agent", "agent"), ("train.manipulation", "manipulation")])
+def test_resume_goes_with_keys_that_decide_no_weight():
+    """A remedy of an error sentence, data.stream=auto, was refused beside it."""
+    kept = ["resume=runs/x", "data.stream=auto", "+data.memory_gb=2", "data_dir=d", "logger=csv", "logger.project=p"]
+    assert prepare(kept) == kept
+    for other in ("seed=1", "data_dirx=d", "model=ae", "+row=a"):
+        with pytest.raises(Problem, match=re.escape(f"leave out {other}")):
+            prepare(["resume=runs/x", other])
+
+
 def test_agents_are_told_at_once_of_a_folder_that_cannot_be_written(module, config, tmp_path, compose, monkeypatch):
     """train/fit.py told it at once; the two trainings of agents made their worlds first."""
     pytest.importorskip("stable_baselines3")

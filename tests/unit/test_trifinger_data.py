@@ -196,6 +196,19 @@ def test_another_seed_gives_other_episodes(tmp_path):
     assert len({tuple(goal) for goal in goals}) == 6
 
 
+def test_a_file_of_before_stays_and_is_replayed(tmp_path, monkeypatch):
+    """Its episodes have the seeds of then; the same call was told to remove it."""
+    with monkeypatch.context() as then:
+        writer = recording.EpisodeWriter
+        then.setattr(recording, "EpisodeWriter", lambda path, header: header.pop("seeds") and writer(path, header))
+        record_set("reaching", "random", tmp_path / "x.h5", 2, skip_frame=10, max_steps=3)
+    assert "seeds" not in EpisodeFile(tmp_path / "x.h5").header
+    before = (tmp_path / "x.h5").read_bytes()
+    record_set("reaching", "random", tmp_path / "x.h5", 2, skip_frame=10, max_steps=3)
+    assert (tmp_path / "x.h5").read_bytes() == before
+    assert recording._seed_of(EpisodeFile(tmp_path / "x.h5").header, 1) == 2
+
+
 def test_a_file_that_was_finished_while_one_waited_stays(tmp_path, monkeypatch):
     """The second of two recorders of one path replaced what the first had finished meanwhile."""
     enter, path = EpisodeWriter.__enter__, tmp_path / "x.h5"

@@ -31,7 +31,7 @@ def demonstrate(cfg: dict, path: Path, seed: list[int], policy: str | None) -> N
     env = make(cfg["task"], reward="none", space=None, **made_with(cfg))
     starts, columns = cfg["cloning"]["starts"], {"observations": [], "actions": [], "fraction": []}
     for episode in range(CHUNK):
-        rng = np.random.default_rng([*seed, 1 + episode])  # a last 0 would count for nothing: some were starts that are scored
+        rng = np.random.default_rng([*seed, episode or CHUNK])  # a last 0 counts for nothing: starts that are scored
         env.reset(seed=int(rng.integers(2**31)))
         drawn = actor(starts[episode % len(starts)], cfg["task"])
         if drawn is not None:

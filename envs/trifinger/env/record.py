@@ -85,6 +85,8 @@ def _stays(path: str | Path, header: dict) -> bool:
     """Whether a file is finished. Raises Problem where it has another header."""
     if not Path(path).exists():
         return False
+    before = EpisodeFile(path).header
+    header = header if "seeds" in before else {key: value for key, value in header.items() if key != "seeds"}
     EpisodeFile(path, header, f"record into another file, or remove it: rm {shlex.quote(str(path))}")
     return True
 
