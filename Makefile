@@ -10,7 +10,7 @@ fit: .venv/core
 	$(BIN)/python train/fit.py $(ARGS)
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	ALL_EXTRAS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
@@ -23,6 +23,8 @@ bench: .venv/installed
 # stamps are written last. A fresh Debian may lack the venv module; the first line says so.
 # `make fit` needs the core alone: the extras that the tests want would cost it a minute.
 .venv/core: setup.py
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
+	  echo "$(PYTHON) is older than 3.11: name another, make PYTHON=python3.11" >&2; exit 1; }
 	@$(PYTHON) -c "import ensurepip, venv" 2>/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && apt-get install -y -qq python3-venv; \

@@ -60,7 +60,7 @@ DEV = [
     "psutil>=5.9",
     "playwright>=1.49",  # walks the pages of eval/humans in Debian's Chromium
     "axe-playwright-python>=0.1.4",  # accessibility of the same pages
-    "zarr>=3; python_version >= '3.11'",  # writes a published set in a test
+    "zarr>=3",  # writes a published set in a test
     "stable-worldmodel[format]>=0.1.1",  # opens our episode files in a test; it needs OpenCV and does not ask for it
 ]
 
@@ -69,7 +69,7 @@ setup(
     version="0.1.0",
     description="World models judged by whether they learned the causes.",
     license="MIT",
-    python_requires=">=3.10",
+    python_requires=">=3.11",
     packages=find_packages(include=[pattern for name in PACKAGES for pattern in (name, f"{name}.*")]),
     package_data={
         "configs": ["**/*.yaml", "*.yaml"], "eval.paper": ["*.yaml"], "eval.effort": ["*.yaml"], "envs.voe": ["released/*"],

@@ -34,10 +34,11 @@ def measured(root: Path, part: str) -> dict[str, float]:
     if done.returncode:
         sys.exit(f"error: {part} cannot be measured in {root}: {done.stderr.strip().splitlines()[-1]}")
     found = json.loads(done.stdout)
-    rates = {name: 1 / value for name, value in found.items() if name.endswith("_per_s") or "_per_s_" in name if value}
-    rates |= {name.replace("cells", "patch"): 1 / value for name, value in found.get("samples_per_s", {}).items()}
-    times = {name: value for name, value in found.items() if name.endswith("_s") or "_s_" in name if name not in rates}
-    return {name: value for name, value in (rates | times).items() if isinstance(value, int | float)}
+    by_model = {name.replace("cells", "patch"): 1 / value for name, value in found.get("samples_per_s", {}).items()}
+    single = {name: value for name, value in found.items() if isinstance(value, int | float)}
+    rates = {name: 1 / value for name, value in single.items() if name.endswith("_per_s") or "_per_s_" in name if value}
+    times = {name: value for name, value in single.items() if name.endswith("_s") or "_s_" in name if name not in rates}
+    return by_model | rates | times
 
 
 def pair(other: Path, part: str) -> dict[str, dict]:

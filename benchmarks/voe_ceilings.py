@@ -9,10 +9,14 @@ set for controls. Needs scikit-learn.
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # the repository in place of this folder
 
 from envs.voe.clip import CATEGORIES, Version
 from envs.voe.counts import compare, table

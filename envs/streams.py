@@ -38,6 +38,7 @@ class Stream(IntEnum):
     CANDIDATES = 7023  # plans that a planner draws
     VIOLATIONS = 7024  # surprise of one who guesses
     CAUSES = 7025  # values that causes are set to
+    ORDERS = 7026  # of weights, of which there are too many to ask all
 
     def rng(self, *seeds: int) -> np.random.Generator:
         """The generator of this purpose and these seeds."""

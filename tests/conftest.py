@@ -35,6 +35,27 @@ SMALL = [
 ]  # fmt: skip
 
 
+# what `make test` installs, and whole subjects are asked with: without one of them it must not pass
+WANTED = ("pybullet", "pinocchio", "gymnasium", "stable_baselines3") if os.environ.get("ALL_EXTRAS") else ()
+
+
+def _not_skipped(report):
+    """The same report; a failure where a test is skipped for want of one of WANTED."""
+    if report.skipped and any(f"could not import '{name}" in str(report.longrepr) for name in WANTED):
+        report.outcome, report.longrepr = "failed", f"{report.longrepr[-1]}; make test installs it: remove .venv and try again"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    return _not_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    return _not_skipped((yield))
+
+
 def pytest_collection_modifyitems(items):
     """Files of a minute first, so that no process waits for another's at the end: the order in which xdist gives them out."""
     items.sort(key=lambda item: item.path.parent.name not in LONG)

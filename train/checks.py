@@ -87,6 +87,12 @@ def check_plan(cfg) -> None:
     for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")
+    train = cfg.env.splits.train
+    for split in {"valid", cfg.score.split} - {"train"}:
+        own = cfg.env.splits[split]
+        if "mode" in train and (own.seed, own.get("mode")) == (train.seed, train.mode):
+            raise Problem(f"split '{split}' of env '{cfg.env.name}' has the seed of split 'train', {own.seed}, and so its "
+                          f"episodes; set env.splits.{split}.seed= to another")  # fmt: skip
     if cfg.score.split == FINAL:
         raise Problem(
             "split 'final' is scored after a setting was chosen, by eval/score.py split=final; set score.split=select"

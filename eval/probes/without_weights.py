@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from envs.physics import NUM_DIRECTIONS, PhysicsWorld
+from envs.streams import Stream
 from eval.probes.counterfactual import CF, asked_outcomes, by_change
 from eval.probes.probe import bounds, no_forecast, probe
 from eval.probes.readout import WHAT_IF, by_end
@@ -50,7 +51,7 @@ def orders_of(objects: int) -> list[tuple[int, ...]]:
     """All of few blocks, else ORDERS that are drawn."""
     if factorial(objects) <= ORDERS:
         return list(permutations(range(objects)))
-    rng = np.random.default_rng(0)
+    rng = Stream.ORDERS.rng()
     return [tuple(rng.permutation(objects)) for _ in range(ORDERS)]
 
 

@@ -51,6 +51,23 @@ def test_a_better_epoch_after_a_pause_is_kept(compose, small, train_in, tmp_path
     )
 
 
+def test_gradients_are_clipped_where_it_is_asked(compose, small, train_in, tmp_path, monkeypatch):
+    """By the key of a stage; without it they are much longer."""
+    norms, step = [], torch.optim.AdamW.step
+
+    def noted(self, closure):
+        loss, every = closure(), [p.grad for group in self.param_groups for p in group["params"] if p.grad is not None]
+        norms.append(torch.stack([grad.norm() for grad in every]).norm().item())
+        return step(self, lambda: loss)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", noted)
+    for asked in ([], ["+loss.stages.0.gradient_clip=1e-6"]):
+        norms.clear()
+        cfg = freeze(compose("fit", *small, *FEW, "model=ae", "loss=contrastive", "env.observation=state", *asked))
+        train_in(cfg, tmp_path / str(len(asked)), tmp_path)
+        assert norms and all(norm <= 1.01e-6 if asked else norm > 1e-3 for norm in norms)
+
+
 def test_what_decides_no_weight_may_be_named_anew(command_here, small, tmp_path):
     """The remedies data.stream=auto and data_dir= were advised, and the stored values were taken without a word."""
     asked = ["train/fit.py", *small, *FEW, "model=ae", "loss=contrastive", "env.observation=state", "name=run"]

@@ -56,6 +56,9 @@ def test_infonce_without_its_own_window():
     alone = windows([[[[0.0]], [[1.0]]]], [[[0.5]]])
     assert InfoNCE(own_window=False)(Table(), alone)["forward"].item() == pytest.approx(0.0)
     assert InfoNCE()(Table(), alone)["forward"].item() == pytest.approx(math.log(2))
+    longer = windows([[[[0.0]], [[1.0]], [[3.0]]]], [[[1.0], [1.0]]])  # two predictions of one window
+    assert InfoNCE(own_window=False)(Table(), longer)["backward"].item() == pytest.approx(0.0)
+    assert InfoNCE()(Table(), longer)["backward"].item() > 0.01
     both = windows([[[[0.0]], [[1.0]]], [[[5.0]], [[1.0]]]], [[[1.0]], [[-4.0]]])
     # predictions 1 and 1; candidates of the first: its true 1, and 5, 1 of the other window; of the second: its 1, and 0, 1
     first = math.log(2 + math.exp(-16))

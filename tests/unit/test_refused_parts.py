@@ -87,6 +87,14 @@ def test_precision_that_lightning_would_change_is_refused(compose):
         check_plan(compose("fit", "trainer.precision=16-mixed"))
 
 
+@pytest.mark.parametrize("asked", ["env.splits.valid.seed=1", "env.splits.test.seed=1"])
+def test_splits_with_the_episodes_of_training_are_refused(asked, compose):
+    """198 of 200 episodes by which the best epoch is chosen were those of training."""
+    check_plan(compose("fit"))
+    with pytest.raises(Problem, match="has the seed of split 'train', 1, and so its episodes; set env.splits"):
+        check_plan(compose("fit", asked))
+
+
 def test_more_slots_than_objects_name_the_same_commands():
     """Seen: six slots for five objects passed every check and ended in a ValueError of the first batch."""
     obs, index = torch.zeros(2, 3, 3, 50, 50), torch.tensor([[3, 11], [0, 24]])

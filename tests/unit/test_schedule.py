@@ -24,6 +24,7 @@ def test_every_number_of_steps_has_a_schedule(steps):
     assert max(rates) <= 1e-3 * 1.001 and all(rate >= 0 for rate in rates)
     if steps > 40:
         assert max(rates) == pytest.approx(1e-3, rel=0.2) and rates[-1] < 1e-5
+        assert rates[0] < 1e-4 and rates.index(max(rates)) == pytest.approx(0.05 * steps, abs=2)
 
 
 def test_gradient_descent_keeps_nine_tenths_of_its_way():

@@ -2,9 +2,12 @@
 
 import errno
 import importlib
+import json
 import os
 import re
+import runpy
 import time
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
@@ -118,6 +121,30 @@ def test_benchmarks_answer_help(script, command_here, tmp_path):
     assert done.returncode == 0 and f"python benchmarks/{script}.py" in done.stdout
 
 
+def test_hot_paths_are_paired_by_time(monkeypatch, root):
+    """Rates by model are a table of their own, of which the reciprocal was taken."""
+    script = runpy.run_path(str(root / "benchmarks/paired_hot_paths.py"))
+    found = {"medium": 2.0, "samples_per_s": {"cells x": 4.0}, "steps_per_s": 5.0}
+    done = SimpleNamespace(returncode=0, stdout=json.dumps(found))
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: done)
+    assert script["measured"](root, "training") == {"patch x": 0.25, "steps_per_s": 0.2}
+
+
+def test_benchmarks_measure_their_own_checkout(root):
+    """One measured what was installed, which in a second checkout is the other one."""
+    for path in (root / "benchmarks").glob("*.py"):
+        text = path.read_text()
+        assert "__main__" not in text or "sys.path[0] =" in text or "PYTHONPATH" in text, path.name
+
+
+def test_the_version_of_python_is_told_as_it_is(root):
+    """3.10 was promised, and the worlds import names that came with 3.11."""
+    asked = re.search(r'python_requires=">=(3\.\d+)"', (root / "setup.py").read_text())[1]
+    assert f"Python {asked} or newer" in (root / "README.md").read_text()
+    assert f"({asked.replace('.', ', ')})" in (root / "Makefile").read_text()
+    assert asked == "3.11", "Self and StrEnum came with it"
+
+
 def test_a_run_to_resume_may_be_called_5(tmp_path, monkeypatch):
     """Hydra reads resume=5 as a number, which ended in a traceback."""
     monkeypatch.chdir(tmp_path)
@@ -139,15 +166,12 @@ def test_overwriting_leaves_the_locks(tmp_path, compose):
 
 def test_a_resumed_run_may_leave_out_goals():
     """goals= says what is done after training and is no part of the experiment, yet it was refused beside resume=."""
-    from train.fit import prepare
-
     for told in ([], ["goals=false"], ["goals=true"]):
         assert prepare(["resume=runs/x", *told]) == ["resume=runs/x", *told]
     with pytest.raises(Problem, match="leave out seed=1$"):
         prepare(["resume=runs/x", "goals=false", "seed=1"])
 
 
-@pytest.mark.parametrize("module, config", [("train.agent", "agent"), ("train.manipulation", "manipulation")])
 def test_resume_goes_with_keys_that_decide_no_weight():
     """A remedy of an error sentence, data.stream=auto, was refused beside it."""
     kept = ["resume=runs/x", "data.stream=auto", "+data.memory_gb=2", "data_dir=d", "logger=csv", "logger.project=p"]
@@ -157,6 +181,7 @@ def test_resume_goes_with_keys_that_decide_no_weight():
             prepare(["resume=runs/x", other])
 
 
+@pytest.mark.parametrize("module, config", [("train.agent", "agent"), ("train.manipulation", "manipulation")])
 def test_agents_are_told_at_once_of_a_folder_that_cannot_be_written(module, config, tmp_path, compose, monkeypatch):
     """train/fit.py told it at once; the two trainings of agents made their worlds first."""
     pytest.importorskip("stable_baselines3")

@@ -43,6 +43,7 @@ def test_a_batch_holds_the_rows_of_the_file(file):
     for i, start in enumerate(part.starts[:4].tolist()):
         assert np.array_equal(batch.obs[i].permute(0, 2, 3, 1).numpy(), columns["pixels"][start : start + WINDOW + 1])
         assert batch.action[i].argmax(-1).tolist() == columns["action"][start : start + WINDOW].tolist()
+        assert torch.equal(batch.obs_id[i], part.obs_id[start : start + WINDOW + 1])
 
 
 def test_an_epoch_shows_every_transition_once_in_number(file):
