@@ -5,7 +5,6 @@ from functools import lru_cache
 
 from omegaconf import DictConfig, OmegaConf
 
-from envs.grid import CELL
 from envs.problem import Problem
 
 CELLS = range(5, 10)  # along a side of a board that BoardMaps reads
@@ -31,8 +30,7 @@ def _spec_of(world: str, observation: str) -> DictConfig:
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
 
-    from envs.boards import GridWorld
-    from envs.protocols import Painting
+    from envs.protocols import Painting, ShowsBoard
 
     plain = json.loads(world)
     if not str(plain.get("_target_")).startswith("envs."):
@@ -45,7 +43,7 @@ def _spec_of(world: str, observation: str) -> DictConfig:
     shown = spec.shown(observation)
     slots = shown.shape[0] if len(shown.shape) == 2 else spec.objects
     found = spec.to_dict()
-    side = shown.shape[0] // CELL if isinstance(made, GridWorld) and len(shown.shape) == 3 else 0
+    side = made.cells_along if isinstance(made, ShowsBoard) and len(shown.shape) == 3 else 0
     board = side if side in CELLS else 0  # pictures of other worlds may be as large as those of a board
     beside = dict(zip(BESIDE, (found["observations"][observation] | {"board": board}, slots, isinstance(made, Painting))))
     whole = OmegaConf.create({**found, **beside})

@@ -60,6 +60,11 @@ class GridWorld:
         object.__setattr__(self, "factor_sizes", factor_sizes)
 
     @property
+    def cells_along(self) -> int:
+        """Cells along a side."""
+        return self.spec.observations["pixels"].shape[0] // CELL
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a row of an episode file on the disk, at most: about 40 an object, times 1.5."""
         return 100 + 60 * self.spec.objects

@@ -225,6 +225,15 @@ class CausalTables(CausalGraph, Protocol):
 
 
 @runtime_checkable
+class ShowsBoard(Protocol):
+    """Its pictures show a board of cells of ten pixels, each of which models may read apart."""
+
+    @property
+    def cells_along(self) -> int:
+        """Cells along a side."""
+
+
+@runtime_checkable
 class Painting(Protocol):
     """An action sets a value of an object, so that a model without causes predicts that value and no other change."""
 

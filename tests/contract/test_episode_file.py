@@ -136,7 +136,7 @@ def test_what_an_interrupted_file_holds_needs_no_room(tmp_path, monkeypatch):
 
 def test_a_block_may_hold_nothing(tmp_path):
     """Where none of its episodes can be had; it counts as done."""
-    columns, none = {"action": np.arange(3.0)}, {"action": np.zeros(0)}
+    columns, none = ({"action": np.arange(float(n)), "seen": np.zeros((n, 50, 50))} for n in (3, 0))
     for order in ((none, columns), (columns, none)):
         path = tmp_path / f"{len(order[0]['action'])}.h5"
         with EpisodeWriter(path, {"a": 1}) as writer:
@@ -146,6 +146,8 @@ def test_a_block_may_hold_nothing(tmp_path):
             writer.finish()
         file = EpisodeFile(path)
         assert file.ep_len.tolist() == [3] and file.read("action")["action"].tolist() == [0, 1, 2]
+        with h5py.File(path) as raw:
+            assert raw["seen"].chunks[0] < 1000, "after a first block without episodes chunks held 100,000 rows"
 
 
 def test_finished_file_is_kept(file, monkeypatch):

@@ -2,7 +2,6 @@
 
 import json
 
-import h5py
 import numpy as np
 import pytest
 
@@ -266,9 +265,6 @@ def test_a_broken_trial_is_left_out_wherever_it_stands(root, tmp_path, broken, r
     few_poses(root / f"A_support/test/expected/trial_{broken}")
     plan = {"name": "voe", "block_rows": rows, "splits": {"test": {**TEST, "version": "expected", "episodes": 2, "seed": 1}}}
     file = collect(plan, world(root, skip_broken=True), "test", tmp_path / "data", quiet=True)
-    path = next((tmp_path / "data").glob("*.h5"))
-    with h5py.File(path) as raw:
-        assert raw["pixels"].chunks[0] < 1000, "of a block without episodes chunks held 100,000 rows"
     assert file.ep_len.tolist() == [FRAMES] and set(file.read("label_trial")["label_trial"]) == {4501 + 4502 - broken}
 
 
