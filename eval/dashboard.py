@@ -68,12 +68,14 @@ def panels_of(results: list[dict]) -> dict[str, tuple[str, tuple]]:
 
 
 class Finished(NamedTuple):
-    """A run.  place: what tells it from all others.  history: (stage, loss) -> its value after every epoch."""
+    """A run.  place: what tells it from all others.  history: (stage, loss) -> its value after every epoch.  row: what tables
+    call its model."""
 
     name: str
     place: str
     results: dict
     history: dict[tuple[str, str], list[float]]
+    row: str
 
 
 def of_folders(root: Path) -> tuple[list[Finished], int]:
@@ -86,12 +88,14 @@ def of_folders(root: Path) -> tuple[list[Finished], int]:
             unread += 1
             continue
         curves = {key: [curve[epoch] for epoch in sorted(curve)] for key, curve in losses(folder / "metrics.csv").items()}
-        found.append(Finished(folder.name, folder.relative_to(root).as_posix(), results, curves))
+        row = f"{results['model']} + {results['loss']}"
+        found.append(Finished(folder.name, folder.relative_to(root).as_posix(), results, curves, row))
     return found, unread
 
 
 def of_ledger(ledger: Path) -> tuple[list[Finished], int]:
-    """All runs that are entered, by their last scores, and how many have none: their training diverged."""
+    """All runs that are entered, by their last scores, and how many have none: their training diverged. Goals are asked of no
+    split, and stand beside the scores that were made first."""
     found, without = [], 0
     for entry in entries(ledger):
         split = next((name for name in (FINAL, entry.get("split", "test"), *entry["scores"]) if name in entry["scores"]), None)
@@ -99,14 +103,18 @@ def of_ledger(ledger: Path) -> tuple[list[Finished], int]:
             without += 1
             continue
         curves = {tuple(name.split(" ", 1)): values for name, values in entry["losses"].items()}
-        found.append(Finished(entry["run"], entry["run"], results_in(entry, f"results-{split}.json"), curves))
+        results = results_in(entry, f"results-{split}.json")
+        every = [one["metrics"] for one in entry["scores"].values()]
+        goals = {key: value for metrics in every for key, value in metrics.items() if key.startswith("plan/")}
+        results = results | {"metrics": goals | results["metrics"]}
+        found.append(Finished(entry["run"], entry["run"], results, curves, entry["row"]))
     return found, without
 
 
 def log_run(one: Finished, root: Path, tables: list[str], project: str, mode: str) -> None:
     """One finished run: losses as its history, scores as its summary.  root: of W&B's own files."""
     results, env = one.results, env_of(one.results)
-    facts = {key: results[key] for key in ("env", "model", "loss", "seed", "protocol")}
+    facts = {key: results[key] for key in ("env", "model", "loss", "seed", "protocol")} | {"row": one.row}
     run = wandb.init(
         project=project, name=one.place, group=tables[0] if tables else env, mode=mode, dir=str(root), resume="allow",
         id=hashlib.sha256(f"{one.place} {results.get('config_hash')}".encode()).hexdigest()[:12], config=facts,
@@ -120,7 +128,7 @@ def log_run(one: Finished, root: Path, tables: list[str], project: str, mode: st
 
 
 def workspace(runs: list[Finished], project: str):
-    """A section for each env, its runs grouped by table or env, model and loss."""
+    """A section for each env, its runs grouped by table or env, and by row."""
     try:
         import wandb_workspaces.reports.v2 as parts
         import wandb_workspaces.workspaces as spaces
@@ -136,7 +144,7 @@ def workspace(runs: list[Finished], project: str):
         history = dict.fromkeys(key for one in own for key in one.history)
         panels += [parts.LinePlot(title=f"{key}, stage {stage}", y=[f"{env}/{stage}/{key}"]) for stage, key in history]
         sections.append(spaces.Section(name=env, panels=panels))
-    grouped = spaces.RunsetSettings(groupby=[spaces.Metric("Group"), spaces.Config("model"), spaces.Config("loss")])
+    grouped = spaces.RunsetSettings(groupby=[spaces.Metric("Group"), spaces.Config("row")])
     owner = os.environ.get("WANDB_ENTITY", "")
     return spaces.Workspace(owner, project, "Causal World Models", sections=sections, runset_settings=grouped)
 

@@ -12,6 +12,7 @@ from eval.effort.training_captions import (
     listed,
     of_commits,
     of_effort,
+    of_hours,
     of_late_transitions,
     of_machines,
     of_precision,
@@ -95,6 +96,7 @@ def caption(filled: Sequence[Filled]) -> list[str]:
         _privileges(filled),
         *of_precision(filled),
         *of_machines(filled),
+        *of_hours(filled),
         *of_commits(filled),
         *(
             of_tuning(env)
@@ -208,6 +210,18 @@ def of_places(filled: Sequence[Filled]) -> list[str]:
         "read by the same network as above",
         "floor: the state that was",
         *["weights unknown: as above, of boards the best guess"] * bool(_of_blindness(filled)),
+    ]
+
+
+def of_same_chance() -> list[str]:
+    """True counterfactuals: abduction, action, prediction."""
+    return [
+        "percent of queries (state, action, what happened, other action) of which every object is told rightly after the other "
+        "action under the same chance, mean over drawn worlds",
+        "exact: mechanisms are read off the codes of a model; exact Bayes: the true ones, which no model can expect to pass",
+        "without what happened: the true mechanisms that do not know it; copying what happened: nothing else is answered",
+        "under another coupling: the same answers where chance couples otherwise (Gumbel-max) under the same law of every "
+        "action, which no data can tell from it",
     ]
 
 

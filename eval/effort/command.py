@@ -220,7 +220,8 @@ def _write(filled: list[Filled], made: dict[str, tuple[Table, list[str]]], out: 
     drawings = {} if study.modes else {f"{env}-scaling": scaling_figure(filled, title)}
     # cases of one row are no rows of their own
     drawings |= {env: chart(filled, title)} if not study.modes and len(study.cases) == 1 else {}
-    drawings |= {f"{env}-rows": rows_figure(filled, title)} if study.name == MAIN else {}
+    if study.name == MAIN:
+        drawings |= {f"{env}-rows": rows_figure(filled, title), f"{env}-goals": chart(filled, title, "what if", "goals")}
     for name, drawing in drawings.items():
         replace_chart(drawing, out / name)
     return out / f"{env}.md"

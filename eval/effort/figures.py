@@ -52,7 +52,7 @@ def plots_of(filled: Sequence[Filled], x: str, y: str) -> dict[str, list[RowPoin
     return plots
 
 
-def chart(filled: Sequence[Filled], title: str):
-    """H@1 against what if; None without a point.  -> matplotlib Figure."""
-    plots = plots_of(filled, "H@1", "what if")
-    return row_figure(plots, "H@1", "what if", title).drawing if plots else None
+def chart(filled: Sequence[Filled], title: str, x: str = "H@1", y: str = "what if"):
+    """One score against another; None without a point.  -> matplotlib Figure."""
+    plots = plots_of(filled, x, y)
+    return row_figure(plots, x, y, title).drawing if plots else None

@@ -7,7 +7,16 @@ from statistics import mean
 from eval.effort.cells import MISSING, Table, once, over_seeds
 from eval.effort.filled import Filled
 from eval.effort.ledger_rows import in_order
-from eval.effort.score_names import AT_ONCE, BLIND_PLACES, OF_STRUCTURE, PLACES, PLACES_FLOOR, READ_FLOORS, READ_PLACES
+from eval.effort.score_names import (
+    AT_ONCE,
+    BLIND_PLACES,
+    OF_STRUCTURE,
+    PLACES,
+    PLACES_FLOOR,
+    READ_FLOORS,
+    READ_PLACES,
+    SAME_CHANCE,
+)
 
 
 def read_lines(filled: Sequence[Filled]) -> Table:
@@ -45,6 +54,12 @@ def places_lines(filled: Sequence[Filled]) -> Table:
 def places(one: Filled, name: str, horizon: int) -> dict[int, float]:
     """Seed -> one of PLACES, by the read-out that reads more factors."""
     return one.read(READ_PLACES + PLACES[name].format(horizon))
+
+
+def same_chance_lines(filled: Sequence[Filled]) -> Table:
+    """True counterfactuals of the rows that were asked for them, whose answers are read off their codes."""
+    every = [(one, [one.number(key) for key in SAME_CHANCE.values()]) for one in in_order(filled)]
+    return ["", *SAME_CHANCE], [[one.label, *(over_seeds(one, of) for of in found)] for one, found in every if any(found)]
 
 
 def _blind(filled: Sequence[Filled], horizon: int) -> list[float | None]:

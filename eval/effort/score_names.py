@@ -41,6 +41,14 @@ READ_PLACES = "readout/{}/"  # how PLACES begin in the ledger, {}: of READ_OUTS
 PLACES_FLOOR = "floor/copy/what_if/h{}"  # of all places: the state that was
 # of the world itself where the weights are unknown, by eval/probes/without_weights.py: what if, and how PLACES begin
 BLIND, BLIND_PLACES = "blind/cf_hits@1/mean/h{}", "blind/"
+SAME_CHANCE = {  # of eval/probes/same_chance.py: outcomes of another action that meets the chance which was met
+    "exact": "same_chance/exact",
+    "exact Bayes": "ceiling/same_chance",
+    "of that": "same_chance/of_ceiling",
+    "without what happened": "floor/same_chance/blind",
+    "copying what happened": "floor/same_chance/copy",
+    "under another coupling": "same_chance/gumbel",
+}
 BAYES, LIKELIEST = "bayes/hits@1/h{}", "bayes/cf_hits@1/mean/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
 RANDOM = "plan/floor/random/h{}"  # the share of goals that a random policy reaches
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself

@@ -15,6 +15,7 @@ from eval.effort.captions import (
     of_curve,
     of_places,
     of_reading,
+    of_same_chance,
     of_settings,
     of_structure,
 )
@@ -22,9 +23,9 @@ from eval.effort.cells import MISSING, Table, cell, changed_by, fewer, kept_at, 
 from eval.effort.filled import END, Filled, Scored
 from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import asked_by_pushes, chosen_there, in_order
-from eval.effort.read_off import places, places_lines, read_lines, structure_lines
+from eval.effort.read_off import places, places_lines, read_lines, same_chance_lines, structure_lines
 from eval.effort.references import Beside, beside
-from eval.effort.score_names import AT_ONCE, CURVES, FLOORS, LIKELIEST, PLACES, SHOWN, WEIGHTS
+from eval.effort.score_names import AT_ONCE, CURVES, FLOORS, LIKELIEST, PLACES, SAME_CHANCE, SHOWN, WEIGHTS
 from eval.effort.settings import MAIN, causes, worth
 from eval.runs.final import FINAL, SELECT
 
@@ -60,7 +61,8 @@ def lines(filled: Sequence[Filled]) -> Table:
         }
 
     rows = [cells(one) for one in in_order(filled)]
-    return list(rows[0]), [list(row.values()) for row in rows]
+    shown = [name for name in rows[0] if any(row[name] != MISSING for row in rows)]
+    return shown, [[row[name] for name in shown] for row in rows]
 
 
 def _floor_headed(text: str, found: Sequence[Beside]) -> str:
@@ -215,6 +217,7 @@ def tables(filled: Sequence[Filled]) -> dict[str, tuple[Table, list[str]]]:
         found |= {title: (table, OF_ONE_WORLD) for title, table in drawn_worlds(ran).items()}
         found["read off latents after 10 steps"] = read_lines(ran), of_reading(ran)
         found["places of all objects, read off predictions"] = places_lines(ran), of_places(ran)
+        found["true counterfactuals"] = same_chance_lines(ran), of_same_chance()
         found[STRUCTURE[asked_by_pushes(ran)]] = structure_lines(ran), of_structure(ran)
     if study.curve:
         found |= {title: (table, of_curve(filled)) for title, table in curves(ran).items()}
@@ -247,6 +250,8 @@ def long_csv(filled: Sequence[Filled]) -> str:
             out.writerows([*where, name, "", END, seed, value] for seed, value in one.at_once(name).items())
         for name, h in product(PLACES, one.study.horizons):
             out.writerows([*where, name, h, END, seed, value] for seed, value in places(one, name, h).items())
+        for name, key in SAME_CHANCE.items():
+            out.writerows([*where, f"same chance, {name}", "", END, seed, value] for seed, value in one.number(key).items())
         for h in one.study.horizons:
             out.writerows(
                 [*where, "what if, likeliest", h, END, seed, value] for seed, value in one.number(LIKELIEST.format(h)).items()

@@ -79,6 +79,15 @@ def of_machines(filled: Sequence[Filled]) -> list[str]:
     return [f"trained on {', '.join(named)}"]
 
 
+def of_hours(filled: Sequence[Filled]) -> list[str]:
+    """What fitting took by the clock, of runs that say it."""
+    every = [entry.get("timing", {}) for one in filled for entry in one.entries.values()]
+    seconds = [timing["fit_s"] for timing in every if "fit_s" in timing]
+    if not seconds:
+        return []
+    return [f"fitting took {sum(seconds) / 3600:.1f} hours by the clock in all, {len(seconds)} runs, some side by side"]
+
+
 def of_commits(filled: Sequence[Filled]) -> list[str]:
     """How many runs no commit identifies the code of."""
     every = [

@@ -1,6 +1,6 @@
 """Episode gifs of a table of equal effort: of two rows a goal that was reached, and one that was missed.
 
-They need weights: they are drawn where a run is at hand, and kept beside the ledger.
+They need weights: they are drawn where a run is at hand, also among those of tables, and kept beside the ledger.
 """
 
 from html import escape
@@ -19,31 +19,33 @@ BEYOND = 20.0  # percent by which H@1 is above what if, of a row that ranks and 
 
 
 def goal_gifs(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
-    """Of the row that knows most, and of the one that ranks furthest beyond what it knows: a goal that was reached,
-    and one that was missed."""
+    """Of the row that knows most, and of the one that ranks furthest beyond what it knows, among those whose weights are at
+    hand: a goal that was reached, and one that was missed."""
     h = filled[0].study.horizons[-1]
     known = {one.label: (one.estimate("H@1", h), one.estimate("what if", h), one) for one in filled}
     known = {label: (x.mean, y.mean, one) for label, (x, y, one) in known.items() if x and y}
     if not known:
         return ""
-    best = max(known, key=lambda label: known[label][1])
-    chosen = {best: "knows most"}
+    best = sorted(known, key=lambda label: -known[label][1])
     beyond = {
         label: x - y for label, (x, y, one) in known.items()
-        if label != best and y < claims.KNOWS and one.above_floor("H@1", h) is not False
+        if label != best[0] and x - y > BEYOND and y < claims.KNOWS and one.above_floor("H@1", h) is not False
     }
-    if beyond and max(beyond.values()) > BEYOND:
-        chosen |= {max(beyond, key=beyond.get): "ranks, and does not know"}
-    parts = []
-    for label, why in chosen.items():
-        one, figures = known[label][2], ""
-        folder = ledger / "gifs" / one.env
-        for kind, made in (_kept(one, folder) or _drawn(one, folder, runs_dir)).items():
-            figures += gif_figure(made, kind, f"{label}: a goal that was {kind}")
-        if figures:
-            parts.append(f"<h3>{escape(label)}: {why}</h3><p class=soft>One goal each, however often they are reached; "
-                         f"planned by distances of latents, where the numbers above are by a learned distance.</p>"
-                         f"<div class=gifs>{figures}</div>")  # fmt: skip
+    chosen = {"knows most": best, "ranks, and does not know": sorted(beyond, key=lambda label: -beyond[label])}
+    parts, shown = [], set()
+    for why, labels in chosen.items():
+        for place, label in enumerate(labels):
+            one = known[label][2]
+            if label in shown:
+                continue
+            if gifs := _kept(one, ledger / "gifs" / one.env) or _drawn(one, ledger / "gifs" / one.env, runs_dir):
+                figures = "".join(gif_figure(made, kind, f"{label}: a goal that was {kind}") for kind, made in gifs.items())
+                among = f" (number {place + 1}; no weights of the others are at hand)" if place else ""
+                parts.append(f"<h3>{escape(label)}: {why}{among}</h3><p class=soft>One goal each, however often they are "
+                             f"reached; planned by distances of latents, where the numbers above are by a learned distance.</p>"
+                             f"<div class=gifs>{figures}</div>")  # fmt: skip
+                shown.add(label)
+                break
     return "".join(parts)
 
 
@@ -59,12 +61,12 @@ def _name(entry: dict, kind: str) -> str:
 
 def _drawn(one: Filled, folder: Path, runs_dir: Path) -> dict[str, bytes]:
     """Of the first seed whose weights are at hand; none otherwise. They are kept."""
-    entry = next(
-        (entry for entry in one.entries.values() if weights_at_hand(runs_dir / entry["run"], entry, entry["split"])), None
-    )
-    if entry is None:
+    places = ((place / entry["run"], entry) for place in (runs_dir, runs_dir / "tables") for entry in one.entries.values())
+    found = next(((path, entry) for path, entry in places if weights_at_hand(path, entry, entry["split"])), None)
+    if found is None:
         return {}
-    run = Run.open(runs_dir / entry["run"])
+    path, entry = found
+    run = Run.open(path)
     planned = plan_episodes(run.model, run.world)
     reached = run.world.solved(planned.boards[-1], planned.goal)
     found, firsts = {}, {"reached": np.flatnonzero(reached), "missed": np.flatnonzero(~reached)}

@@ -11,12 +11,12 @@ from pathlib import Path
 from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.effort import claims
-from eval.effort.captions import caption, of_claims, of_curve, of_places, of_reading, of_settings, of_structure
+from eval.effort.captions import caption, of_claims, of_curve, of_places, of_reading, of_same_chance, of_settings, of_structure
 from eval.effort.figures import plots_of, rows_figure
 from eval.effort.filled import Filled
 from eval.effort.intervals import Estimate
 from eval.effort.ledger_rows import all_of, asked_by_pushes, seeds_of, tell_left_out
-from eval.effort.read_off import places_lines, read_lines, structure_lines
+from eval.effort.read_off import places_lines, read_lines, same_chance_lines, structure_lines
 from eval.effort.scaling import scaling_figure
 from eval.effort.score_names import FLOORS
 from eval.effort.settings import MAIN, causes
@@ -90,6 +90,7 @@ def _section(filled: list[Filled], ledger: Path, gifs: str) -> str:
     parts = [f"<p class=soft>{escape(about)}</p>" if about else "", _short(filled), _charts(filled), _table(*lines(filled)),
              _folded("At all steps", *all_steps(filled)), *_drawn(filled), _facts(caption(filled)), _download(filled),
              "<h3>Read off latents</h3>", _table(*read_lines(filled)), _facts(of_reading(filled)), *_places(filled),
+             *_same_chance(filled),
              f"<h3>{STRUCTURE[asked_by_pushes(filled)].capitalize()}</h3>", _table(*structure_lines(filled)),
              _facts(of_structure(filled)), "<h3>Two rows side by side</h3>", compare_rows(filled), gifs,
              "<h3>What is said, and what was found</h3>",
@@ -123,6 +124,12 @@ def _places(filled: list[Filled]) -> list[str]:
     """What is read of places alone, where it was asked for."""
     header, rows = places_lines(filled)
     return [_folded("Places of all objects", header, rows), _facts(of_places(filled))] if rows else []
+
+
+def _same_chance(filled: list[Filled]) -> list[str]:
+    """True counterfactuals, where they were asked for."""
+    header, rows = same_chance_lines(filled)
+    return ["<h3>True counterfactuals</h3>", _table(header, rows), _facts(of_same_chance())] if rows else []
 
 
 def _short(filled: list[Filled]) -> str:

@@ -76,6 +76,7 @@ def test_a_ledger_is_logged_by_its_last_scores(tmp_path, logged):
     place.mkdir(parents=True)
     scores = {split: {"metrics": {"test/hits@1/h1": value}, "protocol": {"budget": "minutes", "distinct": {"h1": 9}}}
               for split, value in (("select", 40.0), ("final", 30.0))}  # fmt: skip
+    scores["select"]["metrics"]["plan/success/h10"] = 97.0  # asked on no split
     common = {"row": "x", "env": "physics5", "model": "ae", "loss": "nll", "split": "select",
               "losses": {"joint train/loss": [3.0, 2.0]}}  # fmt: skip
     for seed, run, of_run in ((0, "both", scores), (1, "one", {"select": scores["select"]}), (2, "none", {})):
@@ -85,6 +86,8 @@ def test_a_ledger_is_logged_by_its_last_scores(tmp_path, logged):
     for one in found:
         log_run(one, tmp_path, [], "p", "offline")
     assert {one.asked["name"]: one.summary["test/hits@1/h1"] for one in logged} == {"both": 30.0, "one": 40.0}
+    assert {one.summary["physics5/plan/success/h10"] for one in logged} == {97.0}, "goals vanished beside scores on final"
+    assert {one.asked["config"]["row"] for one in logged} == {"x"}, "rows of one model under one loss are several"
     assert logged[0].history == [(1, {"physics5/joint/train/loss": 3.0}), (2, {"physics5/joint/train/loss": 2.0})]
 
 
@@ -102,7 +105,7 @@ def test_without_an_account(runs, logged, command_here):
         "H@1, 1 step", "MRR, 1 step", "success, 1 step", "train/loss, stage fit", "val/loss, stage fit",
     ]  # fmt: skip
     assert "physics5/test/hits@1/h1" in json.dumps(sections["physics5"])
-    assert [key["name"] for key in spec["section"]["runSets"][0]["grouping"]] == ["group", "model.value", "loss.value"]
+    assert [key["name"] for key in spec["section"]["runSets"][0]["grouping"]] == ["group", "row.value"]
 
 
 def test_the_workspace_alone(runs, logged, command_here):

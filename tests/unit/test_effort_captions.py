@@ -56,9 +56,7 @@ def test_what_was_trained_is_told():
     header, (cells,) = lines([one])
     assert dict(zip(header, cells))["parameters"] == "1,234" and dict(zip(header, cells))["updates"] == "13,697"
     bare = Filled(MAIN, "", row, ENV, None, {0: {"scores": {}, "rounds": rounds[:2], "plans": {}}})
-    assert (
-        "by stage" not in one_line(caption([bare])) and dict(zip(*(lines([bare])[0], lines([bare])[1][0])))["parameters"] == "-"
-    )
+    assert "by stage" not in one_line(caption([bare])) and "parameters" not in lines([bare])[0]  # no row says any
 
 
 def test_machines_are_told():

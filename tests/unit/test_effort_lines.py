@@ -9,7 +9,7 @@ from effort_answers import answered, cfg  # noqa: F401  fixtures
 from eval.effort.captions import of_reading
 from eval.effort.differences import difference
 from eval.effort.intervals import students
-from eval.effort.read_off import places_lines, read_lines, structure_lines
+from eval.effort.read_off import places_lines, read_lines, same_chance_lines, structure_lines
 from eval.effort.score_names import CHANGED
 from eval.effort.studies import studies
 from eval.effort.table import all_steps, lines, long_csv, mode_lines
@@ -98,6 +98,19 @@ def test_all_places_stand_at_all_steps_beside_what_needs_no_weights(answered):
         [one.label, "5", "70.0 ± 24.8", "-", "-", "60.0 ± 24.8"],
     ]
     assert f"{one.label},all places,5,end,1,70.0\n" in long_csv(answered).replace('"', "")
+
+
+def test_true_counterfactuals_stand_beside_bayes_and_floors(answered):
+    """They were entered, and in no table."""
+    assert same_chance_lines(answered)[1] == []
+    one = answered[0]
+    for seed, exact in enumerate([70.0, 71.0, 72.0]):
+        one.entries[seed]["scores"]["final"]["metrics"] |= {"same_chance/exact": exact, "ceiling/same_chance": 72.0,
+                                                            "floor/same_chance/copy": 2.0}  # fmt: skip
+    header, (row,) = same_chance_lines(answered)
+    assert header[1:4] == ["exact", "exact Bayes", "of that"]
+    assert row == [one.label, "71.0 ± 2.5", "72.0 ± 0.0", "-", "-", "2.0 ± 0.0", "-"]
+    assert f"{one.label},\"same chance, exact\",,end,2,72.0" in long_csv(answered)
 
 
 def test_the_reader_of_more_factors_is_asked_by_what_select_says(answered):
