@@ -262,12 +262,13 @@ def _may_be_null(config: str) -> set[str]:
     return {*OPTIONAL, *(key for key, value in defaults.items() if value is None)}
 
 
-def _check_ranges(plain: dict, optional: set[str]) -> None:
+def _check_ranges(plain: dict, optional: set[str], config: str) -> None:
     """Raise Problem on the first value out of its range; what is not resolved yet is let through."""
+    limits = {key: of for key, of in LIMITS.items() if config == "plan" or not key.startswith("*.")}  # of planners alone
     for path, value in _values(plain):
         if value == "???" or (value is None and path in optional) or "${" in str(value):
             continue
-        for pattern, (expected, holds) in LIMITS.items():
+        for pattern, (expected, holds) in limits.items():
             if fnmatchcase(path, pattern) and not holds(value):
                 raise Problem(f"{path} must be {expected}, got {'null' if value is None else repr(value)}; set {path}=")
 
@@ -275,7 +276,7 @@ def _check_ranges(plain: dict, optional: set[str]) -> None:
 def check_values(cfg: DictConfig, config: str = "fit") -> None:
     """Raise Problem on the first value out of its range; null is in range where the command `config` has it by default."""
     optional = _may_be_null(config)
-    _check_ranges(OmegaConf.to_container(cfg), optional)  # before a world is made of them, to see how many slots it takes
+    _check_ranges(OmegaConf.to_container(cfg), optional, config)  # before a world is made of them, to see its slots
     try:
         plain = OmegaConf.to_container(cfg, resolve=True)
     except OmegaConfBaseException as error:
@@ -286,7 +287,7 @@ def check_values(cfg: DictConfig, config: str = "fit") -> None:
         if isinstance(cause, Problem):
             raise Problem(" ".join(str(cause).split())) from None
         raise Problem(f"the configuration does not resolve: {' '.join(str(error).split())}") from error
-    _check_ranges(plain, optional)
+    _check_ranges(plain, optional, config)
     if (plain.get("loss") or {}).get("stages"):
         _check_stages(plain["loss"])
     splits = plain.get("env", {}).get("splits", {})

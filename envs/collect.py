@@ -31,7 +31,7 @@ from rich.progress import track
 
 from envs.episodes import DESCRIBES, Column, EpisodeFile, EpisodeWriter, part_of
 from envs.problem import Problem, nearest
-from envs.protocols import OlderFiles, Source
+from envs.protocols import OlderFiles, Simulator, Source
 
 BLOCK_ROWS = 10_000
 WHOLE = "whole numbers", [np.integer]  # what a column may hold: in words, and types of numpy
@@ -209,6 +209,9 @@ def _check_recorded(world: Source, sample: dict[str, np.ndarray]) -> None:
     }
     if action.size:
         asked["action"] = ((), WHOLE) if action.discrete else ((action.size,), NUMBERS)
+    if isinstance(world, Simulator) and "state" not in sample:
+        raise Problem(f"{type(world).__name__} is a Simulator and recorded no column 'state', which it is asked to go on from; "
+                      f"return one from record(), rows as pack() gives them")  # fmt: skip
     for column, (shape, (said, types)) in asked.items():
         if column not in sample:
             raise Problem(f"{type(world).__name__} recorded {', '.join(sample)}, and its spec has a column '{column}'; "

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from envs.frames import frame_ids
-from envs.problem import Diverged
+from envs.problem import Diverged, Problem
 from envs.protocols import Factors, Simulator, State
 from models.abilities import Filters
 from models.actions import vector
@@ -62,6 +62,9 @@ def rollout_at(
     for rows in torch.arange(len(latent)).split(batch):
         before = () if memory is None else (memory[rows].to(model.device),)
         path = model.rollout(latent[rows].to(model.device), actions[rows].to(model.device), *before)
+        if path.shape[1] != actions.shape[1]:
+            raise Problem(f"rollout gave {path.shape[1]} latents for {actions.shape[1]} actions; it gives one after each, "
+                          f"without the start")  # fmt: skip
         parts.append(path[:, at.to(path.device)].cpu())
     return [finite(end, f"predictions after {step} steps") for step, end in zip(steps, torch.cat(parts).unbind(1))]
 

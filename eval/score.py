@@ -116,7 +116,7 @@ def measure(run: Run, data: Data, probes: list[Probe], progress: Steps) -> dict[
     metrics: dict[str, float] = {}
     data.say = progress.part
     for one in probes:
-        metrics |= one(run, data)
+        metrics |= {name: float(value) for name, value in one(run, data).items()}
         progress.step(one.name.replace("_", " "))
     return metrics
 

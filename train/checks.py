@@ -5,6 +5,7 @@ parts that do not fit, a plan that cannot end, a graph of another world.
 import sys
 
 import torch
+from torch import nn
 
 from envs.collect import FINAL
 from envs.problem import Problem, nearest
@@ -12,6 +13,11 @@ from envs.protocols import CausalGraph, CausalTables
 from models.abilities import Demands, DrawsGraph, Remembers
 from models.native_precision import MIXED, SINGLE, fast_precision
 from train.distributed import processes_of
+
+
+def _has_weights(held) -> bool:
+    """Whether something is a parameter, or a module of some."""
+    return isinstance(held, nn.Parameter) or isinstance(held, nn.Module) and any(True for _ in held.parameters())
 
 
 def check_parts(model, objectives, spec, stages=()) -> None:
@@ -22,6 +28,10 @@ def check_parts(model, objectives, spec, stages=()) -> None:
         for met, sentence in part.needs(model, spec) if isinstance(part, Demands) else ():
             if not met:
                 raise Problem(sentence)
+    for one in objectives:
+        if any(_has_weights(held) for held in (one, *vars(one).values())):
+            raise Problem(f"{type(one).__name__} holds weights, and stages train parts of the model alone; make them "
+                          f"attributes of the transition, and read them as model.transition.<name>")  # fmt: skip
     for stage in stages:
         for name in stage.trains:
             if name not in model.PARTS or getattr(model, name) is None:

@@ -138,7 +138,10 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
     try:
         (folder / "checkpoints").mkdir(exist_ok=True)
         if (folder / "config.yaml").exists():
-            print(f"taking up {folder}")
+            if (folder / "checkpoints" / "model.ckpt").exists():
+                print(f"{folder} is trained, and is scored again; overwrite=true trains it anew, as after a change of its code")
+            else:
+                print(f"taking up {folder}")
             if load_config(folder, kind) != cfg:  # what does not decide the science may be named anew
                 write_whole(folder / "config.yaml", OmegaConf.to_yaml(cfg))
             if "loss" in cfg:

@@ -82,10 +82,10 @@ def episode(model, world, episodes: Episodes, number: int) -> Episode:
         if decodes_pictures(model, world):
             expected.append((decode_frames(model, predicted)[0].permute(1, 2, 0) * 255).round().byte().numpy())
         else:
-            expected.append(world.render(after.take(best))[0])
-    now = np.concatenate([world.render(board) for board in boards])
+            expected.append(world.observe(after.take(best), "pixels")[0])
+    now = np.concatenate([world.observe(board, "pixels") for board in boards])
     reached = np.array([world.solved(board, goal)[0] for board in boards])
-    return Episode(number, now, np.stack(expected), world.render(goal)[0], reached, np.array(right))
+    return Episode(number, now, np.stack(expected), world.observe(goal, "pixels")[0], reached, np.array(right))
 
 
 def _panel(frame: np.ndarray, border: np.ndarray) -> np.ndarray:
@@ -147,10 +147,10 @@ def gifs_section(scored: dict[Path, dict], per_world: int) -> str:
 
 
 def _gifs_of(folder: Path, results: dict, count: int) -> list[str]:
-    """None of a world without goals, or whose actions cannot be tried one by one."""
+    """None of a world without goals or pictures, or whose actions cannot be tried one by one."""
     model, cfg = load_run(folder)
     world = instantiate(cfg.env.world)
-    if not has_goals(world):
+    if not has_goals(world) or "pixels" not in {shown.column for shown in world.spec.observations.values()}:
         return []
     if torch.cuda.is_available():
         model.cuda()

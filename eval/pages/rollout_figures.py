@@ -98,16 +98,16 @@ def _rollout_figure(true, predicted, right, episode: int, rank: int, decoded: bo
 
 
 def counterfactual_figure(model, world: Simulator, pixels, state, action, look: int = 100) -> Figures:
-    """One state, one object, each of its actions: the true outcome beside the nearest of all outcomes, after one step.
+    """One state, the actions of one owner: the true outcome beside the nearest of all outcomes, after one step.
 
     pixels (E, H, W, 3), state (E, ...), action (E, T): starts of episodes, in a world whose actions are choices. Of the first
-    `look` states, the one is shown whose picture the actions of one of its objects change most.
+    `look` states, the one is shown whose picture the actions of one owner, an object where each has its own, change most.
     """
-    own, count, objects = world.spec.action.choices, min(look, len(state)), world.spec.objects
+    own, count, owners = world.spec.action.choices, min(look, len(state)), world.spec.action.owners
     rng = Stream.COUNTERFACTUAL.rng
     _, states, outcome, _ = counterfactual_outcomes(world, state[:count], action[:count], 1, rng(1))
-    changed = (world.observe(states, "pixels")[outcome] != pixels[:count, None]).reshape(count, objects, -1).sum(-1)
-    row, block = divmod(int(changed.argmax()), objects)
+    changed = (world.observe(states, "pixels")[outcome] != pixels[:count, None]).reshape(count, owners, -1).sum(-1)
+    row, block = divmod(int(changed.argmax()), owners)
     one = (state[[row]], action[[row]])
     sequences, states, outcome, _ = counterfactual_outcomes(world, *one, 1, rng(1))
     frames, outcomes = world.observe(states, "pixels"), world.observe(states)

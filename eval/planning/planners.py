@@ -40,7 +40,8 @@ def settings(composed: dict) -> dict:
 def check_name(name: str) -> None:
     """Raises Problem where there is no such planner."""
     if name not in planners():
-        raise Problem(f"there is no planner '{name}': {nearest(str(name), planners())}")
+        near = nearest(str(name), planners())
+        raise Problem(f"there is no planner '{name}': {near}; a new one has a line in configs/plan.yaml")
 
 
 def check_planner(name: str, model, world) -> None:

@@ -87,14 +87,22 @@ class Probe:
         """Why this run cannot be asked, to follow the name of the probe; None where it can."""
         if self.measure is None:
             return "is measured by another command"
-        lacking = [protocol.__name__ for protocol in self.needs if not isinstance(run.world, protocol)]
+        world = run.world
+        lacking = {protocol.__name__: _missing(world, protocol) for protocol in self.needs if not isinstance(world, protocol)}
         if lacking:
-            return f"asks a world for {' and '.join(lacking)}, which {type(run.world).__name__} does not answer"
+            names = ", ".join(dict.fromkeys(name for members in lacking.values() for name in members))
+            return f"asks a world for {' and '.join(lacking)}, which {type(world).__name__} does not answer (it has no {names})"
         return self.unless(run)
 
     def __call__(self, run, data) -> dict[str, float]:
         """Metrics of a `Run` on a `Data`."""
         return self.measure(run, data)
+
+
+def _missing(world, protocol: type) -> list[str]:
+    """Members of a protocol that a world lacks."""
+    members = {name for base in protocol.__mro__ for name in [*vars(base), *vars(base).get("__annotations__", {})]}
+    return sorted(name for name in members - set(dir(world)) if not name.startswith("_"))
 
 
 def probe(

@@ -5,6 +5,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # torch and Lightning take seconds to import, and who reads r
 # what the config of a run must have
 MODEL, AGENT, CLONE = ("model.module", "loss.stages"), ("algo.learner",), ("cloning.updates",)
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT, "a cloned agent": CLONE}
+_PLAIN = (bool, int, float, str, bytes, list, tuple, dict, Path, Enum, type(None))  # what a yaml can hold
 _DEPTH = 3  # folders between runs_dir and a run, at most
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
@@ -144,8 +146,11 @@ def _spell_out(node):
         if others and not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in taken.values()):
             raise Problem(f"{node['_target_']} takes no argument '{others[0]}': {nearest(others[0], taken)}")
         for parameter in taken.values():
-            if parameter.default is not inspect.Parameter.empty:
-                node.setdefault(parameter.name, parameter.default)
+            if parameter.default is not inspect.Parameter.empty and parameter.name not in node:
+                if not isinstance(parameter.default, _PLAIN):
+                    raise Problem(f"{node['_target_']} has a default for '{parameter.name}' that a yaml cannot hold, "
+                                  f"{parameter.default!r}; take a name, and choose by it")  # fmt: skip
+                node[parameter.name] = parameter.default
     return node
 
 

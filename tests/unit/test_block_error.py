@@ -91,7 +91,7 @@ def test_the_model_and_copying_are_measured_where_a_block_moves():
 
 def test_worlds_without_blocks_pictures_and_models_without_decoder_are_not_asked():
     run = SimpleNamespace(world=object(), model=Shifts())
-    assert block_error.why_not(run) == "asks a world for Blocks, which object does not answer"
+    assert block_error.why_not(run).startswith("asks a world for Blocks, which object does not answer")
     run = SimpleNamespace(world=Toy(), model=SimpleNamespace(decoder=None))
     assert block_error.why_not(run) == "asks a decoder, and the model has none"
     run.world.shown, run.world.observation = Observation("pixels", (64, 64, 3)), "pixels"

@@ -113,6 +113,13 @@ def test_protocols_are_names(command, key, given, compose):
         check_values(compose(command, f"{key}={given}"), command)
 
 
+def test_a_key_of_a_class_has_no_range_of_a_planner(compose):
+    """cost: l1 of a loss of one's own was to be final or sum."""
+    check_values(compose("fit", "+loss.stages.0.objective.cost=l1", "+loss.stages.0.objective.temperature=null"))
+    with pytest.raises(Problem, match="mppi.temperature must be a number > 0, got 0"):
+        check_values(compose("plan", "mppi.temperature=0"), "plan")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_default_passes(command, compose):
     """Null is "not set" where it is the default; what a command does not have is not asked for."""

@@ -134,7 +134,7 @@ def test_a_new_metric_is_one_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name, said", [
-    ("counterfactual", "asks a world for Simulator, which Line does not answer; leave it out of probes="),
+    ("counterfactual", "asks a world for Simulator, which Line does not answer .it has no .*candidates.*; leave it out of"),
     ("structure", "probe 'structure' asks a world for Simulator and CausalTables, which Line does not answer"),
     ("reconstruction", "probe 'reconstruction' asks a decoder, and the model has none"),
     ("success", "probe 'success' is measured by another command"),

@@ -1,5 +1,7 @@
 """Parts that do not fit together are refused in a sentence before anything is collected, and what fits trains."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from hydra.utils import instantiate
@@ -39,6 +41,15 @@ def test_a_likelihood_alone_wants_an_encoder_that_learned(compose):
     module, objectives, spec, stages = parts_of(compose, "model=categorical", "loss=inverse_action", "env=chemistry_chain5")
     with pytest.raises(Problem, match="no stage of this loss trains the encoder"):
         check_parts(module, objectives[1:], spec, stages[1:])
+
+
+def test_a_loss_has_no_weights_of_its_own(compose):
+    """Those of a plain class stayed as they were drawn; a module's run could not be opened after its training."""
+    module, _, spec, stages = parts_of(compose, "env=physics3")
+    plain, whole = SimpleNamespace(temperature=torch.nn.Parameter(torch.ones(()))), torch.nn.Linear(2, 2)
+    for objective in (plain, whole, SimpleNamespace(head=whole)):
+        with pytest.raises(Problem, match="holds weights, and stages train parts of the model alone; make them attributes"):
+            check_parts(module, [objective], spec, stages)
 
 
 @pytest.mark.parametrize("overrides", [

@@ -1,6 +1,8 @@
 """Counterfactual outcomes and their ranks, with models whose worth is known beforehand."""
 
 import weakref
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ import torch
 from envs.frames import frame_ids
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
+from envs.spec import Action
+from eval.pages.rollout_figures import counterfactual_figure
 from eval.probes.push_accuracy import predict_along
 from eval.probes.weight_order import margins
 from eval.rollouts import actions_of, branch, counterfactual_outcomes, counterfactual_ranks, encode_frames, rollout, rollout_at
@@ -211,6 +215,25 @@ def test_one_rollout_gives_what_each_length_alone_would():
     for steps, ends in zip((6, 1, 4), found):
         assert torch.equal(ends, rollout(model, latent, actions[:, :steps]))
     assert not torch.equal(found[0], found[1])
+
+
+def test_a_rollout_that_begins_with_the_start_is_refused():
+    """It was scored one step late, and after one step as copying is."""
+    model = SimpleNamespace(device="cpu", rollout=lambda latent, actions: torch.zeros(len(latent), actions.shape[1] + 1, 1, 1))
+    with pytest.raises(Problem, match="rollout gave 4 latents for 3 actions; it gives one after each, without the start"):
+        rollout_at(model, torch.zeros(2, 1, 1), torch.zeros(2, 3, 5), [1, 3])
+
+
+def test_a_page_shows_actions_that_belong_to_no_object():
+    """As those of a world of one's own, whose report ended in an IndexError after all its training."""
+    world = PhysicsWorld(3, object_order="shuffled")
+    object.__setattr__(world, "spec", replace(world.spec, action=Action(15, discrete=True, owners=1)))
+    boards, model = world.reset(8, np.random.default_rng(0), "train"), Perfect()
+    state, frames = world.pack(boards), world.render(boards)
+    model.learn(state, frames)
+    actions = np.random.default_rng(1).integers(0, 15, (8, 2))
+    shown = counterfactual_figure(model, world, frames, state, actions)
+    assert shown.pool == 15 and shown.html.count("true outcome of") == 5  # as many as have names
 
 
 def test_latents_of_many_frames_are_not_kept_part_by_part():
