@@ -44,7 +44,7 @@ BLIND, BLIND_PLACES = "blind/cf_hits@1/mean/h{}", "blind/"
 SAME_CHANCE = {  # of eval/probes/same_chance.py: outcomes of another action that meets the chance which was met
     "exact": "same_chance/exact",
     "exact Bayes": "ceiling/same_chance",
-    "of that": "same_chance/of_ceiling",
+    "of exact Bayes": "same_chance/of_ceiling",
     "without what happened": "floor/same_chance/blind",
     "copying what happened": "floor/same_chance/copy",
     "under another coupling": "same_chance/gumbel",

@@ -108,7 +108,7 @@ def test_true_counterfactuals_stand_beside_bayes_and_floors(answered):
         one.entries[seed]["scores"]["final"]["metrics"] |= {"same_chance/exact": exact, "ceiling/same_chance": 72.0,
                                                             "floor/same_chance/copy": 2.0}  # fmt: skip
     header, (row,) = same_chance_lines(answered)
-    assert header[1:4] == ["exact", "exact Bayes", "of that"]
+    assert header[1:4] == ["exact", "exact Bayes", "of exact Bayes"]
     assert row == [one.label, "71.0 ± 2.5", "72.0 ± 0.0", "-", "-", "2.0 ± 0.0", "-"]
     assert f"{one.label},\"same chance, exact\",,end,2,72.0" in long_csv(answered)
 
