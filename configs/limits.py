@@ -218,6 +218,7 @@ LIMITS = {
     "model.side": ("a whole number >= 1, or null", lambda v: v is None or whole(1)(v)),
     "model.hidden_share": ("a number from 0 to below 1", lambda v: number(at_least=0)(v) and v < 1),
     "model.multiplier": COUNT,
+    "model.module.encoder.trunk.iterations": COUNT,
 }  # fmt: skip
 OPTIONAL = ("score.probes", "trainer.gradient_clip", "trainer.devices", "trainer.nodes")  # keys of groups that may be null
 STAGE = ("name", "objective", "trains", "epochs", "batch_size", "window", "learning_rate")  # keys that a stage must have

@@ -31,8 +31,8 @@ from envs.problem import Problem
 from envs.whole_files import write_whole
 from eval.paper.table_specs import declared_specs, paper_tables, run_name
 from eval.probes import every_row
-from eval.runs import read_results, run_folders
-from eval.runs.final import FINAL
+from eval.runs import load_config, read_results, run_folders
+from eval.runs.final import FINAL, row_of
 from eval.runs.ledger import entries, results_in
 from eval.runs.metrics_csv import losses
 
@@ -88,7 +88,10 @@ def of_folders(root: Path) -> tuple[list[Finished], int]:
             unread += 1
             continue
         curves = {key: [curve[epoch] for epoch in sorted(curve)] for key, curve in losses(folder / "metrics.csv").items()}
-        row = f"{results['model']} + {results['loss']}"
+        try:
+            row = row_of(load_config(folder))
+        except Problem:  # of an agent, or damaged
+            row = f"{results['model']} + {results['loss']}"
         found.append(Finished(folder.name, folder.relative_to(root).as_posix(), results, curves, row))
     return found, unread
 

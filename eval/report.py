@@ -122,8 +122,8 @@ def _pictures(run: Run, results: dict) -> list[str]:
     if world.spec.action.choices and isinstance(world, Simulator):
         what = counterfactual_figure(model, world, pixels[:, 0], data.state[:, 0], data.action)
         parts.append(
-            f"<h2>What if</h2><p>One held-out state and the actions of one of its objects. Top: what each action does. "
-            f"Below: the outcome nearest to the prediction among those of all {what.pool} actions; for {what.wrong} of "
+            f"<h2>What if</h2><p>One held-out state and the actions of one object, or of all together. Top: what each action "
+            f"does. Below: the outcome nearest to the prediction among those of all {what.pool} actions; for {what.wrong} of "
             f"them it is not the true one.</p>{what.html}"
         )
     return parts

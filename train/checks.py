@@ -15,9 +15,13 @@ from models.native_precision import MIXED, SINGLE, fast_precision
 from train.distributed import processes_of
 
 
-def _has_weights(held) -> bool:
-    """Whether something is a parameter, or a module of some."""
-    return isinstance(held, nn.Parameter) or isinstance(held, nn.Module) and any(True for _ in held.parameters())
+def _has_weights(objective) -> bool:
+    """Whether it is a module with a state, which the checkpoint of the model would hold, or has weights that want to learn."""
+    if isinstance(objective, nn.Module):
+        return bool(objective.state_dict())
+    held = getattr(objective, "__dict__", {}).values()
+    learned = [p for one in held if isinstance(one, nn.Module) for p in one.parameters()]
+    return any(p.requires_grad for p in [*learned, *(one for one in held if isinstance(one, nn.Parameter))])
 
 
 def check_parts(model, objectives, spec, stages=()) -> None:
@@ -29,7 +33,7 @@ def check_parts(model, objectives, spec, stages=()) -> None:
             if not met:
                 raise Problem(sentence)
     for one in objectives:
-        if any(_has_weights(held) for held in (one, *vars(one).values())):
+        if _has_weights(one):
             raise Problem(f"{type(one).__name__} holds weights, and stages train parts of the model alone; make them "
                           f"attributes of the transition, and read them as model.transition.<name>")  # fmt: skip
     for stage in stages:

@@ -138,14 +138,13 @@ def _fill(folder: Path, cfg: DictConfig, overwrite: bool) -> None:
     try:
         (folder / "checkpoints").mkdir(exist_ok=True)
         if (folder / "config.yaml").exists():
-            if (folder / "checkpoints" / "model.ckpt").exists():
-                print(f"{folder} is trained, and is scored again; overwrite=true trains it anew, as after a change of its code")
-            else:
-                print(f"taking up {folder}")
+            print(f"taking up {folder}")
             if load_config(folder, kind) != cfg:  # what does not decide the science may be named anew
                 write_whole(folder / "config.yaml", OmegaConf.to_yaml(cfg))
             if "loss" in cfg:
                 drop_damaged(folder, cfg)
+            if (folder / "checkpoints" / "model.ckpt").exists():
+                print("it is trained, and is scored alone; after a change of its code train it anew, with overwrite=true")
             return
         write_whole(folder / "config.yaml", OmegaConf.to_yaml(cfg))
     except OSError as error:

@@ -85,7 +85,8 @@ def of_hours(filled: Sequence[Filled]) -> list[str]:
     seconds = [timing["fit_s"] for timing in every if "fit_s" in timing]
     if not seconds:
         return []
-    return [f"fitting took {sum(seconds) / 3600:.1f} hours by the clock in all, {len(seconds)} runs, some side by side"]
+    runs = f"{len(seconds)} run{'s' * (len(seconds) > 1)} together"
+    return [f"fitting took {sum(seconds) / 3600:.1f} hours by the clock, {runs}"]
 
 
 def of_commits(filled: Sequence[Filled]) -> list[str]:

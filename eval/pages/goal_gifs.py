@@ -31,16 +31,15 @@ def goal_gifs(filled: list[Filled], ledger: Path, runs_dir: Path) -> str:
         label: x - y for label, (x, y, one) in known.items()
         if label != best[0] and x - y > BEYOND and y < claims.KNOWS and one.above_floor("H@1", h) is not False
     }
-    chosen = {"knows most": best, "ranks, and does not know": sorted(beyond, key=lambda label: -beyond[label])}
+    knowing = [best[0], *(label for label in best[1:] if known[label][1] > claims.KNOWS)]
+    chosen = {"knows most": knowing, "ranks, and does not know": sorted(beyond, key=lambda label: -beyond[label])}
     parts, shown = [], set()
     for why, labels in chosen.items():
-        for place, label in enumerate(labels):
+        for place, label in enumerate(label for label in labels if label not in shown):
             one = known[label][2]
-            if label in shown:
-                continue
             if gifs := _kept(one, ledger / "gifs" / one.env) or _drawn(one, ledger / "gifs" / one.env, runs_dir):
                 figures = "".join(gif_figure(made, kind, f"{label}: a goal that was {kind}") for kind, made in gifs.items())
-                among = f" (number {place + 1}; no weights of the others are at hand)" if place else ""
+                among = f" (number {place + 1}; of those before nothing could be drawn)" if place else ""
                 parts.append(f"<h3>{escape(label)}: {why}{among}</h3><p class=soft>One goal each, however often they are "
                              f"reached; planned by distances of latents, where the numbers above are by a learned distance.</p>"
                              f"<div class=gifs>{figures}</div>")  # fmt: skip

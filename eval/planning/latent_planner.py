@@ -14,13 +14,14 @@ class LatentPlanner:
 
     closed: every step begins at the encoded true frame; else the start is encoded once and the predicted latent of the
     chosen action is carried on (the authors' planner). What a model remembers is carried either way.
-    world: asked for its spec, and for nothing else.
+    world: asked for its spec, and for nothing else.  seed: of what a subclass draws.
     """
 
     at_once: int
 
-    def __init__(self, model, world, distance, closed: bool = True) -> None:
+    def __init__(self, model, world, distance, seed: int = 0, closed: bool = True) -> None:
         self.model, self.spec, self.distance, self.closed = model, world.spec, distance.to(model.device), closed
+        self.seed = seed
 
     @staticmethod
     def check(model, world) -> None:

@@ -18,7 +18,7 @@ class LatentSearch(LatentPlanner):
     def __init__(
         self, model, world, distance, seed: int = 0, closed: bool = True, width: int = 1, depth: int = 1
     ) -> None:
-        super().__init__(model, world, distance, closed)
+        super().__init__(model, world, distance, seed, closed)
         for name, number in {"width": width, "depth": depth}.items():
             if number < 1:
                 raise Problem(f"{name} of a beam search is at least 1, got {number}; set {name}=")

@@ -31,7 +31,7 @@ class Sampling(LatentPlanner):
     """
 
     def __init__(self, model, world, distance, seed: int = 0, closed: bool = True, cost: str = "final", **search) -> None:
-        super().__init__(model, world, distance, closed)
+        super().__init__(model, world, distance, seed, closed)
         self.check(model, world)
         _check(cost, search, world.spec.action)
         self.cost, self.seed, self.search = cost, seed, search

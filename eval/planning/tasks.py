@@ -63,6 +63,10 @@ class Policy(Protocol):
 class Oracle:
     """Chooses an action for every episode by the truth. Bounds, floors, and planners that are lent the simulator."""
 
+    @staticmethod
+    def check(model, world) -> None:
+        """Raises Problem where it cannot plan."""
+
     def begin(self, tasks: Tasks) -> None:
         """Nothing is kept, unless a subclass keeps it."""
 

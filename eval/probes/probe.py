@@ -91,7 +91,8 @@ class Probe:
         lacking = {protocol.__name__: _missing(world, protocol) for protocol in self.needs if not isinstance(world, protocol)}
         if lacking:
             names = ", ".join(dict.fromkeys(name for members in lacking.values() for name in members))
-            return f"asks a world for {' and '.join(lacking)}, which {type(world).__name__} does not answer (it has no {names})"
+            without = f" (it has no {names})" if names else ""
+            return f"asks a world for {' and '.join(lacking)}, which {type(world).__name__} does not answer{without}"
         return self.unless(run)
 
     def __call__(self, run, data) -> dict[str, float]:
@@ -100,7 +101,9 @@ class Probe:
 
 
 def _missing(world, protocol: type) -> list[str]:
-    """Members of a protocol that a world lacks."""
+    """Members of a protocol that a world lacks; none of a class, to which members alone do not make it."""
+    if not getattr(protocol, "_is_protocol", False):
+        return []
     members = {name for base in protocol.__mro__ for name in [*vars(base), *vars(base).get("__annotations__", {})]}
     return sorted(name for name in members - set(dir(world)) if not name.startswith("_"))
 

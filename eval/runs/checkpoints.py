@@ -82,8 +82,8 @@ def load_weights(model: WorldModel, path: Path) -> dict:
 
         raise Problem(
             f"{path} holds another architecture: {len(differing)} weights differ, first {differing[0]} "
-            f"(config expects {shape(own)}, checkpoint has {shape(state)}); use the config.yaml it was trained with, or set "
-            f"overwrite=true where its code has changed"
+            f"(config expects {shape(own)}, checkpoint has {shape(state)}); use the config.yaml it was trained with, or, "
+            f"where its code has changed, train it anew: train/fit.py with overwrite=true"
         )
     model.load_state_dict(state)
     return found

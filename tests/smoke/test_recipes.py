@@ -1,4 +1,4 @@
-"""The recipes of docs/extend.md for a model, a world, a metric and a loss, followed to the letter."""
+"""The recipes of docs/extend.md for a model, a world, a metric, a loss and a planner, followed to the letter."""
 
 import json
 import re
@@ -10,11 +10,14 @@ from omegaconf import OmegaConf
 from parts import pair
 
 import envs
+import eval.planning
 import eval.probes
 import losses
+import models.encoders
 import models.transitions
 from configs import command, overrides
 from envs.problem import Problem
+from eval.planning.planners import planners
 
 
 @pytest.fixture
@@ -23,13 +26,13 @@ def here(root, tmp_path, monkeypatch):
     shutil.copytree(root / "configs", tmp_path / "configs", ignore=shutil.ignore_patterns("__pycache__"))
     for module in (command, overrides):
         monkeypatch.setattr(module, "HERE", tmp_path / "configs")
-    for package in (models.transitions, losses, envs, eval.probes):
+    for package in (models.transitions, models.encoders, losses, envs, eval.probes, eval.planning):
         folder = tmp_path / package.__name__.replace(".", "/")
         folder.mkdir(parents=True)
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
     yield tmp_path
-    for module in ("models.transitions.mine", "losses.mine", "envs.mine", "eval.probes.mine"):
-        sys.modules.pop(module, None)
+    for package in ("models.transitions", "models.encoders", "losses", "envs", "eval.probes", "eval.planning"):
+        sys.modules.pop(f"{package}.mine", None)
 
 
 def recipes(root):
@@ -43,7 +46,8 @@ def test_the_recipes_of_the_page_work_as_they_stand(root, here, command_here, sm
     in another's name, and in a traceback."""
     found = recipes(root)
     assert set(found) == {"models/transitions/mine.py", "configs/model/mine.yaml", "envs/mine.py", "configs/env/mine.yaml",
-                          "eval/probes/mine.py", "losses/mine.py", "configs/loss/mine.yaml"}  # fmt: skip
+                          "eval/probes/mine.py", "losses/mine.py", "configs/loss/mine.yaml", "models/encoders/mine.py",
+                          "configs/model/seen.yaml", "eval/planning/mine.py", "configs/planner/mine.yaml"}  # fmt: skip
     for path, text in found.items():
         (here / path).write_text(text)
     monkeypatch.setattr("parts.CONFIGS", here / "configs")
@@ -61,6 +65,26 @@ def test_the_recipes_of_the_page_work_as_they_stand(root, here, command_here, sm
     assert {"test/hits@1/h1", "floor/copy/hits@1/h1", "test/drift/h1"} <= metrics.keys()
     assert not [name for name in metrics if "cf_" in name or name.startswith(("plan/", "structure/"))]
     assert "drift of the latents" in done.stdout and "drift of the latents" in (folder / "report.html").read_text()
+
+
+def test_an_encoder_and_a_planner_of_the_page_work_as_they_stand(root, here, command_here, small, monkeypatch):
+    """The keys of another encoder were given to it, and the planner was made with a seed that it did not take."""
+    for path, text in recipes(root).items():
+        if "encoders" in path or "seen" in path or "plan" in path:
+            (here / path).write_text(text)
+    plan = here / "configs/plan.yaml"
+    plan.write_text(plan.read_text().replace("  - _self_\n", "  - planner@mine: mine\n  - _self_\n", 1))
+    for module in ("planners", "kept"):
+        monkeypatch.setattr(f"eval.planning.{module}.CONFIGS", here / "configs")
+    planners.cache_clear()
+    fit = ["train/fit.py", *small, "model=seen", "env=physics3", "loss=infonce", "goals=false", "name=seen"]
+    assert (done := command_here(*fit, cwd=here)).returncode == 0, done.stderr[-2000:]
+    asked = ["run=runs/seen", "planners=[mine]", "reward=latent", "horizons=[1]", "episodes=20"]
+    done = command_here("eval/plan.py", *asked, cwd=here)
+    planners.cache_clear()
+    assert done.returncode == 0 and "some actions that are drawn" in done.stdout, done.stderr[-2000:]
+    again = command_here(*fit, cwd=here)
+    assert "after a change of its code train it anew, with overwrite=true" in again.stdout
 
 
 def test_an_entry_with_the_name_of_another_is_refused(here):

@@ -36,6 +36,7 @@ REFUSED = {
     "env.world.palette_seed=-1": "palette_seed must be a whole number >= 0, got -1",
     "env.splits.train.seed=7000": "seed must be a whole number from 0 to 6999, got 7000",
     "env.world.hidden_weights=no": "env.world.hidden_weights must be true or false, got 'no'",
+    "model=slot_attention model.module.encoder.trunk.iterations=0": "iterations must be a whole number >= 1, got 0",
     "name=a/b": "name must be one name without slashes, got 'a/b'",
     "seed=-1": "seed must be a whole number from 0 to 4294967295, got -1",
     "seed=true": "seed must be a whole number",
@@ -136,7 +137,8 @@ def test_every_limit_names_a_key_that_exists(compose):
 
     commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "trainer=minutes", "loss=contrastive"],
                 ["fit", "loss=sigreg", "trainer=updates"],
-                ["fit", "env=voe_published"], ["fit", "loss=byol", "model=transformer"], ["fit", "loss=infonce_open_loop"],
+                ["fit", "env=voe_published"], ["fit", "model=slot_attention"],
+                ["fit", "loss=byol", "model=transformer"], ["fit", "loss=infonce_open_loop"],
                 ["fit", "env=voe_support", "model=ofpr", "loss=labels"],
                 ["fit", "env=voe_support", "env.observation=objects", "model=tracks", "loss=prediction"],
                 ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"],

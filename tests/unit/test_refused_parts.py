@@ -47,9 +47,11 @@ def test_a_loss_has_no_weights_of_its_own(compose):
     """Those of a plain class stayed as they were drawn; a module's run could not be opened after its training."""
     module, _, spec, stages = parts_of(compose, "env=physics3")
     plain, whole = SimpleNamespace(temperature=torch.nn.Parameter(torch.ones(()))), torch.nn.Linear(2, 2)
-    for objective in (plain, whole, SimpleNamespace(head=whole)):
+    counted = torch.nn.BatchNorm1d(2, affine=False)
+    for objective in (plain, whole, SimpleNamespace(head=whole), counted):
         with pytest.raises(Problem, match="holds weights, and stages train parts of the model alone; make them attributes"):
             check_parts(module, [objective], spec, stages)
+    check_parts(module, [SimpleNamespace(perceptual=torch.nn.Linear(2, 2).requires_grad_(False)), (1, 2)], spec, stages)
 
 
 @pytest.mark.parametrize("overrides", [
