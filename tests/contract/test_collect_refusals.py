@@ -61,6 +61,20 @@ class Discs(Source):
         return {name: np.repeat(one[None], episodes * rows, 0) for name, one in self.columns.items()}, np.full(episodes, rows)
 
 
+def test_a_simulator_records_states(tmp_path, monkeypatch):
+    """It trained to the end, and its scores told the user to collect the same file again."""
+    record = PhysicsWorld.record
+
+    def without(self, split, rng, episodes):
+        columns, lengths = record(self, split, rng, episodes)
+        return {name: column for name, column in columns.items() if name != "state"}, lengths
+
+    monkeypatch.setattr(PhysicsWorld, "record", without)
+    with pytest.raises(Problem, match="PhysicsWorld is a Simulator and recorded no column 'state'.*rows as pack"):
+        collect(plan(), WORLD, "train", tmp_path, quiet=True)
+    assert not list(tmp_path.glob("*.h5"))
+
+
 PICTURE, ACTION = np.zeros((4, 4, 3), np.uint8), np.zeros(2, np.float32)
 
 

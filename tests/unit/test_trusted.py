@@ -16,6 +16,7 @@ from omegaconf import OmegaConf, open_dict
 from envs.problem import Problem
 from eval.runs import freeze, load_config, load_run
 from eval.runs.checkpoints import read_checkpoint
+from eval.runs.run import _spell_out
 from eval.runs.trusted import check_targets, find_class
 from train.checks import check_plan
 
@@ -273,3 +274,16 @@ def test_a_resumed_run_whose_split_is_gone_is_told(split, frozen):
 def test_hydra_is_asked_for_that_has_a_list_of_its_own(root):
     """Up to 1.3.3 Hydra called anything; up to 1.3.5 anything under an alias such as shutil.os.system."""
     assert '"hydra-core>=1.3.6,<1.4"' in (root / "setup.py").read_text()
+
+
+def test_a_default_that_no_yaml_can_hold_is_told(monkeypatch):
+    """It was a traceback of OmegaConf, which named no class."""
+
+    class Own:
+        def __init__(self, width: int = 3, act=torch.relu) -> None:
+            pass
+
+    monkeypatch.setattr("eval.runs.run.find_class", lambda target: Own)
+    with pytest.raises(Problem, match="models.mine.Own has a default for 'act' that a yaml cannot hold, .*; take a name"):
+        _spell_out({"_target_": "models.mine.Own"})
+    assert _spell_out({"_target_": "models.mine.Own", "act": "relu"}) == {"_target_": "models.mine.Own", "act": "relu", "width": 3}
