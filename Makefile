@@ -2,6 +2,7 @@
 PYTHON ?= python3
 ARGS ?= model=edge env=physics5 loss.epochs.quick=12
 BIN := .venv/bin
+VENV = $$($(PYTHON) -c "import sys; print('python%d.%d-venv' % sys.version_info[:2])")
 export WANDB_MODE ?= offline
 
 .PHONY: fit test slow bench clean
@@ -27,8 +28,8 @@ bench: .venv/installed
 	  echo "$(PYTHON) is older than 3.11: name another, make PYTHON=python3.11" >&2; exit 1; }
 	@$(PYTHON) -c "import ensurepip, venv" 2>/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && apt-get install -y -qq python3-venv; \
-	  else echo "The Python module 'venv' is missing: run  sudo apt-get install python3-venv  and try again." >&2; exit 1; fi; }
+	    apt-get update -qq && apt-get install -y -qq $(VENV); \
+	  else echo "The Python module 'venv' is missing: run  sudo apt-get install $(VENV)  and try again." >&2; exit 1; fi; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip setuptools
 	$(BIN)/pip install --quiet torch torchvision

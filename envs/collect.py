@@ -127,7 +127,11 @@ def collect(env: dict, world: Source, split: str, data_dir: str | Path, quiet: b
     folder that cannot be written, or a file that does not hold what its name says.
     """
     plan_of(env, split)
-    file = _collect(env, world, env.get("stored_as", {}).get(split, split), data_dir, quiet)
+    stored = env.get("stored_as", {}).get(split, split)
+    if stored.partition("-")[0] == FINAL and split.partition("-")[0] != FINAL:
+        raise Problem(f"split '{split}' of env '{env['name']}' is stored as '{stored}', whose episodes nobody trains or "
+                      f"chooses on; set env.stored_as.{split}= to another")  # fmt: skip
+    file = _collect(env, world, stored, data_dir, quiet)
     file.header["split"] = split  # a reader asks for the split by the name that its env gives it
     return file
 

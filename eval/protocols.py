@@ -99,8 +99,10 @@ def _lines(found: dict[str, dict]) -> list[list[str]]:
 
 def _compare(cfg: dict, folder: Path) -> None:
     """This agent and those of other folders in one table, one radar and one chart of bars: <out>/<task>/."""
-    folders = [folder, *(Path(cfg["out"]) / name for name in cfg["beside"])]
-    played = {one.name.removeprefix(f"{cfg['task']}-"): read_played(one, cfg["task"]) for one in folders}
+    folders = list(dict.fromkeys([folder, *(Path(cfg["out"]) / name for name in cfg["beside"])]))
+    agents = [one.name.removeprefix(f"{cfg['task']}-") for one in folders]
+    played = {agent if agents.count(agent) == 1 else one.name: read_played(one, cfg["task"])
+              for one, agent in zip(folders, agents)}  # fmt: skip
     to = Path(cfg["out"]) / cfg["task"]
     to.mkdir(parents=True, exist_ok=True)
     table = *comparison_lines(played), comparison_caption(cfg["task"], played)
@@ -117,6 +119,9 @@ def run(cfg) -> None:
     asked = choose(cfg["task"], cfg["protocols"])
     name = _agent_name(cfg["agent"])
     folder = Path(cfg["out"]) / (cfg["name"] or f"{cfg['task']}-{name}")
+    if folder.name == cfg["task"]:
+        raise Problem(f"{folder} holds what is compared on {cfg['task']}; expected another name, as {cfg['task']}-{name}; "
+                      f"leave out name=")  # fmt: skip
     cfg["beside"] = [cfg["beside"]] if isinstance(cfg["beside"], str) else cfg["beside"]
     for other in cfg["beside"]:
         read_played(Path(cfg["out"]) / other, cfg["task"])  # or says what is wrong before hours are spent

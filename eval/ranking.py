@@ -43,7 +43,20 @@ def ranks(predicted, target, rule: str = "grouped", groups=None) -> np.ndarray:
     return _count_alone(predicted[0], candidates, own) if alone else _count(predicted, candidates, own, ties_win=False)
 
 
-SLACK = 1e-9  # of squared norms, below which two distances are equal
+SLACK = 1e-9  # of squared norms, below which two squared distances are equal
+ROUNDING = 1e-12  # the same of norms before a mean is taken off, which were rounded to single precision
+
+
+def centred(query: torch.Tensor, candidates: torch.Tensor, over: int | tuple[int, ...]) -> tuple[torch.Tensor, ...]:
+    """Both less the mean of the candidates, which changes no distance, and the slack within which squared distances are tied.
+
+    query, candidates (..., D), that broadcast; over: the axes of the candidates of one query, of length 1 in the slack (...).
+    Without it, what all candidates share (an episode's look, say) would hide by how much they differ.
+    """
+    center, raw = candidates.mean(over, keepdim=True), candidates.pow(2).sum(-1).amax(over, keepdim=True)
+    query, candidates = query - center, candidates - center
+    largest = candidates.pow(2).sum(-1).amax(over, keepdim=True)
+    return query, candidates, SLACK * (query.pow(2).sum(-1) + largest) + ROUNDING * raw
 
 
 def _count_alone(query, candidates, own) -> np.ndarray:

@@ -23,6 +23,7 @@ from html import escape
 
 from omegaconf import OmegaConf
 
+from envs.problem import Problem
 from envs.protocols import Simulator
 from envs.whole_files import write_whole
 from eval.figures.cause_plot import cause_plot, judged_by, worst
@@ -165,6 +166,8 @@ def _settings(cfg) -> str:
 
 def run(cfg) -> None:
     """The command."""
+    if cfg.ledger is not None and cfg.run is not None:
+        raise Problem("ledger= writes the page of results and run= that of a run; expected one of the two; leave one out")
     if cfg.ledger is not None:
         print(write_results(Path(cfg.ledger), Path(cfg.runs_dir), Path(cfg.out), bool(cfg.gifs)))
         return

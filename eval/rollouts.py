@@ -8,6 +8,7 @@ import torch
 from envs.frames import frame_ids
 from envs.problem import Diverged, Problem
 from envs.protocols import Factors, Simulator, State
+from eval.ranking import centred
 from models.abilities import Filters
 from models.actions import vector
 from models.layers.pixels import as_obs, to_float
@@ -178,21 +179,22 @@ def rank_outcomes(query: torch.Tensor, outcomes: torch.Tensor, outcome: np.ndarr
     same = name[:, :, None] == name[:, None, :]
     first = ~np.tril(same, -1).any(-1)
     other = torch.from_numpy(first[:, None, :] & ~same)
+    query, candidates, slack = centred(query, candidates, 1)
     distance = torch.cdist(query, candidates, compute_mode="donot_use_mm_for_euclid_dist").pow(2)
     true = distance.diagonal(dim1=1, dim2=2)[..., None]
-    slack = 1e-9 * (query.pow(2).sum(-1, keepdim=True) + candidates.pow(2).sum(-1).amax(1)[:, None, None])
-    return ((distance <= true + slack) & other).sum(-1).numpy()
+    return ((distance <= true + slack[..., None]) & other).sum(-1).numpy()
 
 
 class CounterfactualRanks(NamedTuple):
     """Ranks (M, C), 0 = best: of the model, and of the floor that answers "nothing happens" in the model's own latents.
 
-    changed: as of `Outcomes`.
+    changed: as of `Outcomes`.  alone (M,): states whose sequences all end in what looks the same: no answer is wrong there.
     """
 
     model: np.ndarray
     copy: np.ndarray
     changed: np.ndarray | None
+    alone: np.ndarray
 
 
 def counterfactual_ranks(model, world, obs, state, action, horizon: int, rng) -> CounterfactualRanks:
@@ -208,4 +210,5 @@ def ranks_among(model, world, obs, found: Outcomes) -> CounterfactualRanks:
     nothing = start[:, None].expand(-1, found.outcome.shape[1], -1, -1)
     predicted = branch(model, start, found.sequences, world.spec)
     ranks = (rank_outcomes(guess, codes, found.outcome, ids) for guess in (predicted, nothing))
-    return CounterfactualRanks(*ranks, found.changed)
+    names = ids[found.outcome]
+    return CounterfactualRanks(*ranks, found.changed, (names == names[:, :1]).all(1))

@@ -221,6 +221,9 @@ def run(cfg) -> None:
     voe = [name for name in asked if name in voe_tables()["tables"]]
     effort_asked = [name for name in asked if name in studies()]
     rest = [name for name in asked if name not in (*voe, *grid, *effort_asked)]
+    if not effort_asked and (cfg.get("tune") or cfg.get("envs") is not None):
+        raise Problem(f"tune= and envs= are of tables causes...; expected one of {', '.join(studies())}, got "
+                      f"{', '.join(map(str, asked))}; leave them out")  # fmt: skip
     for name in rest:
         if str(name).startswith("voe"):
             raise Problem(f"there is no table '{name}': {nearest(name, (*voe_tables()['tables'], GRID))}")

@@ -11,9 +11,11 @@ from rich.text import Text
 
 def print_table(header, rows, caption: str, title: str | None = None, width: int = 100, show_lines: bool = False) -> None:
     """header: texts; rows: lists of texts; caption: below, as wide as the terminal also where the table is narrow."""
-    table = Table(*header, title=title, show_lines=show_lines)
+    table = Table(title=None if title is None else Text(title, style="table.title"), show_lines=show_lines)
+    for name in header:
+        table.add_column(Text(name))  # as it is: brackets in a name are no markup
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console = Console(width=None if sys.stdout.isatty() else width)
     console.print(table)
     if caption:

@@ -53,6 +53,15 @@ class Remembers(Protocol):
 
 
 @runtime_checkable
+class ComparesFrames(Protocol):
+    """A transition whose memory holds the frame before, to learn from what has changed: another board is no change of it."""
+
+    def elsewhere(self, memory: Tensor, seen: Tensor, latent: Tensor) -> Tensor:
+        """The memory (B, M) once what the last step came to is read too, seen (B, K, D), and another board, latent (B, K, D),
+        is where it goes on."""
+
+
+@runtime_checkable
 class ReadsWindows(Protocol):
     """A transition that uses more of a training window than one frame:
     earlier frames, or the true next values of other slots.

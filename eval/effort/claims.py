@@ -1,10 +1,10 @@
 """Tests sentences (sentences.py) on the rows of a table, with intervals.
 
-A row is compared in a score only where it is above its own floor in that score, copying the start, of goals a random policy:
-below the floor a model has learned nothing, and to be worse than another says nothing. Every row needs SEEDS seeds whose
-trainings ended. Each sentence is first tested alone, pair of rows by pair of rows. Holm's correction then says which sentences
-still hold when all are tested together; its chances are multiplied by the number of looks at `final` after which seeds were
-added.
+A row is compared in a score only where it is above its own floor in that score, copying the start, of goals policies without a
+model (random, and painting by number where colours are set): below the floor a model has learned nothing, and to be worse than
+another says nothing. Every row needs SEEDS seeds whose trainings ended. Each sentence is first tested alone, pair of rows by
+pair of rows. Holm's correction then says which sentences still hold when all are tested together; its chances are multiplied by
+the number of looks at `final` after which seeds were added.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from eval.effort.differences import difference, scores_of_both
 from eval.effort.filled import Filled
 from eval.effort.intervals import FEW, holm, reliability
 from eval.effort.ledger_rows import in_common
+from eval.effort.score_names import RANDOM
 from eval.effort.sentences import CORRELATED, NOT_ASKED, PAPER, Sentence, sentences
 from eval.effort.settings import causes
 from eval.figures.charts import Point, rank_correlation
@@ -82,8 +83,9 @@ def _unfit(one: Filled, name: str, horizon: int) -> tuple[str, str] | None:
         return MISSING, f"{one.label} has {len(one.scores(name, horizon))} of {SEEDS} seeds"
     above, goals = one.above_floor(name, horizon), name == "goals"
     if above is None:
-        return MISSING, f"of {one.label} {'no random policy was asked' if goals else 'answers were not kept'}"
-    return None if above else (UNTESTED, f"{one.label} is not above {'a random policy' if goals else 'its floor of copying'}")
+        return MISSING, f"of {one.label} {'no policy without a model was asked' if goals else 'answers were not kept'}"
+    floor = "a policy without a model" if goals else "its floor of copying"
+    return None if above else (UNTESTED, f"{one.label} is not above {floor}")
 
 
 def _fit(rows: list[Filled], name: str, horizon: int) -> list[Filled]:
@@ -124,7 +126,7 @@ def _hardly_better_than_random(rows: dict[str, Filled], horizon: int) -> Verdict
     """Most of the paper's rows, each with its interval over seeds."""
     text = f"most models reach goals only slightly better than a random policy, {horizon} steps (4.3)"
     asked = [rows[name] for name in PAPER if name in rows]
-    above = [one.goals_above_random(horizon) for one in asked]
+    above = [one.goals_above(RANDOM, horizon) for one in asked]
     if len(asked) < len(PAPER) or any(len(of.values) < SEEDS or one.diverged for one, of in zip(asked, above)):
         return Verdict(text, MISSING, f"needed are {'; '.join(PAPER)}, with {SEEDS} seeds each that ended")
     told = "; ".join(f"{one.label} {of.mean:+.1f} [{of.low:.1f}, {of.high:.1f}]" for one, of in zip(asked, above))

@@ -13,7 +13,7 @@ import numpy as np
 from envs.problem import Problem
 from eval.effort.intervals import FEW, Estimate, wider
 from eval.effort.jobs import table_name
-from eval.effort.score_names import ALSO, AT_ONCE, CURVES, FLOORS, RANDOM, READ_OUTS, SCALE, SHOWN
+from eval.effort.score_names import ALSO, AT_ONCE, CURVES, FLOORS, PAINTER, RANDOM, READ_OUTS, SCALE, SHOWN
 from eval.effort.settings import Row, causes, choice
 from eval.effort.studies import Study
 from eval.runs.answers import Answers, bootstrap, ends
@@ -167,18 +167,18 @@ class Filled:
         draws = None if name == "goals" or len(values) < FEW else self.draws(name, horizon)  # of fewer none is shown
         return over_seeds if draws is None else Estimate(values, *wider(ends(draws), (over_seeds.low, over_seeds.high)))
 
-    def goals_above_random(self, horizon: int) -> Estimate:
-        """By how much more goals are reached than by a random policy, over seeds; goals have no other interval."""
-        random = self.number(RANDOM.format(horizon), SELECT, "valid")
+    def goals_above(self, floor: str, horizon: int) -> Estimate:
+        """By how much more goals are reached than by a policy without a model, over seeds; goals have no other interval."""
+        blind = self.number(floor.format(horizon), SELECT, "valid")
         reached = self.scores("goals", horizon)
-        return Estimate.over_seeds({seed: value - random[seed] for seed, value in reached.items() if seed in random})
+        return Estimate.over_seeds({seed: value - blind[seed] for seed, value in reached.items() if seed in blind})
 
     def above_floor(self, name: str, horizon: int) -> bool | None:
         """Whether a score is above the row's own floor of copying in that score, with its interval, of fewer than FEW seeds by
-        that of the bootstrap; goals: above a random policy; None without both."""
+        that of the bootstrap; goals: above every policy without a model that was asked; None without both."""
         if name == "goals":
-            low = self.goals_above_random(horizon).low
-            return None if low is None else low > 0
+            lows = [one.low for one in (self.goals_above(floor, horizon) for floor in (RANDOM, PAINTER)) if one.values]
+            return None if not lows or None in lows else min(lows) > 0
         ours, floor = self.draws(name, horizon), self.draws(FLOORS[name], horizon)
         if ours is None or floor is None:
             return None

@@ -6,7 +6,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from eval.effort.filled import Filled
-from eval.effort.score_names import BAYES, BLIND, BY_NUMBER, LIKELIEST, TRUE_WORLD
+from eval.effort.score_names import ALONE, BAYES, BLIND, BY_NUMBER, LIKELIEST, PAINTER, TRUE_WORLD
 from eval.runs.final import FINAL, SELECT
 
 
@@ -24,6 +24,8 @@ REFERENCES = (
     Reference("H@1", "exact Bayes", BAYES),
     Reference("what if", "weights unknown", BLIND),
     Reference("what if", "likeliest", LIKELIEST),
+    Reference("what if", "one outcome", ALONE),
+    Reference("goals", "painting by number", PAINTER, (SELECT, "valid")),
     Reference("goals", "true world", TRUE_WORLD, (SELECT, "valid")),
     Reference("order of weights", "by number", BY_NUMBER),
 )

@@ -49,8 +49,11 @@ SAME_CHANCE = {  # of eval/probes/same_chance.py: outcomes of another action tha
     "copying what happened": "floor/same_chance/copy",
     "under another coupling": "same_chance/gumbel",
 }
+# questions all of whose actions lead to one outcome, so that any answer is right, by eval/probes/counterfactual.py
+ALONE = "floor/alone/cf_hits@1/mean/h{}"
 BAYES, LIKELIEST = "bayes/hits@1/h{}", "bayes/cf_hits@1/mean/h{}"  # of eval/planning/ceilings.py, where outcomes are drawn
 RANDOM = "plan/floor/random/h{}"  # the share of goals that a random policy reaches
+PAINTER = "plan/floor/painter/h{}"  # and who paints the lowest wrong number, in a world where colours are set
 TRUE_WORLD = "plan/true/greedy/h{}"  # what the same search reaches in the world itself
 BY_NUMBER = "floor/order/tau"  # of eval/probes/weight_order.py: the order that the numbers of blocks would give
 # where a world has no classes of actions

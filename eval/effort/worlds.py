@@ -94,7 +94,7 @@ def _floor(filled: list[Filled], horizon: int) -> str:
 def worlds_figure(worlds: dict[str, list[Filled]]):
     """`what if` in every world, after the number of steps that causes.yaml (`asked_after`) says for it.  -> matplotlib Figure.
 
-    After one step blocks can be predicted without their weights; after ten, copying the start is right about many colours.
+    After one step blocks can be predicted without their weights; after ten, most questions of chemistry have one outcome.
     """
     marks: dict[str, dict[str, Mark]] = {}
     for label, row in _beside(worlds).items():

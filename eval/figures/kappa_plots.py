@@ -56,8 +56,9 @@ def kappa_maps(people: int, pairs: Sequence[tuple[int, int]], values: Mapping[st
         axes.set_title(category, fontsize=9, loc="left", color=INK)
         axes.tick_params(colors=SOFT, labelsize=8, length=0)
         axes.spines[:].set_visible(False)
-    grid[0].set_ylabel("participant, by list", fontsize=9, color=SOFT)
+    grid[0].set_ylabel("accepted participants, in order of lists", fontsize=9, color=SOFT)
     bar = figure.colorbar(drawn, ax=list(grid), shrink=0.8)
+    bar.set_label("Cohen's κ", fontsize=9, color=SOFT)
     bar.ax.tick_params(colors=SOFT, labelsize=8)
     bar.outline.set_visible(False)
     return figure

@@ -47,17 +47,18 @@ addEventListener("DOMContentLoaded", () => {
   for (const table of document.querySelectorAll("article table")) {
     const heads = [...table.rows[0].cells];
     const sort = (head, i) => {
-      const up = head.getAttribute("aria-sort") === "descending";  // the best number first, then the other way round
-      heads.forEach(h => h.setAttribute("aria-sort", "none"));
-      head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const rows = [...table.rows].slice(1).filter(row => !row.classList.contains("bound"));
       const stay = [...table.rows].slice(1).filter(row => row.classList.contains("bound"));
       const number = text => parseFloat(text.replace(/,/g, ""));
       const lacks = text => /^[-–()\\s]*$/.test(text);
       const words = rows.some(row => !lacks(value(row, i)) && isNaN(number(value(row, i))));
+      // the best number and the first word come first, at the next press the other way round
+      const up = head.getAttribute("aria-sort") === (words ? "ascending" : "descending");
+      heads.forEach(h => h.setAttribute("aria-sort", "none"));
+      head.setAttribute("aria-sort", up !== words ? "ascending" : "descending");
       rows.sort((a, b) => {
         const [x, y] = [value(a, i), value(b, i)];
-        if (words) return up ? y.localeCompare(x) : x.localeCompare(y);
+        if (words) return (up ? -1 : 1) * x.localeCompare(y, undefined, {numeric: true});
         const [p, q] = [number(x), number(y)];
         if (isNaN(p) || isNaN(q)) return isNaN(p) - isNaN(q);  // no number: below all others
         return up ? p - q : q - p;
@@ -68,7 +69,11 @@ addEventListener("DOMContentLoaded", () => {
       head.setAttribute("aria-sort", "none");
       head.tabIndex = 0;
       head.addEventListener("click", () => sort(head, i));
-      head.addEventListener("keydown", event => { if (event.key === "Enter") sort(head, i); });
+      head.addEventListener("keydown", event => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();  // a space would scroll
+        sort(head, i);
+      });
     });
   }
   for (const box of document.querySelectorAll("input[data-finds]")) {

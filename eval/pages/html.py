@@ -7,7 +7,7 @@ from io import BytesIO
 import numpy as np
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #23303b; --soft: #6b7a87; --line: #e3e8ec; --wrong: #d6603f; --right: #4a9b7f;
+:root { color-scheme: light dark; --ink: #23303b; --soft: #5f6d79; --line: #e3e8ec; --wrong: #d6603f; --right: #4a9b7f;
   --paper: #fbfcfc; --link: #2f6f9f; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #dfe5ea; --soft: #93a1ad; --line: #33404b; --right: #3f8a70; --paper: #161c22; --link: #7fb4dc; } }
@@ -34,9 +34,9 @@ tr.bound td { color: var(--soft); font-style: italic; }
 .curves svg { width: 100%; max-width: 22rem; height: auto; }
 figure { margin: 0 0 1.4rem; }
 figcaption { margin: 0 0 .3rem; color: var(--ink); }
-.tag { font-size: .78rem; color: #fff; background: var(--right); border-radius: 1rem; padding: .1rem .6rem;
+.tag { font-size: .78rem; color: #fff; background: #37806a; border-radius: 1rem; padding: .1rem .6rem;
   margin-right: .4rem; }
-.tag.wrong { background: var(--wrong); }
+.tag.wrong { background: #c4502f; }
 .pair { display: flex; flex-wrap: wrap; gap: .6rem 1.6rem; align-items: center; }
 .pair > div { flex: 1 1 26rem; max-width: 40rem; min-width: 0; }
 .pair > svg { flex: 0 1 17rem; height: auto; min-width: 14rem; }

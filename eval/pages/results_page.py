@@ -203,7 +203,7 @@ def _folded(title: str, header: list[str], rows: list[list[str]]) -> str:
 def _download(filled: list[Filled]) -> str:
     data = base64.b64encode(long_csv(filled).encode()).decode()
     name = escape(f"{filled[0].study.name}-{filled[0].env}.csv")
-    return f'<p><a download="{name}" href="data:text/csv;base64,{data}">All numbers of every seed as CSV</a></p>'
+    return f'<p><a download="{name}" href="data:text/csv;base64,{data}">Scores of every seed as CSV</a></p>'
 
 
 def _curves(filled: list[Filled]) -> str:

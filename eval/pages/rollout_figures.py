@@ -9,7 +9,7 @@ from envs.frames import frame_ids
 from envs.protocols import NamedChoices, Simulator
 from envs.streams import Stream
 from eval.pages.html import picture, strip
-from eval.ranking import ranks
+from eval.ranking import centred, ranks
 from eval.rollouts import actions_of, counterfactual_outcomes, counterfactual_ranks, decode_frames, encode_frames, rollout
 
 BETWEEN_POOL = 2000  # episodes whose frames are candidates before the last step, where no number is computed
@@ -28,12 +28,11 @@ def nearest(query: torch.Tensor, candidates: torch.Tensor, names: np.ndarray, ow
 
     query (M, D), candidates (N, D), names (N,) equal for identical frames, own (M,) names  ->  (M,) indices.
     """
-    query, candidates = query.flatten(1).double(), candidates.flatten(1).double()
+    query, candidates, slack = centred(query.flatten(1).double(), candidates.flatten(1).double(), 0)
     best = np.empty(len(query), int)
     for i, q in enumerate(query):
         distance = (candidates - q).pow(2).sum(1)
-        slack = 1e-9 * (q.pow(2).sum() + candidates.pow(2).sum(1).max())
-        distance[torch.from_numpy(names == own[i])] += slack
+        distance[torch.from_numpy(names == own[i])] += slack[i]
         best[i] = distance.argmin()
     return best
 

@@ -14,17 +14,16 @@ addEventListener("DOMContentLoaded", () => {
   for (const box of document.querySelectorAll("[data-compare]")) {
     const found = JSON.parse(box.querySelector("script").textContent);
     const [a, b] = box.querySelectorAll("select"), body = box.querySelector("tbody");
-    const text = value => value === null ? "-" : value.toFixed(1);
+    const minus = text => text === "0.0" ? text : text.startsWith("-") ? text.slice(1) : "-" + text;
     const fill = () => {
       body.replaceChildren();
       for (const [name, values] of Object.entries(found.scores)) {
         const [x, y] = [values[a.value], values[b.value]], row = body.insertRow();
         const turned = +a.value > +b.value, key = turned ? b.value + " " + a.value : a.value + " " + b.value;
-        const signed = value => value === null ? null : turned ? -value : value;
-        const [apart, ...ends] = (found.apart[name][key] || [null]).map(signed);
-        ends.sort((p, q) => p - q);
-        const gap = text(apart) + (ends.length ? ` [${text(ends[0])}, ${text(ends[1])}]` : "");
-        for (const cell of [name, text(x), text(y), gap]) row.insertCell().textContent = cell;
+        const [apart, low, high] = found.apart[name][key] || ["-"];
+        const [gap, ...ends] = turned && apart !== "-" ? [apart, high, low].map(end => end && minus(end)) : [apart, low, high];
+        const told = gap + (low === undefined ? "" : ` [${ends.join(", ")}]`);
+        for (const cell of [name, x, y, told]) row.insertCell().textContent = cell;
         row.cells[0].className = "text";
       }
     };
@@ -38,15 +37,16 @@ addEventListener("DOMContentLoaded", () => {
 
 def compare_rows(filled: list[Filled]) -> str:
     """Scores of both, their difference and its 95 % interval, paired over what both were asked; where every seed is a drawn
-    world, the difference is over those that both have, and their scores are over all of each."""
+    world, the difference is over those that both have, and their scores are over all of each. Numbers are handed over as
+    texts: a script rounds otherwise than the tables above."""
     horizons, scores, apart = filled[0].study.horizons, {}, {}
     for name in COMPARED:
         for h in horizons:
             found = [one.estimate(name, h) for one in filled]
             title = f"{name} {h}"
-            scores[title] = [None if one is None else round(one.mean, 2) for one in found]
+            scores[title] = ["-" if one is None else f"{one.mean:z.1f}" for one in found]
             pairs = {f"{a} {b}": _apart(filled[a], filled[b], name, h) for a, b in combinations(range(len(filled)), 2)}
-            apart[title] = {key: [round(value, 2) for value in pair] for key, pair in pairs.items() if pair}
+            apart[title] = {key: [f"{value:z.1f}" for value in pair] for key, pair in pairs.items() if pair}
     told = (
         "Each interval is of its pair taken alone: none is corrected for how many pairs there are, "
         "and rows at their floor are there too."

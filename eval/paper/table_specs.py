@@ -1,9 +1,9 @@
 """The tables and figures of paper_tables.yaml as values: rows of runs, columns of numbers, and what those runs say."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import count
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -223,15 +223,26 @@ def _of_before(folder: Path) -> bool:
     return "    scm_seed:" in text and "    numbering:" not in text
 
 
-def seeds_found(has: Callable[[int], bool], asked: int) -> int:
-    """How many seeds exist, counted from 0; at least those asked for.  has: whether anything has a seed."""
-    return next(seed for seed in count(asked) if not has(seed))
+def seeds_named(cfg: dict) -> set[int]:
+    """Seeds in which names of run folders, and of runs in the ledger, end."""
+    entered = Path(cfg["ledger"]).glob("*/*-s*.json") if cfg.get("ledger") else ()
+    names = [path.name for path in (*Path(cfg["runs_dir"]).glob("*-s*"), *entered)]
+    return {int(found[1]) for name in names if (found := re.search(r"-s(\d+)(-\w+\.json)?$", name))}
+
+
+def seeds_found(has: Callable[[int], bool], asked: int, named: Iterable[int]) -> int:
+    """How many seeds are counted from 0 until the largest that exists; at least those asked for.
+
+    has: whether anything has a seed.  named: those that may.
+    """
+    return max([asked, *(seed + 1 for seed in named if seed >= asked and has(seed))])
 
 
 def with_seeds_of(panels: list[TableSpec], cfg: dict) -> dict:
-    """The config of a command, with as many seeds as a row of some panels has."""
+    """The config of a command, with all seeds that a row of some panels has."""
     rows = {(row, panel.env) for panel in panels for row in panel.rows}
-    return cfg | {"seeds": seeds_found(lambda seed: any(metrics_of(*row, seed, cfg) for row in rows), cfg["seeds"])}
+    has = lambda seed: any(metrics_of(*row, seed, cfg) for row in rows)  # noqa: E731
+    return cfg | {"seeds": seeds_found(has, cfg["seeds"], seeds_named(cfg))}
 
 
 def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:

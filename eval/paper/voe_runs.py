@@ -10,7 +10,7 @@ import yaml
 
 from envs.problem import Problem
 from eval.paper.sweep import Job
-from eval.paper.table_specs import results_of, run_name
+from eval.paper.table_specs import results_of, run_name, seeds_named
 from eval.runs import run_folders
 from eval.runs.results import surprise_file
 
@@ -93,9 +93,10 @@ def on_test(place: Path, results: dict) -> dict:
 
 
 class Runs:
-    """Finished runs below a folder.  cfg: of eval/tables.py."""
+    """Finished runs below a folder.  cfg: of eval/tables.py.  seeds: that they may have."""
 
     def __init__(self, cfg: dict) -> None:
+        self._cfg = cfg
         self.folder, self.budget = Path(cfg["runs_dir"]), cfg["budget"]
         self._epochs = voe_tables()["budgets"][self.budget].get("epochs")
 
@@ -108,6 +109,10 @@ class Runs:
             raise Problem(f"{places[0]} and {places[1]} are both {row.kind} on {env} with seed {seed}; move one of them out of "
                           f"runs_dir")  # fmt: skip
         return places[0] if places else None
+
+    @property
+    def seeds(self) -> set[int]:
+        return {seed for _, _, seed in self._by_kind} if self.budget == FOUND else seeds_named(self._cfg | {"ledger": None})
 
     def results(self, row: Row, env: str, seed: int) -> dict | None:
         """results.json of a finished run; none where there is none, or where its folder holds a run of something else."""

@@ -17,6 +17,10 @@ class StoredRuns:
     def __init__(self, cfg: dict) -> None:
         self.folder = Path(cfg["runs_dir"])
 
+    @property
+    def seeds(self) -> set[int]:
+        return {seed for _, _, seed in self._every}
+
     def results(self, row: Row, env: str, seed: int) -> dict | None:
         """As results.json says it; none where no file holds the run. Ways of asking are not kept."""
         return self._every.get((row.run, env, seed))

@@ -126,10 +126,11 @@ def _rows(table: VoeTable, runs: Runs | StoredRuns) -> tuple[Row, ...]:
 
 
 def with_seeds_of(tables: Sequence[VoeTable], cfg: dict) -> dict:
-    """The config of a command, with as many seeds as a row of some tables has."""
+    """The config of a command, with all seeds that a row of some tables has."""
     runs = _runs(cfg)
     asked = {(row, env) for table in tables for row in _rows(table, runs) for env in voe_tables()["envs"].values()}
-    return cfg | {"seeds": seeds_found(lambda seed: any(runs.results(*row, seed) for row in asked), cfg["seeds"])}
+    has = lambda seed: any(runs.results(*row, seed) for row in asked)  # noqa: E731
+    return cfg | {"seeds": seeds_found(has, cfg["seeds"], runs.seeds)}
 
 
 def fill(table: VoeTable, cfg: dict) -> Filled:

@@ -19,7 +19,8 @@ CHANGED = ("nothing", "one", "several")  # objects that an action changes
     Row(CF, "counterfactual H@1", short="counterfactual H@1", horizons=("first",)),
     Row("floor/copy/cf_hits@1/", "copy the start", "floor", CF),
     Row(f"{CF}mean/", "what if: counterfactual H@1, mean over what actions change", horizons=()),
-    *bounds(f"{CF}mean/", ("floor/copy/cf_hits@1/mean/", "copy the start", "floor")),
+    *bounds(f"{CF}mean/", ("floor/copy/cf_hits@1/mean/", "copy the start", "floor"),
+            ("floor/alone/cf_hits@1/mean/", "one outcome of all actions", "floor")),
     *(Row(f"{CF}{name}/", f"counterfactual H@1 of actions that change {name}", horizons=()) for name in CHANGED),
     Row("test/cf_hits@1/{event}/", "counterfactual H@1 where {event}", horizons=()),
     Row("test/cf_mrr/", "counterfactual MRR", horizons=()),
@@ -29,7 +30,8 @@ def counterfactual(run, data) -> dict[str, float]:
 
     By event: over states whose recorded actions lead to it. By how many objects the replaced action changes at its own step,
     and the mean over these classes, so that the frequent ones do not decide; at one step the start is right where nothing
-    changes.
+    changes. Where chance is the same for all actions, a later one may draw everything anew: then one outcome is left, and any
+    answer is right.
     """
     metrics, chosen = {}, data.chosen
     if not len(chosen):
@@ -43,6 +45,9 @@ def counterfactual(run, data) -> dict[str, float]:
             asked_outcomes(run.world, data.file, data.state[chosen, 0], data.action[chosen], h),
         )
         data.protocol["counterfactual_actions"] = ranked.model.shape[1]
+        if ranked.alone.any():
+            missed = np.broadcast_to(~ranked.alone[:, None], ranked.model.shape)
+            metrics |= by_change("floor/alone/cf_hits@1", h, missed.astype(int), ranked.changed)
         for name, result in (("test", ranked.model), ("floor/copy", ranked.copy)):
             metrics |= {f"{name}/cf_hits@1/h{h}": hits_at_k(result.ravel()), f"{name}/cf_mrr/h{h}": mrr(result.ravel())}
             metrics |= by_change(f"{name}/cf_hits@1", h, result, ranked.changed)

@@ -37,7 +37,7 @@ class Data:
         if max(horizons) > longest:
             raise Problem(f"horizon {max(horizons)} is longer than the episodes of {file.path} ({longest} actions); "
                           f"shorten horizons=")  # fmt: skip
-        self._run, self.file, self.horizons, self.say = run, file, list(horizons), say
+        self._run, self.file, self.horizons, self.say = run, file, sorted(horizons), say
         self.asked, self.counterfactuals, self._done = episodes, counterfactuals, {}
         (self.obs,) = self.read(run.world.shown.column)
         self.protocol = {
@@ -45,8 +45,8 @@ class Data:
             "ties": "count against us", "split": file.header["split"], "observation": run.world.observation,
             "episodes": min(len(self), int((file.ep_len > max(horizons)).sum())),
             "too_short": int((file.ep_len <= max(horizons)).sum()),
-            "distinct": {f"h{h}": len(np.unique(self.groups(h))) for h in horizons},
-            "events": {f"h{h}": {name: int(seen.sum()) for name, seen in self.events(h).items()} for h in horizons},
+            "distinct": {f"h{h}": len(np.unique(self.groups(h))) for h in self.horizons},
+            "events": {f"h{h}": {name: int(seen.sum()) for name, seen in self.events(h).items()} for h in self.horizons},
             "counterfactual_states": 0,
         }  # fmt: skip
         self.arrays: dict[str, dict] = {}

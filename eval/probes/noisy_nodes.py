@@ -5,6 +5,7 @@ import torch
 
 from envs.graphs import ancestors
 from envs.streams import Stream
+from eval.ranking import centred
 from eval.rollouts import actions_of, encode_frames, rollout
 from eval.terminal import Steps
 
@@ -48,10 +49,15 @@ def predicts_color(model, world, predicted: torch.Tensor, after) -> np.ndarray:
         cases = np.arange(len(boards))
         boards.colors[cases, cases // c % n] = cases % c
         codes = encode_frames(model, world.observe(boards)).flatten(1).double().view(len(rows), n, c, -1)
-        guess = predicted[:, rows].flatten(2).double()[:, :, None, None]
-        slack = 1e-9 * codes.pow(2).sum(-1).max()
-        hits.append(torch.stack([_strictly_least((codes - g).pow(2).sum(-1), true[rows], slack) for g in guess]))
+        guesses = predicted[:, rows].flatten(2).double()[:, :, None, None]
+        hits.append(torch.stack([_nearest_is_true(guess, codes, true[rows]) for guess in guesses]))
     return torch.cat(hits, 1).numpy()
+
+
+def _nearest_is_true(guess: torch.Tensor, codes: torch.Tensor, true: torch.Tensor) -> torch.Tensor:
+    """guess (M, 1, 1, D), codes (M, N, C, D) of boards with each object in each colour, true (M, N)  ->  (M, N) bool."""
+    guess, codes, slack = centred(guess, codes, (1, 2))
+    return _strictly_least((codes - guess).pow(2).sum(-1), true, slack[..., 0])
 
 
 def _strictly_least(misfit: torch.Tensor, true: torch.Tensor, slack) -> torch.Tensor:

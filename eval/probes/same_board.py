@@ -13,6 +13,7 @@ import torch
 from envs.protocols import CausalTables, Painting, Simulator
 from envs.streams import Stream
 from eval.probes.probe import Row, bounds, probe
+from eval.ranking import centred
 from eval.rollouts import actions_of, encode_frames, finite, rollout
 
 STATES = 500  # episodes asked about
@@ -66,11 +67,9 @@ def score_alternatives(predicted: torch.Tensor, codes: torch.Tensor, pool: Alter
     members, colors = pool.members, pool.boards.colors
     predicted = finite(predicted)[: len(members)].flatten(1).double()
     codes = finite(codes, "latents of outcomes").flatten(1).double()
-    distance = torch.cdist(
-        predicted[:, None], codes[torch.from_numpy(members)], compute_mode="donot_use_mm_for_euclid_dist"
-    )[:, 0].pow(2)  # fmt: skip
+    query, candidates, slack = centred(predicted[:, None], codes[torch.from_numpy(members)], 1)
+    distance = torch.cdist(query, candidates, compute_mode="donot_use_mm_for_euclid_dist")[:, 0].pow(2)
     distance[torch.from_numpy(~pool.first)] = torch.inf
-    slack = 1e-9 * (predicted.pow(2).sum(1, keepdim=True) + codes.pow(2).sum(1).max())
     rivals = distance[:, 1:].amin(1, keepdim=True)
     hit = (distance[:, :1] + slack < rivals)[:, 0]
     place = torch.where(hit, 0, 1 + distance[:, 1:].argmin(1)).numpy()  # a tie is the rival's

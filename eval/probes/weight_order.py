@@ -14,7 +14,7 @@ from envs.streams import Stream
 from eval.probes.probe import Row, bounds, no_forecast, probe
 from eval.probes.weight_posterior import if_heavier, push_posterior
 from eval.rollouts import actions_of, encode_frames, finite
-from models.abilities import Remembers
+from models.abilities import ComparesFrames, Remembers
 
 EPISODES, LAYOUTS = 100, 2  # layouts of each ordered pair
 TAU, SHD = "order/tau", "order/shd"
@@ -44,18 +44,21 @@ def pairs_of(boards: PhysicsBoards, board: int, rng: np.random.Generator) -> tup
 
 @torch.no_grad()
 def margins(
-    model, world: PhysicsWorld, boards: PhysicsBoards, action: np.ndarray, memory: torch.Tensor | None = None
-) -> np.ndarray:
+    model, world: PhysicsWorld, boards: PhysicsBoards, action: np.ndarray, memory: torch.Tensor | None = None,
+    seen: torch.Tensor | None = None,
+) -> np.ndarray:  # fmt: skip
     """How much nearer a prediction lies to the board where the block yields than to the one as it is, from -1 to 1, (B,).
 
-    memory (B, M): of what was watched before; none: an episode begins.
+    memory (B, M): of what was watched before, until the frame seen (B, K, D); none: an episode begins.
     """
     yielding, _, _ = if_heavier(world, boards, action)
     still, moved = (encode_frames(model, world.observe(some)) for some in (boards, yielding))
     acts, guess = actions_of(action, world.spec), []
     for rows in torch.arange(len(still)).split(4096):
-        known = () if memory is None else (memory[rows].to(model.device),)
-        guess.append(model.step(still[rows].to(model.device), acts[rows].to(model.device), *known)[0].cpu())
+        asked, known = still[rows].to(model.device), () if memory is None else (memory[rows].to(model.device),)
+        if known and isinstance(model.transition, ComparesFrames):
+            known = (model.transition.elsewhere(*known, seen[rows].to(model.device), asked),)
+        guess.append(model.step(asked, acts[rows].to(model.device), *known)[0].cpu())
     guess = finite(torch.cat(guess))
     to_still, to_moved = ((guess - other).flatten(1).double().norm(dim=1) for other in (still, moved))
     return ((to_still - to_moved) / (to_still + to_moved).clamp(min=1e-12)).numpy()
@@ -117,7 +120,7 @@ def weight_order(run, data) -> dict[str, float]:
     """
     world, rng, memory, ceiling = run.world, Stream.COUNTERFACTUAL.rng(0), None, {}
     if world.hidden_weights:
-        boards, memory, heavier = watched(run, data.data_dir)
+        boards, memory, seen, heavier = watched(run, data.data_dir)
     else:
         boards = world.unpack(data.state[:EPISODES, 0])
         boards = boards.take(np.flatnonzero((boards.positions >= 0).all((1, 2))))  # episodes without absent blocks
@@ -126,8 +129,8 @@ def weight_order(run, data) -> dict[str, float]:
     total = 0.0
     for _ in range(LAYOUTS):
         asked, action, pairs = pairs_of(boards, world.board, rng)
-        known = None if memory is None else memory.repeat_interleave(len(pairs), 0)
-        total = total + margins(run.model, world, asked, action, known).reshape(len(boards.weights), -1)
+        known = () if memory is None else (one.repeat_interleave(len(pairs), 0) for one in (memory, seen))
+        total = total + margins(run.model, world, asked, action, *known).reshape(len(boards.weights), -1)
     if memory is not None:
         ceiling = perfect_memory(heavier, pairs, boards.weights)
     found = tournament(total, pairs, boards.weights)
@@ -138,12 +141,14 @@ def weight_order(run, data) -> dict[str, float]:
 
 
 @torch.no_grad()
-def watched(run, data_dir) -> tuple[PhysicsBoards, torch.Tensor, np.ndarray]:
+def watched(run, data_dir) -> tuple[PhysicsBoards, torch.Tensor, torch.Tensor, np.ndarray]:
     """Whole episodes of `valid` in a world whose frames show no weights: their last boards, what a model remembers of each (E,
-    M), and the exact chances that a block is heavier than another (E, N, N).
+    M) until their last frame, that frame's latent (E, K, D), and the exact chances that a block is heavier than another (E, N,
+    N).
     """
     model, world = run.model, run.world
     obs, action, state = run.file("valid", data_dir).episodes(world.shown.column, "action", "state", count=EPISODES)
     latent = encode_frames(model, obs.reshape(-1, *obs.shape[2:])).unflatten(0, action.shape)
     memory = model.filter(latent.to(model.device), actions_of(action[:, :-1], world.spec).to(model.device)).cpu()
-    return world.unpack(state[:, -1]), memory, push_posterior(world, state, action, run.config.env.drop_invalid).heavier
+    heavier = push_posterior(world, state, action, run.config.env.drop_invalid).heavier
+    return world.unpack(state[:, -1]), memory, latent[:, -1], heavier

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock
 from omegaconf import DictConfig
 
 from envs.problem import Diverged, Problem
@@ -35,12 +36,26 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
     scores.
     """
     folder = Path(folder)
-    config, path = load_config(folder), folder / DIVERGED
+    config = load_config(folder)
+    _told(folder)  # what cannot be entered leaves nothing behind
+    path = Path(ledger) / config.env.name / f"{named(config.name)}-{config_hash(config)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):  # scores and goals of one run may be asked side by side
+        return _enter(folder, config, path)
+
+
+def _told(folder: Path) -> tuple[str | None, dict]:
+    """Why a training diverged, or what its results.json says."""
+    path = folder / DIVERGED
     diverged = path.read_text() if path.exists() and not (folder / "results.json").exists() else None
-    results = {"timing": {}} if diverged else read_results(folder)
+    return diverged, {"timing": {}} if diverged else read_results(folder)
+
+
+def _enter(folder: Path, config: DictConfig, path: Path) -> Path:
+    """Write the file of a run."""
+    diverged, results = _told(folder)
     of_rounds = _scored(folder, results.get("weights"))
     of_end, plans = of_rounds.pop(None, {}), _plans(folder, results.get("weights"))
-    path = Path(ledger) / config.env.name / f"{named(config.name)}-{config_hash(config)}.json"
     before = _whole(path)
     same_weights = before if "weights" in results and before.get("weights") == results["weights"] else {}
     trained_on = same_weights.get("machine") or results.get("machine")  # a finished run may be scored again elsewhere
@@ -57,7 +72,6 @@ def enter(folder: str | Path, ledger: str | Path) -> Path:
         "machine": trained_on or machine(str(config.trainer.get("accelerator"))),  # runs of before do not say
         **({"weights": results["weights"]} if "weights" in results else {}), **({"diverged": diverged} if diverged else {}),
     }  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
     if diverged and (read_object(path) or {}).get("scores"):
         return path
     if same_weights:

@@ -18,6 +18,8 @@ def versions(*others: str) -> dict:
     found = {"python": platform.python_version(), **{name: version(name) for name in names}}
     try:
         git = "git", "-C", str(Path(__file__).resolve().parents[2])
+        # a copy that is installed below another repository is none of its files
+        subprocess.run([*git, "ls-files", "--error-unmatch", __file__], capture_output=True, check=True)
         commit = subprocess.run([*git, "describe", "--always"], capture_output=True, text=True, check=True).stdout.strip()
         changed = subprocess.run(
             [*git, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)results"], capture_output=True

@@ -57,17 +57,29 @@ class PairwiseLSTMTransition(WithMemory):
         slots = latent + self.noise * torch.randn_like(latent) if self.training else latent
         met = self._pairwise(self.own(slots), self.other(slots)) + self.pair_action(action).view(batch, steps, self.pairs, -1)
         edges = self.edge(met)  # (B, T, pairs, hidden)
+        recalled, memory = self._recall(latent, edges, memory)
+        messages = self.recall(torch.cat([edges, recalled], -1)).unflatten(2, (k, k - 1)).sum(3)
+        node = self.node_in(torch.cat([slots, messages], -1)) + self.slot_action(action).view(batch, steps, k, -1)
+        memory = torch.cat([memory.view(batch, -1), latent[:, -1].flatten(1), edges[:, -1].flatten(1)], -1)
+        return latent + self.node(node), memory
+
+    def elsewhere(self, memory: Tensor, seen: Tensor, latent: Tensor) -> Tensor:
+        """As of `ComparesFrames`; nothing has been met on the other board, as at the start of an episode."""
+        nothing = seen.new_zeros(len(seen), 1, self.pairs, self.sizes[2] // self.pairs)
+        _, memory = self._recall(seen[:, None], nothing, memory)
+        return torch.cat([memory.view(len(seen), -1), latent.flatten(1), nothing.flatten(1)], -1)
+
+    def _recall(self, latent: Tensor, edges: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """latent (B, T, K, D), edges (B, T, pairs, hidden), memory (B, M)  ->  what every pair recalls at every step, (B, T,
+        pairs, units), once it has read what the step before came to; and the core's memory."""
+        batch, steps = latent.shape[:2]
         memory, before, met_before = memory.split(self.sizes, -1)
         change = latent - torch.cat([before.view_as(latent[:, :1]), latent[:, :-1]], 1)
         outcome = self._pairwise(self.own_change(change), self.other_change(change)).tanh()
         outcomes = torch.cat([met_before.view_as(edges[:, :1]), edges[:, :-1]], 1) * outcome
         # every pair is a row of the core's batch
         recalled, memory = self.core(outcomes.transpose(1, 2).flatten(0, 1), memory.reshape(batch * self.pairs, -1))
-        recalled = recalled.view(batch, self.pairs, steps, -1).transpose(1, 2)
-        messages = self.recall(torch.cat([edges, recalled], -1)).unflatten(2, (k, k - 1)).sum(3)
-        node = self.node_in(torch.cat([slots, messages], -1)) + self.slot_action(action).view(batch, steps, k, -1)
-        memory = torch.cat([memory.view(batch, -1), latent[:, -1].flatten(1), edges[:, -1].flatten(1)], -1)
-        return latent + self.node(node), memory
+        return recalled.view(batch, self.pairs, steps, -1).transpose(1, 2), memory
 
     def _pairwise(self, own: Tensor, other: Tensor) -> Tensor:
         """Sums over every ordered pair, receivers first: (B, T, K, H) twice  ->  (B, T, pairs, H)."""

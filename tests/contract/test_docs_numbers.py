@@ -149,9 +149,10 @@ def test_verdicts_are_those_of_the_table(root):
     rows = (re.split(r" ?\| ?", line.removeprefix("| ").removesuffix(" |")) for line in section.splitlines())
     for _, difference, chance, word in (row for row in rows if len(row) == 4):
         told = re.findall(r"[-+]?[\d.]+ \[[-\d., ]+\]", re.sub(r"(?<!\d)\.(?=\d)", "0.", difference))
-        (line,) = [line for line in lines if told and all(one in line for one in told)] or [None]
-        if line is None:
+        if not told:
             continue
+        (line,) = [line for line in lines if all(one in line for one in told)] or [None]
+        assert line is not None, difference
         assert not chance.strip() or line.endswith(f"{float(chance):.3f} |"), line
         (verdict,) = [whole for begins, whole in VERDICTS.items() if word.startswith(begins)]
         assert line.startswith(f"| {verdict}"), line

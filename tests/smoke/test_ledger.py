@@ -2,9 +2,11 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
+from filelock import FileLock
 from ledger_runs import copied, run  # noqa: F401  fixtures
 from omegaconf import OmegaConf
 
@@ -213,3 +215,14 @@ def test_entries_that_cannot_be_told_apart_are_told(copied, tmp_path):
     with pytest.raises(Problem, match="is no entry of a ledger"):
         entry_of(tmp_path / "ledger", "physics3", "chosen")
     assert entry_of(tmp_path / "ledger", "physics3", "other") is None
+
+
+def test_a_run_is_entered_by_one_command_at_a_time(copied, tmp_path):
+    """Scores and goals asked side by side each wrote what the other did not know of."""
+    path = enter(copied, tmp_path / "ledger")
+    with ThreadPoolExecutor() as pool:
+        with FileLock(path.with_suffix(".lock")):
+            later = pool.submit(enter, copied, tmp_path / "ledger")
+            with pytest.raises(TimeoutError):
+                later.result(timeout=0.3)
+        assert later.result(timeout=60) == path

@@ -38,6 +38,8 @@ def test_files_of_the_alternate_reality_are_those_of_the_ordinary_one(square_cli
     assert np.unique(version).tolist() == [1]
     with pytest.raises(Problem, match="has no split 'tset'"):
         collect(env | {"stored_as": {"test": "tset"}}, world, "test", square_clips / "data", quiet=True)
+    with pytest.raises(Problem, match="is stored as 'final', whose episodes nobody trains or chooses on"):
+        collect(env | {"stored_as": {"test": "final"}}, world, "test", square_clips / "data", quiet=True)
 
 
 def test_training_scores_and_ceilings_follow(square_clips, command_here):

@@ -3,13 +3,15 @@ and the answers that are kept."""
 
 import numpy as np
 import pytest
+import torch
 from test_rollouts import Still, situation
 
+from envs.chemistry import ChemistryWorld
 from envs.collect import collect
 from envs.physics import PhysicsWorld
 from eval.probes.counterfactual import by_change, counterfactual
 from eval.probes.data import Data
-from eval.rollouts import counterfactual_outcomes, values
+from eval.rollouts import counterfactual_outcomes, rank_outcomes, values
 from eval.runs import Run
 from eval.runs.answers import weighted
 
@@ -48,13 +50,14 @@ def scored(tmp_path):
         "splits": {"test": {"episodes": 60, "length": 5, "seed": 1, "mode": "train", "drop_invalid": False}},
     }
     run = Run(Still(), world=WORLD)
-    data = Data(run, collect(env, WORLD, "test", tmp_path, quiet=True), [1, 5], 60, 40)
+    data = Data(run, collect(env, WORLD, "test", tmp_path, quiet=True), [5, 1], 60, 40)
     return counterfactual(run, data), data
 
 
 def test_who_says_that_nothing_happens_knows_a_third(scored):
     """All of what changes nothing, and nothing else; so does the floor, which is the same prediction."""
     metrics, data = scored
+    assert list(data.protocol["distinct"]) == ["h1", "h5"], "pages take the first for the nearest, and the last for the longest"
     for name in ("test", "floor/copy"):
         shares = [metrics[f"{name}/cf_hits@1/{kind}/h1"] for kind in ("nothing", "one", "several")]
         assert shares == [100.0, 0.0, 0.0] and metrics[f"{name}/cf_hits@1/mean/h1"] == pytest.approx(100 / 3)
@@ -78,3 +81,28 @@ def test_answers_that_are_kept_are_those_of_the_metric(scored):
     }
     for key, one in kept.items():
         assert weighted([one], np.ones((1, 40)))[0, 0] == pytest.approx(metrics[key], abs=1e-4)
+
+
+def test_questions_with_one_outcome_are_told(tmp_path):
+    """In a chain an action on the first node draws all others anew, with the chance that all share: whatever was done before,
+    one outcome is left, which copying and a model that knows nothing are right about, too."""
+    split = {"episodes": 300, "length": 10, "seed": 1, "mode": "train", "drop_invalid": False}
+    env = {"name": "chain", "splits": {"test": split}}
+    world = ChemistryWorld(graph="chain5")
+    data = Data(Run(Still(), world=world), collect(env, world, "test", tmp_path, quiet=True), [1, 5, 10], 300, 300)
+    metrics = counterfactual(Run(Still(), world=world), data)
+    assert "floor/alone/cf_hits@1/mean/h1" not in metrics
+    for h, expected in ((5, 32.8), (10, 55.4)):  # the mean over r = 0 .. h-1 later actions of 1 - .8 ** r
+        assert metrics[f"floor/alone/cf_hits@1/mean/h{h}"] == pytest.approx(expected, abs=9)
+        assert metrics[f"floor/alone/cf_hits@1/mean/h{h}"] <= metrics[f"floor/copy/cf_hits@1/mean/h{h}"]
+
+
+def test_what_all_outcomes_share_hides_none_of_them():
+    """Latents with a large common part had all outcomes tied, which counts against a model that is right."""
+    rng = np.random.default_rng(0)
+    codes = torch.from_numpy(rng.normal(size=(40, 1, 6)))
+    outcome, ids = np.arange(40).reshape(8, 5), np.arange(40)
+    query = codes[torch.from_numpy(outcome)] + 0.2 * torch.from_numpy(rng.normal(size=(8, 5, 1, 6)))
+    expected = rank_outcomes(query, codes, outcome, ids)
+    assert np.array_equal(rank_outcomes(query + 1e5, codes + 1e5, outcome, ids), expected) and (expected == 0).any()
+    assert (rank_outcomes(query, 0 * codes + 1, outcome, ids) == 4).all(), "what is one and the same is tied"

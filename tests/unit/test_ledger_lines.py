@@ -3,9 +3,10 @@
 from eval.ledger import collected, lines
 
 
-def entry(run: str, **splits: dict) -> dict:
+def entry(run: str, setting: str = "a", **splits: dict) -> dict:
     return {
         "run": run,
+        "config_hash": setting,
         "env": "physics3",
         "row": "ours",
         "scores": {split: {"metrics": metrics} for split, metrics in splits.items()},
@@ -25,3 +26,9 @@ def test_choosing_is_compared_over_the_runs_that_have_both():
         entry("b", select={"test/hits@1/h1": 30.0}),
     ]
     assert [row[3] for row in lines(collected(runs))[1]] == ["60.00 ± 42.43 (2)", "89.00 (1)", "+1.00"]
+
+
+def test_runs_of_one_name_under_two_settings_are_two():
+    """One of them was dropped without a word, which one was a matter of its hash."""
+    runs = [entry("a", setting, select={"test/hits@1/h1": score}) for setting, score in (("x", 90.0), ("y", 30.0))]
+    assert lines(collected(runs))[1][0][3] == "60.00 ± 42.43 (2)"

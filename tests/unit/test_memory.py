@@ -216,3 +216,20 @@ def test_a_witness_remembers_outcomes_only():
 def test_a_witness_needs_a_pair():
     with pytest.raises(ValueError, match="between 2 objects or more, got num_objects=1; set model=modular"):
         PairwiseLSTMTransition(1, A, WIDTH)
+
+
+def test_another_board_is_no_outcome():
+    """Asked of a board that was laid anew, the memory took all that differed for what its last step had come to, and what that
+    had really come to was never read."""
+    torch.manual_seed(0)
+    transition = PairwiseLSTMTransition(3, A, WIDTH, hidden=16, units=6).eval()
+    latent, action = torch.randn(2, 6, 3, WIDTH), torch.randn(2, 6, A)
+    _, memory = transition.run(latent[:, :4], action[:, :4], transition.start(latent[:, 0]))
+    _, later = transition.run(latent[:, :5], action[:, :5], transition.start(latent[:, 0]))
+    held = transition.sizes[0]
+    for board in latent[:, 5], 100 * latent[:, 5]:
+        moved = transition.elsewhere(memory, latent[:, 4], board)
+        assert torch.allclose(moved[:, :held], later[:, :held], atol=1e-6), "the last step is read, the board is not"
+        once = transition.step(board, action[:, 5], moved)[1][:, :held]
+        again = transition.step(100 * board, action[:, 5], transition.elsewhere(memory, latent[:, 4], 100 * board))[1][:, :held]
+        assert torch.allclose(once, again, atol=1e-6)

@@ -250,6 +250,13 @@ def test_agents_are_compared_side_by_side(tmp_path, capsys):
     assert "| random |" in table and "| still |" in table and table.index("P0 nothing") < table.index("P5 goal position A")
     assert table.splitlines()[3].endswith("| - |") and (tmp_path / "reaching" / "radar.png").exists()
     assert "2 episodes" in table and "skip_frame 3" in table
+    protocols.run(OmegaConf.create(settings(tmp_path, task="reaching", protocols=["P0"], episodes=2, name="still")))
+    beside = {"beside": ["reaching-still", "still"]}
+    protocols.run(OmegaConf.create(settings(tmp_path, task="reaching", protocols=["P0"], episodes=2) | beside))
+    both = (tmp_path / "reaching" / "table.md").read_text()
+    assert "| reaching-still |" in both and "| still |" in both, "one of the two was lost"
+    with pytest.raises(Problem, match="holds what is compared on reaching; expected another name, as reaching-random"):
+        protocols.run(OmegaConf.create(settings(tmp_path, task="reaching", protocols=["P0"], episodes=2, name="reaching")))
     with pytest.raises(Problem, match=r"nobody holds no finished protocols \(settings.json is missing\); play them with"):
         protocols.run(OmegaConf.create(cfg | {"beside": "nobody"}))
     for damaged in ("{}", "[]", '{"P0": {"episodes": 2, "last": [1]}}', '{"P0": {"episodes": 2, "last": null}}', "{"):

@@ -35,3 +35,12 @@ def test_code_without_a_history_says_no_commit(tmp_path, monkeypatch):
     (tmp_path / "eval/runs").mkdir(parents=True)
     monkeypatch.setattr(eval.runs.made_with, "__file__", str(tmp_path / "eval/runs/made_with.py"))
     assert "commit" not in versions()
+
+
+def test_a_copy_installed_below_another_repository_says_no_commit(repository, monkeypatch):
+    """It said the commit of whoever had installed it."""
+    copy = repository / "site-packages/eval/runs/made_with.py"
+    copy.parent.mkdir(parents=True)
+    copy.write_text("one\n")
+    monkeypatch.setattr(eval.runs.made_with, "__file__", str(copy))
+    assert "commit" not in versions()

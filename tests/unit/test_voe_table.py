@@ -198,6 +198,9 @@ def test_pages_are_written_and_bad_names_told(cfg, capsys):
     assert {path.name for path in out.iterdir()} == {
         f"{name}.{kind}" for name in ("voe", "voe-control") for kind in ("md", "csv", "tex")
     }
+    write_run(Path(cfg["runs_dir"]) / "late", "ofpr", ENVS[0], 42, 0.7)
+    eval.tables.run(OmegaConf.create(cfg | {"table": "voe", "budget": FOUND, "seeds": 1}))
+    assert "voe,voe_support,OFPR-Net,voe/hit_rate,,42,0.7" in (out / "voe.csv").read_text(), "files hold every run there is"
     page = (out / "voe-control.md").read_text()
     assert "### voe-control-part2" in page and "not run" in page and told_of([]) == "no run is there"
     for asked, said in (({"table": "voe-tree"}, "no table 'voe-tree': did you mean 'voe-trees'"),

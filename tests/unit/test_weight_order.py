@@ -40,9 +40,9 @@ def asked(monkeypatch):
         model = Model(knows)
         remembered = here.margins
 
-        def margins(model, world, boards, action, memory):
+        def margins(model, world, boards, action):
             model.asked = {"boards": boards, "action": action}
-            return remembered(model, world, boards, action, memory)
+            return remembered(model, world, boards, action)
 
         monkeypatch.setattr(here, "margins", margins)
         monkeypatch.setattr(here, "EPISODES", 12)
@@ -158,9 +158,9 @@ def test_hidden_weights_are_asked_of_a_memory(monkeypatch):
     config = types.SimpleNamespace(env=types.SimpleNamespace(drop_invalid=False))
     remembered = here.margins
 
-    def margins(model, world, boards, moves, memory=None):
+    def margins(model, world, boards, moves, *known):
         model.asked = {"boards": boards, "action": moves}
-        return remembered(model, world, boards, moves, memory)
+        return remembered(model, world, boards, moves, *known)
 
     monkeypatch.setattr(here, "margins", margins)
     found = {}
