@@ -33,12 +33,12 @@ class RecurrentState:
         self.dynamics, self.representation, self.free = dynamics, representation, free
 
     def needs(self, model, spec) -> Iterator[tuple[bool, str]]:
-        yield from gives(self, model, "gaussian")
-        yield from decoded(self, model, spec)
-        yield isinstance(model.transition, Stochastic), (
+        yield isinstance(model.transition, Stochastic), (  # first: of its remedy none of the others is asked
             f"RecurrentState needs a transition with a distribution, and {type(model.transition).__name__} has none; "
             f"set model=rssm"
         )
+        yield from gives(self, model, "gaussian")
+        yield from decoded(self, model, spec)
 
     def __call__(self, model, batch: Batch) -> LossTerms:
         obs, shape = batch.obs, batch.obs.shape[:2]

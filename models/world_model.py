@@ -112,6 +112,11 @@ class WorldModel(LightningModule):
         if isinstance(self.transition, ReadsWindows):
             return self.transition.windows(latent, action)
         steps = latent[:, :-1]
+        if isinstance(self.transition, Remembers):
+            memory, predicted = self.transition.start(latent[:, 0]), torch.empty_like(steps)
+            for t in range(steps.shape[1]):
+                predicted[:, t], memory = self.transition.step(steps[:, t], action[:, t], memory)
+            return predicted
         return self.transition(steps.flatten(0, 1), action.flatten(0, 1)).unflatten(0, steps.shape[:2])
 
     def surprise(

@@ -1,7 +1,9 @@
-"""Callbacks of training: one seed per epoch, metrics.csv, best weights, last state, sensitivity, lines without a terminal."""
+"""Callbacks of training: one seed per epoch, parts that learn nothing, metrics.csv, best weights, last state, sensitivity,
+lines without a terminal."""
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import torch
 from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import Checkpoint, ModelCheckpoint
 
+from envs.problem import Problem
 from eval.probes.pair_scores import auc, hit_rate
 from eval.probes.sensitivity import NEEDS, SMALL, pairs, sensitivities
 from eval.runs.metrics_csv import COLUMNS, whole_rows
@@ -29,6 +32,23 @@ class SeedEpochs(Callback):
     def on_train_epoch_start(self, trainer, model) -> None:
         mixed = (self.seed * 101 + self.stage) * 10_007 + trainer.current_epoch + rank() * 1_000_000_007
         seed_everything(mixed % 2**32, workers=False, verbose=False)
+
+
+class Reached(Callback):
+    """Refuses a stage with a part that its objective does not reach: it would be scored as if it had learned."""
+
+    def __init__(self, stage: str, trains: Sequence[str]) -> None:
+        self.stage, self.trains, self.asked = stage, trains, False
+
+    def on_after_backward(self, trainer, model) -> None:
+        if self.asked:
+            return
+        self.asked = True
+        for name in self.trains:
+            weights = [weight for weight in getattr(model, name).parameters() if weight.requires_grad]
+            if weights and all(weight.grad is None for weight in weights):
+                raise Problem(f"stage '{self.stage}' is to train the {name}, and {type(model.objective).__name__} does not "
+                              f"reach it; leave it out of trains= of this stage")  # fmt: skip
 
 
 class MetricsFile(Callback):

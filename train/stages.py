@@ -20,7 +20,7 @@ from eval.runs.metrics_csv import by_epoch
 from models.abilities import Prepared
 from models.processes import count, rank
 from models.world_model import WorldModel
-from train.callbacks import BestWeights, EpochLines, LastState, MetricsFile, Pairs, SeedEpochs, Sensitivity
+from train.callbacks import BestWeights, EpochLines, LastState, MetricsFile, Pairs, Reached, SeedEpochs, Sensitivity
 from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
@@ -151,6 +151,7 @@ def _train_stage(cfg, stage, number, model, data, working, logger) -> int:
             MetricsFile(working.parents[1] / "metrics.csv", stage.name),  # first: its clock covers the others
             HardWindows(data.train, stage.get("hard_share", 0.0)),
             SeedEpochs(cfg.seed, number),
+            Reached(stage.name, stage.trains),
             *([Sensitivity(instantiate(cfg.env.world))] if "encoder" in stage.trains else []),
             *pairs,
             keep,

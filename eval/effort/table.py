@@ -70,7 +70,7 @@ def _floor_headed(text: str, found: Sequence[Beside]) -> str:
 
 
 def _headed(text: str, found: Sequence[Beside]) -> str:
-    return " ".join([text, *(f"({one.head})" for one in found)])
+    return f"{text} ({'; '.join(one.head for one in found)})" if found else text
 
 
 def _floored(one: Filled, name: str, horizon: int, found: Sequence[Beside]) -> str:

@@ -35,7 +35,9 @@ class ClonedPolicy(nn.Module):
         """(n, width), (n, 9): what the network sees and gives is in units of their spread."""
         for name, values in (("", observations), ("action_", actions)):
             setattr(self, f"{name}mean", values.mean(0))
-            setattr(self, f"{name}spread", values.std(0).clamp_min(1e-3))
+            spread = values.std(0)
+            constant = spread < 1e-6  # nothing is known of its unit: as it is
+            setattr(self, f"{name}spread", torch.where(constant, 1.0, spread.clamp_min(1e-3)))
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """(n, width) -> (n, 9), in units of `action_spread` about `action_mean`"""

@@ -48,6 +48,8 @@ def read_checkpoint(path: Path) -> dict:
     """
     run = next((p.parent for p in path.parents if p.name == "checkpoints"), path.parent)
     again = f"finish the run with: python train/fit.py resume={run}"
+    if path.stem.startswith("round-"):
+        again = "ask another round, as a run that goes on writes no round anew"
     if not path.exists():
         raise Problem(f"{path} does not exist; {again}")
     damaged = Problem(f"{path} is damaged: its weights do not match their digest; remove it and {again}")

@@ -74,8 +74,8 @@ class Run:
         config = load_config(folder)
         path = weights_file(Path(folder), round)
         if round is not None and not path.exists():
-            kept = len(list(path.parent.glob("round-*.ckpt")))
-            why = f"it has {kept}; set round= to 1 to {kept}"
+            kept = sorted(int(one.stem.removeprefix("round-")) for one in path.parent.glob("round-*.ckpt"))
+            why = f"it has {', '.join(map(str, kept))}; set round= to one of them"
             if not kept:
                 why = "rounds are kept by: train/fit.py trainer=minutes, or trainer=updates"
             raise Problem(f"{folder} holds no weights of round {round}, {why}")

@@ -38,6 +38,7 @@ def small(inputs: int, outputs: int) -> LatentLinear:
 class FingersTransition(nn.Module):
     """latent (B, fingers + 1, D) of TableEncoder, action (B, A)  ->  the next latent; the last slot is the block, a box.
 
+    It reads NAMES and no other column: a mass that the table shows stays in the latent as it is and moves nothing.
     columns: as TableEncoder's, with NAMES among them.  turn: degrees from one finger to the next, about the vertical.
     """
 

@@ -152,3 +152,11 @@ def test_masses_differ_a_little_where_nothing_is_drawn(tmp_path):
     assert (np.abs(values - 1) <= 0.025).all() and values.std() > 0.01
     assert _other_masses(env, {**cfg, "task": "reaching"}, np.random.default_rng(0)) == {}
     env.close()
+
+
+def test_what_never_varies_in_demonstrations_keeps_its_unit():
+    """A size that all demonstrations share was divided by .001: another one was 286 spreads away."""
+    policy, observations = ClonedPolicy(2, 8), torch.randn(50, 2, generator=torch.Generator().manual_seed(0))
+    observations[:, 1] = 0.3
+    policy.normalise_by(observations, torch.zeros(50, 9))
+    assert policy.spread[1] == 1 and 0.5 < policy.spread[0] < 2 and (policy.action_spread == 1).all()

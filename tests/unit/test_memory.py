@@ -233,3 +233,21 @@ def test_another_board_is_no_outcome():
         once = transition.step(board, action[:, 5], moved)[1][:, :held]
         again = transition.step(100 * board, action[:, 5], transition.elsewhere(memory, latent[:, 4], 100 * board))[1][:, :held]
         assert torch.allclose(once, again, atol=1e-6)
+
+
+def test_a_memory_without_windows_of_its_own_is_trained():
+    """Each step of a window began an episode, so that what a memory learns from had no gradient."""
+
+    class Counts(nn.Module):
+        def start(self, latent):
+            return latent.new_zeros(len(latent), 1)
+
+        def step(self, latent, action, memory):
+            return latent + memory[..., None], memory + 1
+
+        def forward(self, latent, action):
+            return self.step(latent, action, self.start(latent))[0]
+
+    model, (latent, action) = WorldModel(nn.Identity(), Counts()), history()
+    grown = model.predict_windows(latent, action) - latent[:, :-1]
+    torch.testing.assert_close(grown[0, :, 0, 0], torch.arange(grown.shape[1], dtype=grown.dtype))
