@@ -8,6 +8,7 @@ from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.robot.robot import RAISED  # noqa: E402
 from envs.trifinger.scene.state import CUBE, GOAL, STATIC, of_type, same  # noqa: E402
+from envs.trifinger.tasks import make_task  # noqa: E402
 from envs.trifinger.tasks.layout import in_columns, scattered  # noqa: E402
 
 FAMILIES = ("towers", "stacked_blocks", "creative_stacked_blocks", "general")
@@ -42,7 +43,7 @@ def test_towers_count_their_blocks():
     verdict = env.intervene(changes)
     assert verdict.accepted, verdict.reasons
     goals = of_type(env.state, GOAL)
-    assert len(goals) == len(tools(env)) == 12 and "goal_level_1_col_1_row_2" in goals
+    assert len(goals) == len(tools(env)) == 12 and "goal_level_1_col_2_row_1" in goals
     places = np.array([env.state[name]["cartesian_position"] for name in goals])
     assert places.mean(0) == pytest.approx([0.02, -0.03, 0.04])
     assert env.state[goals[0]]["size"] == pytest.approx([0.05, 0.04, 0.04])
@@ -50,6 +51,15 @@ def test_towers_count_their_blocks():
     env.reset()
     assert env.observation_space.shape == (168,) and len(tools(env)) == 5
     env.close()
+
+
+def test_rows_of_a_tower_go_along_x():
+    """Columns and rows had each other's names and order: as in CausalWorld, x changes first, then y, then the level."""
+    scene = make_task("towers", number_of_blocks_in_tower=(2, 3, 1), tower_dims=(0.1, 0.12, 0.04)).objects()
+    places = {name: scene[name]["cartesian_position"].round(6).tolist() for name in of_type(scene, GOAL)}
+    assert list(places) == [f"goal_level_0_col_{col}_row_{row}" for col in range(3) for row in range(2)]
+    assert places["goal_level_0_col_2_row_0"] == [-0.025, 0.04, 0.02]
+    assert places["goal_level_0_col_0_row_1"] == [0.025, -0.04, 0.02]
 
 
 def test_a_tower_built_is_a_success():

@@ -87,6 +87,32 @@ def test_actors_of_a_space_wish_for_nothing_outside_it(task, space):
     env.close()
 
 
+@pytest.mark.parametrize("name, place", [
+    ("cylindrical_position", [0.1, np.pi / 2, 0.0325]), ("cartesian_position", [0.02, 0.1, 0.0325]),
+])  # fmt: skip
+def test_a_block_does_not_go_to_its_goals_side_alone(name, place):
+    """Spaces of pick_and_place turn with the block, so that a place on the goal's side passed, which variables() had not."""
+    alone = {f"tool_block/{name}": place}
+    (reason,) = verdict_of("pick_and_place", alone).reasons
+    assert reason == "tool_block would be on its goal's side of the wall; give goal_block a position beyond the wall, too"
+    assert not verdict_of("pick_and_place", {**alone, "goal_block/color": [0.6] * 3}).accepted
+    assert verdict_of("pick_and_place", {**alone, "goal_block/cylindrical_position": [0.1, -1.5, 0.0325]}).accepted
+    assert verdict_of("pick_and_place", alone, space=None).accepted
+    assert verdict_of("pick_and_place", {"tool_block/cylindrical_position": [0.1, -1.5, 0.0325]}).accepted
+
+
+def test_a_block_that_was_carried_over_the_wall_may_be_set_there():
+    env = make("pick_and_place", space=None)
+    env.reset(seed=0)
+    assert env.intervene({"tool_block/cylindrical_position": [0.1, np.pi / 2, 0.0325]}).accepted
+    bound = make("pick_and_place")
+    bound.reset(seed=0)
+    bound.restore(env.save())
+    assert bound.intervene({"tool_block/cylindrical_position": [0.08, 1.4, 0.0325], "floor_friction": 0.4}).accepted
+    env.close()
+    bound.close()
+
+
 def test_a_number_for_a_whole_object_is_refused_with_its_variables():
     """It said that there is no variable 'tool_block', which there is no need to look for."""
     (reason,) = verdict_of("pushing", {"tool_block": 5}).reasons

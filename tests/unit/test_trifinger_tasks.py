@@ -9,7 +9,9 @@ import envs  # noqa: E402, F401  registers the ids
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.interventions.actors import GoalActor  # noqa: E402
-from envs.trifinger.scene.state import CUBE, GOAL, STATIC, of_type  # noqa: E402
+from envs.trifinger.scene.state import CUBE, GOAL, GOAL_SPHERE, STATIC, of_type  # noqa: E402
+from envs.trifinger.tasks import make_task  # noqa: E402
+from envs.trifinger.tasks.task import StepContext  # noqa: E402
 
 
 @pytest.fixture
@@ -100,6 +102,37 @@ def test_what_is_given_for_one_goal_of_the_tower_counts_for_it(env):
     assert env.intervene(changes).accepted
     assert env.value("goal_block_1/cylindrical_position") == pytest.approx([0.1, 0.5, 0.0325])
     assert env.value("goal_block_2/cartesian_position") == pytest.approx([0, 0, 0.2])
+
+
+def moment(task, position, tips):
+    """A task's start with its block elsewhere, as rewards read it."""
+    scene = task.objects()
+    scene["tool_block"]["cartesian_position"] = np.array(position)
+    return StepContext({**scene, "joint_velocities": np.zeros(9)}, np.array(tips), np.zeros(9))
+
+
+def test_a_block_carried_over_the_wall_loses_no_height():
+    """Each moment had a target of its own, so that the step over the wall cost 29.4 a second. CausalWorld has one for both."""
+    task = make_task("pick_and_place")
+    before, now = (moment(task, (0, y, 0.15), np.full((3, 3), 0.15)) for y in (-1e-3, 1e-3))
+    assert task.dense_terms(now, before)[2] == 0
+    lower = moment(task, (0, 0.02, 0.14), np.full((3, 3), 0.15))
+    assert task.dense_terms(lower, now)[2] == pytest.approx(0.01)  # beyond the wall down is the way
+    assert task.dense_terms(moment(task, (0, -0.02, 0.14), np.full((3, 3), 0.15)), before)[2] == pytest.approx(-0.01)
+
+
+def test_tips_beside_the_block_of_picking_count_by_what_is_outside():
+    """The two nearest tips counted, .05; CausalWorld takes the two least means of what exceeds the size."""
+    task, place = make_task("picking"), np.array([0, 0, 0.0325])
+    now = moment(task, place, place + [(0.06, 0.06, 0.06), (0.07, 0, 0), (0.08, 0, 0)])
+    assert task.dense_terms(now, now)[6] == pytest.approx(-0.07 / 3)
+
+
+def test_goals_of_reaching_have_the_colours_of_their_fingers():
+    """All three were green."""
+    scene = make_task("reaching").objects()
+    colors = {name: scene[name]["color"].tolist() for name in of_type(scene, GOAL_SPHERE)}
+    assert colors == {"goal_60": [1, 0, 0], "goal_120": [0, 1, 0], "goal_300": [0, 0, 1]}
 
 
 def test_an_id_is_one_task():

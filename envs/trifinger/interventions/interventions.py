@@ -126,6 +126,8 @@ class Interventions:
             changes = self._task.linked({path: value for path, value in given.items() if path not in family}, built)
             after = applied(built, changes)
             reasons = self._within(given, self._task.variables(after, self._source))
+            if not reasons and self.space:
+                reasons = self._task.conflicts(given, state, after)
             if reasons:
                 break
             new = [name for name in built if name not in state]

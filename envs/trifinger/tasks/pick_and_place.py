@@ -14,12 +14,14 @@ class PickAndPlace(Task):
     """Reference section 9.4. dense_weights: approach, way along the floor, way up or down, turn, jerk.
 
     Differs from CausalWorld: the goal's sector is not upside down there (its bounds refuse every goal in a fresh
-    environment, section 14 j), the block stays on its own side of the wall, and the goal on the other.
+    environment, section 14 j), the block stays on its own side of the wall, and the goal on the other. The jerk is from one
+    step to the next; there from the joint velocities at the reset, which nothing updates.
     """
 
     name = "pick_and_place"
     dense_weights = (750.0, 50.0, 250.0, 0.0, 0.005)
     fractional_weight = 0.0
+    revision = 1  # before, the step over the wall cost all that the lift had won
 
     def objects(self) -> State:
         return {
@@ -30,7 +32,7 @@ class PickAndPlace(Task):
 
     def variables(self, state, source="code"):
         table = super().variables(state, source)
-        side = 1.0 if state["tool_block"]["cartesian_position"][1] > 0 else -1.0
+        side = _side(state, "tool_block")
         for name, where in (("tool_block", side), ("goal_block", -side)):
             path, z = f"{name}/cylindrical_position", state[name]["size"][2] / 2
             phi = sorted(where * angle for angle in _SECTOR)
@@ -43,13 +45,21 @@ class PickAndPlace(Task):
     def linked(self, changes: Changes, state: State) -> Changes:
         return grounded(same_size(changes), state, "tool_block", "goal_block", "obstacle")
 
+    def conflicts(self, given: Changes, before: State, after: State) -> list[str]:
+        """A block that goes over the wall alone would be where its goal is: outside what `variables` said before."""
+        with_goal = {"goal_block/cylindrical_position", "goal_block/cartesian_position"} & given.keys()
+        over, side = _side(before, "tool_block") != _side(after, "tool_block"), _side(after, "tool_block")
+        if with_goal or not over or side != _side(after, "goal_block"):
+            return []
+        return ["tool_block would be on its goal's side of the wall; give goal_block a position beyond the wall, too"]
+
     def dense_terms(self, now: StepContext, before: StepContext) -> tuple[float, ...]:
-        flat = slice(0, 2)
+        flat, tool, aim = slice(0, 2), now.position("tool_block"), now.position("goal_block")
+        # One target for both moments, as in CausalWorld: with one each, the step over the wall would cost all that was won.
+        target = _LIFT if np.sign(tool[1]) != np.sign(aim[1]) else now.state["goal_block"]["size"][2] / 2
 
         def height(moment: StepContext) -> float:
-            tool, aim = moment.position("tool_block"), moment.position("goal_block")
-            beyond = np.sign(tool[1]) != np.sign(aim[1])
-            return abs(float(tool[2] - (_LIFT if beyond else moment.state["goal_block"]["size"][2] / 2)))
+            return abs(float(moment.position("tool_block")[2] - target))
 
         return (
             before.tip_distance("tool_block") - now.tip_distance("tool_block"),
@@ -68,3 +78,8 @@ class PickAndPlace(Task):
         table = self.variables(moved, source)
         paths = ("goal_block/cylindrical_position", "goal_block/euler_orientation")
         return {"tool_block/cartesian_position": start} | {path: drawn(rng, table, path, space) for path in paths}
+
+
+def _side(state: State, name: str) -> float:
+    """Of the wall: 1 where y > 0, else -1."""
+    return 1.0 if state[name]["cartesian_position"][1] > 0 else -1.0

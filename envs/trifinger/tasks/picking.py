@@ -54,11 +54,11 @@ class Picking(Task):
         )  # fmt: skip
 
     def _apart(self, now: StepContext) -> float:
-        """How far the two nearest tips are outside the block's size, a mean over their three coordinates each."""
+        """Of each tip the mean of its three distances from the block, those within the block's size as 0; the two least of the
+        means together. As in CausalWorld, these need not be the two nearest tips."""
         away = np.abs(now.tips - now.position("tool_block"))
-        nearest = np.argsort(np.linalg.norm(away, axis=1))[:2]
-        outside = np.where(away > now.state["tool_block"]["size"], away, 0.0)
-        return float(outside[nearest].mean(1).sum())
+        outside = np.where(away < now.state["tool_block"]["size"], 0.0, away)
+        return float(np.sort(outside.mean(1))[:2].sum())
 
     def sample_goal(self, rng: np.random.Generator, state: State, space: str, source: str = "code") -> Changes:
         """A height; the rest of the position is moved over the middle."""

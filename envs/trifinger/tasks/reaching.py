@@ -9,6 +9,7 @@ from envs.trifinger.scene.variables import ARENA_HIGH, ARENA_LOW, Variable, vari
 from envs.trifinger.tasks.task import STILL, Changes, StepContext, Task, by_area, drawn
 
 _GOALS = tuple(f"goal_{finger}" for finger in FINGERS)
+_COLORS = np.eye(3)  # red, green and blue, as the fingers are
 _NEAR, _FAR = 0.01, 0.03  # metres of mean error: all is won, nothing is
 
 
@@ -20,10 +21,14 @@ class Reaching(Task):
 
     name = "reaching"
     dense_weights = (1e5, 0.0, 0.0, 0.0)
+    revision = 1  # before, all goals were green
     family = {"number_of_obstacles": (0, variable("1", (), (0, 5), (1, 5), (1, 5), integer=True))}
 
     def objects(self) -> State:
-        goals = {name: goal((0, 0, height), 0.03, sphere=True) for name, height in zip(_GOALS, (0.10, 0.13, 0.16))}
+        goals = {
+            name: goal((0, 0, height), 0.03, color=color, sphere=True)
+            for name, height, color in zip(_GOALS, (0.10, 0.13, 0.16), _COLORS)
+        }
         return {"number_of_obstacles": np.array(0.0), **goals}
 
     def variables(self, state: State, source: str = "code") -> dict[str, Variable]:

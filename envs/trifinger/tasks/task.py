@@ -60,6 +60,7 @@ class Task:
     fractional_weight: float = 1.0
     start_pose: np.ndarray = REST
     family: Mapping[str, tuple] = {}  # variables that say how many objects there are (see tasks/family.py)
+    revision: int = 0  # one more with every change of rewards, objects or their order; headers of data name it from 1 on
 
     def objects(self) -> State:
         """Blocks, obstacles and goals as they start, in the order in which they are observed."""
@@ -80,6 +81,10 @@ class Task:
     def linked(self, changes: Changes, state: State) -> Changes:
         """The changes and all that they bring with them, in variables of the state."""
         return changes
+
+    def conflicts(self, given: Changes, before: State, after: State) -> list[str]:
+        """Why values that lie in the active space are refused beside what stays as it was. before, after: the change."""
+        return []
 
     def rebuilt(self, state: State, changes: Changes, rng: np.random.Generator) -> State:
         """The state with other values of `family` variables: objects may come and go. Only families have any."""

@@ -14,6 +14,7 @@ class Towers(Family):
     """
 
     name = "towers"
+    revision = 1  # before, columns went along x
     family = {
         "number_of_blocks_in_tower": ((1, 1, 5), variable("1", (3,), (1, 8), (1, 4), (4, 6), integer=True)),
         "tower_dims": ((0.035, 0.035, 0.175), variable("m", (3,), (0.02, 0.3), (0.08, 0.12), (0.12, 0.2))),
@@ -24,10 +25,11 @@ class Towers(Family):
     def build(self, values, rng) -> State:
         counts, dims, center = values["number_of_blocks_in_tower"].astype(int), values["tower_dims"], values["tower_center"]
         size = dims / counts
-        grid = [(level, col, row) for level in range(counts[2]) for col in range(counts[0]) for row in range(counts[1])]
+        # rows go along x, columns along y
+        grid = [(level, col, row) for level in range(counts[2]) for col in range(counts[1]) for row in range(counts[0])]
         names = [f"level_{level}_col_{col}_row_{row}" for level, col, row in grid]
         corner = np.array([*(center - dims[:2] / 2), 0.0])
-        goals = np.array([corner + size * (col + 0.5, row + 0.5, level + 0.5) for level, col, row in grid])
+        goals = np.array([corner + size * (row + 0.5, col + 0.5, level + 0.5) for level, col, row in grid])
         sizes = np.tile(size, (len(grid), 1))
         tools = in_columns(sizes, (center - dims[:2] / 2, center + dims[:2] / 2))
         return tools_and_goals(names, sizes, tools, goals, float(values["blocks_mass"]))
