@@ -1,6 +1,7 @@
 """A recorded episode is played anew from its file, to the last bit, or refused with what is missing."""
 
 import json
+from contextlib import closing
 
 import h5py
 import numpy as np
@@ -12,9 +13,10 @@ from envs.episodes.blocks import checksum  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.trifinger import make  # noqa: E402
 from envs.trifinger.env.record import record, replay  # noqa: E402
+from envs.trifinger.env.wrappers import MovingAverage  # noqa: E402
 from envs.trifinger.interventions.actors import RandomActor  # noqa: E402
 from envs.trifinger.interventions.curriculum import Curriculum, Phase  # noqa: E402
-from envs.trifinger.scene.views import VIEWS  # noqa: E402
+from envs.trifinger.scene.views import FRONT, VIEWS  # noqa: E402
 
 
 def random_policy(seed=0):
@@ -42,6 +44,20 @@ def test_an_episode_is_played_anew_from_its_file(tmp_path):
         assert all(np.array_equal(then[key], now[key]) for key in then)
     with pytest.raises(Problem, match="has episodes 0 to 2, got 3"):
         replay(path, 3)
+
+
+@pytest.mark.parametrize("task", ["reaching", "pick_and_place"])
+def test_a_recording_of_a_task_that_changed_is_told(task, tmp_path):
+    """Goals were of other colours, rewards were others: the file does not mix with ours, nor is it played anew."""
+    path = tmp_path / "r.h5"
+    with closing(make(task, max_steps=1)) as env:
+        record(env, random_policy(), path, 1)
+        assert np.array_equal(recorded(path, 0)["reward"], replay(path, 0)["reward"])
+        with_header(path, lambda header: header.pop("revision"))
+        with pytest.raises(Problem, match=f"holds revision 0 of {task}, here it is 1; record it again"):
+            replay(path, 0)
+        with pytest.raises(Problem, match="recorded under another configuration .*revision"):
+            record(env, random_policy(), path, 1)
 
 
 def curriculum(**options):
@@ -78,6 +94,64 @@ def test_an_episode_of_another_start_is_refused(tmp_path):
         replay(path, 0)
 
 
+def with_header(path, change):
+    """The file as one of another version, or a crafted one."""
+    with h5py.File(path, "r+") as h5:
+        header = json.loads(h5.attrs["header"])
+        change(header)
+        h5.attrs["header"] = json.dumps(header)
+        h5.attrs["checksum"] = checksum(h5.attrs["header"], json.loads(h5.attrs["blocks"]))
+
+
+def seen(*cameras):
+    return make(observation="pixel", cameras=cameras, renderer="bullet", max_steps=1)
+
+
+def test_pictures_are_replayed_by_their_own_cameras(tmp_path):
+    """Settings did not name them: replay drew by the default ones, and a recording by others kept the pictures that it had."""
+    path = tmp_path / "p.h5"
+    with closing(seen(FRONT.sized(8, 10))) as env:
+        record(env, random_policy(), path, 1)
+    then, now = recorded(path, 0), replay(path, 0)
+    assert now["observation"].shape == (2, 2, 8, 10, 3) and np.array_equal(then["observation"], now["observation"])
+    with closing(seen(VIEWS[0].sized(8, 10))) as env:
+        with pytest.raises(Problem, match="recorded under another configuration .*settings"):
+            record(env, random_policy(), path, 1)
+        with pytest.raises(Problem, match="was recorded with cameras="):
+            replay(path, 0, env)
+
+
+def test_pictures_of_before_are_of_the_default_cameras(tmp_path):
+    path = tmp_path / "p.h5"
+    with closing(seen(*VIEWS)) as env:
+        record(env, random_policy(), path, 1)
+        with_header(path, lambda header: [header["settings"].pop(key) for key in ("cameras", "renderer")])
+        before = path.read_bytes()
+        record(env, random_policy(), path, 1)
+        assert path.read_bytes() == before
+        assert np.array_equal(recorded(path, 0)["observation"], replay(path, 0, env)["observation"])
+    with closing(seen(FRONT)) as env, pytest.raises(Problem, match="was recorded with cameras="):
+        replay(path, 0, env)
+
+
+def test_an_episode_that_goes_otherwise_is_refused(tmp_path):
+    """A wrapper of another window gave another trajectory as the recorded one: its first row is the same."""
+    path = tmp_path / "w.h5"
+    env, other = (MovingAverage(make(skip_frame=3, max_steps=6), window) for window in (8, 2))
+    record(env, random_policy(), path, 1)
+    then, now = recorded(path, 0), replay(path, 0, env)
+    assert all(np.array_equal(then[key], now[key]) for key in then)
+    with pytest.raises(Problem, match=r"recorded with wrapper_settings=\[{'window': 8}\], the env has \[{'window': 2}\]"):
+        replay(path, 0, other)
+    with pytest.raises(Problem, match="recorded under another configuration .*window"):
+        record(other, random_policy(), path, 1)
+    with_header(path, lambda header: header.pop("wrapper_settings"))  # as files of before are
+    with pytest.raises(Problem, match=r"episode 0 of .* goes otherwise here: .* is .* in row \d, recorded was .*; make"):
+        replay(path, 0, other)
+    env.close()
+    other.close()
+
+
 @pytest.mark.parametrize("change, said", [
     (lambda h: h.pop("settings"), "has no settings"),
     (lambda h: h.update(seed="0"), "has no seed"),
@@ -91,11 +165,7 @@ def test_a_header_of_another_make_is_told(change, said, tmp_path):
     path, env = tmp_path / "h.h5", make(max_steps=1)
     record(env, random_policy(), path, 1)
     env.close()
-    with h5py.File(path, "r+") as h5:
-        header = json.loads(h5.attrs["header"])
-        change(header)
-        h5.attrs["header"] = json.dumps(header)
-        h5.attrs["checksum"] = checksum(h5.attrs["header"], json.loads(h5.attrs["blocks"]))
+    with_header(path, change)
     with pytest.raises(Problem, match=said):
         replay(path, 0)
     with pytest.raises(Problem, match="has episodes 0 to 0, got '0'"):

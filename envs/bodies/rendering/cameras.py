@@ -1,6 +1,7 @@
 """Cameras: position, target, field of view, picture size."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -27,6 +28,15 @@ class Camera:
 
     def sized(self, height: int, width: int) -> "Camera":
         return replace(self, height=height, width=width)
+
+    def plain(self) -> dict:
+        """As JSON holds it."""
+        return {key: np.asarray(value).tolist() for key, value in asdict(self).items()}
+
+    @classmethod
+    def of(cls, plain: Mapping) -> "Camera":
+        """The inverse of `plain`."""
+        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()})
 
     def view(self) -> np.ndarray:
         """World -> camera, (4, 4): x to the right, y up, looking along -z."""

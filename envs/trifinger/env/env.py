@@ -74,8 +74,9 @@ class TriFingerEnv(gym.Env):
         self._interventions = Interventions(self.task, Feasibility(feasibility, robot, collision), source, space)
         self._extras = Extras(extra_observations or {})
         parameters = {name: np.asarray(value).tolist() for name, value in dict(task_params or {}).items()}
-        self.settings = {  # all that decides what a step does and gives
-            **chosen, "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
+        shown = {"cameras": [camera.plain() for camera in self._cameras]} if self._pixels else {}
+        self.settings = {  # all that decides what a step does and gives, but for the renderer, which `drawn_by` names
+            **chosen, **shown, "action_mode": action_mode, "skip_frame": skip_frame, "normalized": normalized, "clip": clip,
             "reward": reward, "dynamics": dynamics, "collision": collision, "robot": robot, "feasibility": feasibility,
             "max_steps": max_steps, "task_params": parameters, "extra_observations": self._extras.names,
             "dense_weights": list(self.rewards.dense_weights), "fractional_weight": self.rewards.fractional_weight,
@@ -275,6 +276,11 @@ class TriFingerEnv(gym.Env):
         """What a camera sees of the scene, (H, W, 3) uint8."""
         self._need_reset()
         return self._views.now(self._now.state, (camera,))[0]
+
+    @property
+    def drawn_by(self) -> str:
+        """Name of the renderer of pictures: moderngl | bullet."""
+        return self._views.drawn_by
 
     def depth(self) -> np.ndarray:
         """(cameras, H, W) metres along each camera's axis."""

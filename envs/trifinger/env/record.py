@@ -22,6 +22,7 @@ from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem
 from envs.trifinger.env.env import TriFingerEnv
 from envs.trifinger.env.play import Controller, EachEpisode, Step, play
+from envs.trifinger.scene.views import VIEWS
 from envs.trifinger.tasks import TASKS
 
 _BLOCK = 20  # episodes that are written together: the list of blocks is written anew with each, and a file keeps the old ones
@@ -51,10 +52,11 @@ def record(
     base.reset(seed=seed)  # of the base, since to a Curriculum a reset is an episode
     names = sorted(base.variables())
     header = {
-        "task": base.task.name, "settings": base.settings, "seed": seed, "episodes": episodes,
+        "task": base.task.name, "settings": _settings(base), "seed": seed, "episodes": episodes,
         "variables": _entries(base, names), "observation": base.entries() if env.observation_space.dtype == float else None,
         "action_bounds": [env.action_space.low.tolist(), env.action_space.high.tolist()],
-        "camera": None if camera is None else asdict(camera), "wrappers": _wrappers(env), "seeds": "apart",
+        "camera": None if camera is None else asdict(camera), "seeds": "apart", **_around(env),
+        **({"revision": base.task.revision} if base.task.revision else {}),
         **(about or {}),
     }  # fmt: skip
     if _stays(path, header):
@@ -86,9 +88,22 @@ def _stays(path: str | Path, header: dict) -> bool:
     if not Path(path).exists():
         return False
     before = EpisodeFile(path).header
-    header = header if "seeds" in before else {key: value for key, value in header.items() if key != "seeds"}
+    header = {key: value for key, value in header.items() if key in before or key not in ("seeds", "wrapper_settings")}
+    settings, theirs = header["settings"], before.get("settings")
+    if isinstance(theirs, dict) and "cameras" not in theirs and settings.get("cameras") == _cameras_of_before():
+        header["settings"] = {key: value for key, value in settings.items() if key not in ("cameras", "renderer")}
     EpisodeFile(path, header, f"record into another file, or remove it: rm {shlex.quote(str(path))}")
     return True
+
+
+def _settings(base) -> dict:
+    """All that decides what a step gives; where it gives pictures, what draws them, too."""
+    return base.settings | ({"renderer": base.drawn_by} if "cameras" in base.settings else {})
+
+
+def _cameras_of_before() -> list[dict]:
+    """Of pictures in files that do not name their cameras."""
+    return [camera.plain() for camera in VIEWS]
 
 
 def _seed_of(header: dict, episode: int) -> int:
@@ -103,7 +118,8 @@ def replay(path: str | Path, episode: int, env=None, camera: Camera | None = Non
     recording bit for bit; pixels where a camera is given.
 
     env: made and wrapped as for the recording. The header names wrappers, a Curriculum say, but cannot make them, nor a task or
-    observations of the user's own; without those the env is made of the header. A Problem where it begins another episode.
+    observations of the user's own; without those the env is made of the header. A Problem where its variables are others than
+    those recorded, in any row.
     """
     file = EpisodeFile(path, allowed={"action": Column((9,), "f")})
     if not isinstance(episode, int | np.integer) or not 0 <= episode < len(file.ep_len):
@@ -131,6 +147,8 @@ def _made(path: str | Path, header: dict):
         theirs = ", ".join(map(str, own))
         raise Problem(f"{path} was recorded with {theirs}, which its header cannot make; give replay the same env=")
     try:
+        if "cameras" in settings:
+            settings["cameras"] = tuple(map(Camera.of, settings["cameras"]))
         return TriFingerEnv(header["task"], **settings)
     except (TypeError, ValueError, KeyError, AttributeError) as error:  # of another version, or crafted
         raise Problem(f"{path} was recorded with settings that make no environment here ({error}); record it again") from error
@@ -138,11 +156,17 @@ def _made(path: str | Path, header: dict):
 
 def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray, header: dict, camera: Camera | None) -> dict:
     base = env.unwrapped
-    own = {"task": base.task.name, **base.settings, "wrappers": _wrappers(env)}
+    own = {"task": base.task.name, **_settings(base), "wrapper_settings": None, **_around(env)}
     theirs = {"task": header["task"], **header["settings"], "wrappers": header["wrappers"]}
+    if "wrapper_settings" in header:
+        theirs["wrapper_settings"] = header["wrapper_settings"]
+    if theirs.get("observation") == "pixel":
+        theirs.setdefault("cameras", _cameras_of_before())
     if other := [key for key in theirs if own.get(key) != theirs[key]]:
         key = other[0]
         raise Problem(f"{path} was recorded with {key}={theirs[key]}, the env has {own.get(key)}; make it as it was")
+    if (then := header.get("revision", 0)) != base.task.revision:
+        raise Problem(f"{path} holds revision {then} of {base.task.name}, here it is {base.task.revision}; record it again")
     if env.has_wrapper_attr("skip_episodes"):
         env.get_wrapper_attr("skip_episodes")(episode - 1 - env.get_wrapper_attr("episode"))
     observation, info = env.reset(seed=_seed_of(header, episode))
@@ -154,7 +178,20 @@ def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray,
         )
     again = iter(actions[:-1])
     steps = islice(play(env, lambda _: next(again), observation), len(actions) - 1)
-    return _columns(base, first, steps, names, camera)
+    columns = _columns(base, first, steps, names, camera)
+    if other := _difference(header["variables"], variables, columns["variables"]):
+        raise Problem(f"episode {episode} of {path} goes otherwise here: {other}; make the env and its wrappers as for it")
+    return columns
+
+
+def _difference(entries: list[str], then: np.ndarray, now: np.ndarray) -> str | None:
+    """The first number in which variables (rows, entries) are not those recorded, in words; None where all are equal."""
+    if len(then) != len(now):
+        return f"it has {len(now)} rows, recorded were {len(then)}"
+    if np.array_equal(then, now):
+        return None
+    row, entry = np.argwhere(then != now)[0]
+    return f"{entries[entry]} is {now[row, entry]} in row {row}, recorded was {then[row, entry]}"
 
 
 def _columns(base, first: dict, steps: Iterable[Step], names: list[str], camera: Camera | None) -> dict[str, np.ndarray]:
@@ -166,13 +203,16 @@ def _columns(base, first: dict, steps: Iterable[Step], names: list[str], camera:
     return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
 
 
-def _wrappers(env) -> list[str]:
-    """Class names of what is around the environment, from outside; Gymnasium's own checks of order and spaces aside."""
-    names = []
+def _around(env) -> dict[str, list]:
+    """Class names of what is around the environment, from outside; Gymnasium's own checks of order and spaces aside. Beside
+    them the `own_settings` of those that have some, where any has."""
+    names, settings = [], []
     while env is not env.unwrapped:
-        names.append(type(env).__name__)
+        if type(env).__name__ not in ("OrderEnforcing", "PassiveEnvChecker"):
+            names.append(type(env).__name__)
+            settings.append(vars(env).get("own_settings", {}))
         env = env.env
-    return [name for name in names if name not in ("OrderEnforcing", "PassiveEnvChecker")]
+    return {"wrappers": names} | ({"wrapper_settings": settings} if any(settings) else {})
 
 
 def _entries(base, names: list[str]) -> list[str]:

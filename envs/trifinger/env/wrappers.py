@@ -1,4 +1,4 @@
-"""Wrappers: goals as a dict for goal-conditioned algorithms such as HER, and actions smoothed as in CausalWorld."""
+"""Wrappers: goals as a dict for goal-conditioned algorithms such as HER, and actions smoothed by a moving average."""
 
 from collections import deque
 
@@ -49,15 +49,18 @@ class GoalDict(gym.Wrapper):
 
 
 class MovingAverage(gym.ActionWrapper):
-    """The robot executes the mean of the last few actions (CausalWorld's moving average).
+    """The robot executes the mean of the last few actions.
 
-    window: actions in the mean, at most; an episode starts with fewer.
+    window: actions in the mean, at most; an episode starts with fewer.  Differs from CausalWorld, whose moving average passes
+    actions as they are until its window was full once, and goes on over a reset with actions of the episode before.
+    own_settings: what a recording's header says of this wrapper.
     """
 
     def __init__(self, env: gym.Env, window: int = 8) -> None:
         if not (isinstance(window, int) and window > 0):
             raise Problem(f"the window of a moving average must be a whole number from 1 on, got {window!r}")
         super().__init__(env)
+        self.own_settings = {"window": window}
         self._last: deque[np.ndarray] = deque(maxlen=window)
 
     def reset(self, *, seed: int | None = None, options: dict | None = None):
