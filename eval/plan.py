@@ -7,10 +7,11 @@
                                                                                          with trainer=minutes or updates
     python eval/plan.py run=runs/<name> planners=[beam,cem] beam.width=50 cem.candidates=500   settings: configs/planner
 
-Goals lie exactly T random actions away and differ from the start; after exactly T actions every object must be where (or
-coloured as) the goal has it. Success, percent. Adds plan/... to the run's results.json; under another protocol than that of
-configs/plan.yaml, to plan-<what differs>.json beside it. Every number is kept as soon as it is there: stopped, the same
-command goes on, and what is there already is not computed again (again=true computes it).
+Goals lie exactly T random actions away; those that the start solves are drawn anew (in TriFinger ten times at most, and a
+warning counts those that stay). After exactly T actions every object must be where (or coloured as) the goal has it. Success,
+percent. Adds plan/... to the run's results.json; under another protocol than that of configs/plan.yaml, to plan-<what
+differs>.json beside it. Every number is kept as soon as it is there: stopped, the same command goes on, and what is there
+already is not computed again (again=true computes it).
 """
 
 import sys
@@ -189,7 +190,7 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
 def caption(results: dict) -> str:
     """The protocol in one line."""
     p = results["plan"]
-    goals = "goals may equal the start" if p["goal_may_equal_start"] else "goals differ from the start"
+    goals = "goals may equal the start" if p["goal_may_equal_start"] else "goals that the start solves are drawn anew"
     made = "as made the goal"
     if p.get("tasks") == "own":
         goals, made = "goals of the task", "as the column says"

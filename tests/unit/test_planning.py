@@ -7,7 +7,7 @@ import torch
 from envs.chemistry import ChemistryWorld
 from envs.physics import PhysicsWorld
 from envs.problem import Problem
-from eval.plan import BASELINES, reached
+from eval.plan import BASELINES, caption, reached
 from eval.planning.latent_search import LatentSearch
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy, after_every_action
 from eval.planning.planners import make_planner
@@ -216,3 +216,12 @@ def test_painting_by_number_by_hand():
     policy = LowestWrong(CHEMISTRY)
     policy.begin(Tasks(boards, goal, np.zeros((2, 1), int)))
     assert policy.act(boards, 1).tolist() == [1 * 5 + 3, 2 * 5 + 2]
+
+
+def test_the_caption_says_of_goals_what_every_world_keeps():
+    """It said that goals differ from the start; TriFinger keeps some that do not, after ten draws."""
+    plan = {"mode": "train", "episodes": 5, "reward": "latent", "planners": []}
+    told = {"model": "gnn", "loss": "infonce", "env": "trifinger_pushing", "seed": 0, "metrics": {}}
+    for allowed, said in ((True, "goals may equal the start"), (False, "goals that the start solves are drawn anew")):
+        results = {**told, "plan": {**plan, "goal_may_equal_start": allowed}}
+        assert f"5 fresh episodes, {said}; reward latent" in caption(results)

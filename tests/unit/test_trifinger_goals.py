@@ -37,6 +37,16 @@ def test_a_goal_that_asks_for_nothing_is_drawn_anew(world):
     assert world.solved(state, strict).sum() < world.solved(state, loose).sum()
 
 
+def test_goals_that_stay_solved_at_the_start_are_counted(world, monkeypatch, capsys):
+    """They were kept without a word, after ten draws, under a caption that goals differ from the start."""
+    state = world.reset(2, RNG(0), "train")
+    monkeypatch.setattr(TriFingerSource, "solved", lambda self, state, goal: np.ones(len(state), bool))
+    world.draw_goals(state, RNG(1), 1, may_equal_start=True)
+    assert capsys.readouterr().err == ""
+    world.draw_goals(state, RNG(1), 1)
+    assert capsys.readouterr().err == "warning: 2 of 2 goals of 1 steps are solved at the start, after 10 draws each\n"
+
+
 def test_modes_draw_starts_from_their_spaces(world):
     block = world._layout.slices["tool_block/cartesian_position"]
     near, far = (np.hypot(*world.reset(8, RNG(0), mode).rows[:, block].T[:2]) for mode in ("train", "poses-b"))

@@ -137,6 +137,8 @@ def identity_of(policy: str | Callable) -> str | dict:
         return policy
     function = getattr(policy, "func", policy)
     arguments = {name: _digest(value) for name, value in getattr(policy, "keywords", {}).items()}
+    if positional := getattr(policy, "args", ()):
+        arguments["_args_"] = [_digest(value) for value in positional]  # as a config calls them
     return {"function": f"{function.__module__}.{function.__qualname__}", **arguments}
 
 

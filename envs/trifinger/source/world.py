@@ -103,6 +103,8 @@ class TriFingerSource:
         about = {"world": type(self).__name__, **self._options, "observation": self.observation, "speed": self._speed,
                  "policy": identity_of(self._policy), "pybullet": version("pybullet"), "explorer": 1}  # fmt: skip
         del about["space"], about["renderer"]
+        if revision := TASKS[self._options["task"]].revision:
+            about["revision"] = revision
         if self._policy in OF_EXPERTS:
             about["experts"] = 1
         if self._crew.arena.goals_place_blocks:
@@ -204,7 +206,8 @@ class TriFingerSource:
     def draw_goals(self, state: States, rng: np.random.Generator, steps: int, may_equal_start: bool = False):
         """The states after `steps` actions of the random policy, and those actions (B, steps, 9).
 
-        Goals that are solved at the start are redrawn unless allowed, ten times at most: a block may be out of reach.
+        Goals that are solved at the start are redrawn unless allowed, ten times at most: a block may be out of reach. A warning
+        counts those that stay.
         """
         if steps < 1 and not may_equal_start:
             raise Problem(f"a goal needs at least 1 step away from the start, got steps={steps}")
@@ -217,6 +220,9 @@ class TriFingerSource:
             drawn = drawn[self.solved(state.take(drawn), States(rows[drawn]))]
             if not len(drawn):
                 break
+        if len(drawn) and not may_equal_start:
+            print(f"warning: {len(drawn)} of {len(rows)} goals of {steps} steps are solved at the start, after {_GOAL_DRAWS} "
+                  f"draws each", file=sys.stderr, flush=True)  # fmt: skip
         return States(rows), actions
 
     def distance(self, state: States, goal: States) -> np.ndarray:
