@@ -64,11 +64,17 @@ class Free:
     def pose(self) -> np.ndarray:
         """(7,): of the shape's origin."""
         position, turn = self.client.getBasePositionAndOrientation(self.id)
-        matrix = np.array(self.client.getMatrixFromQuaternion(turn)).reshape(3, 3)
-        return np.concatenate([np.array(position) - matrix @ self.center, turn])
+        return np.concatenate([np.array(position) - self._turned_center(turn), turn])
 
     def velocity(self) -> np.ndarray:
-        return np.array(self.client.getBaseVelocity(self.id)[0])
+        """(3,): of the shape's origin, as the pose is. Bullet's is that of the center of mass, about which the body turns."""
+        turn = self.client.getBasePositionAndOrientation(self.id)[1]
+        linear, spin = map(np.array, self.client.getBaseVelocity(self.id))
+        return linear - np.cross(spin, self._turned_center(turn))
+
+    def _turned_center(self, turn) -> np.ndarray:
+        """(3,): from the shape's origin to the center of mass, as the body is turned."""
+        return np.array(self.client.getMatrixFromQuaternion(turn)).reshape(3, 3) @ self.center
 
     def touches(self, others: list[int]) -> bool:
         return any(self.client.getContactPoints(self.id, other) for other in others)

@@ -30,6 +30,7 @@ from envs.workers import cores, die_with_parent
 LETTERS = {name: letter for letter, name in CATEGORIES.items()}
 RESOLUTION = 1e-2  # scene units, to which outcomes are rounded
 COUNTS = ("natural", "exact")
+_GENERATOR = {"A": 2, "C": 2}  # of other categories 1; in files of 1 velocities of A and C are of the center of mass
 _FRESH = 500  # clips after which processes start anew: Bullet keeps the memory of every shape it has made
 _WORTH = 8  # clips below which processes cost more than they save
 
@@ -92,7 +93,8 @@ class VoeSource(Source):
         if seed and self._asked["preset"] == "published":
             seed["open"] = "drawn by the seed"  # in files of before it was 0
         return {"world": type(self).__name__, "category": self._letter, **self._asked, **seed, "size": self._look.size,
-                "depth": self._look.depth, "mask": self._look.mask, "pybullet": installed("pybullet"), "generator": 1,
+                "depth": self._look.depth, "mask": self._look.mask, "pybullet": installed("pybullet"),
+                "generator": _GENERATOR.get(self._letter, 1),
                 "renderer": studio(self._look.renderer, os.getpid()).drawn_by}  # fmt: skip
 
     def save_beside(self, path) -> None:

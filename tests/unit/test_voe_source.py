@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("pybullet")
 import envs.collect as collecting  # noqa: E402
+from envs.episodes import EpisodeFile  # noqa: E402
 from envs.problem import Problem  # noqa: E402
 from envs.protocols import Source  # noqa: E402
 from envs.voe import source  # noqa: E402
@@ -163,6 +164,21 @@ def test_files_of_other_settings_are_other_files(tmp_path):
     assert first.path != other.path and "settings_seed" not in first.header and other.header["settings_seed"] == 1
     features = [file.read("label_features")["label_features"] for file in (first, other)]
     assert not np.array_equal(*features)
+
+
+def test_files_of_another_generator_are_other_files(monkeypatch, tmp_path):
+    """Generator 1 wrote velocities of the center of mass: its clips of A and C stay as they are and are not read as ours."""
+    env = {"name": "x", "splits": {"test": {**SPLIT, "length": 1, "episodes": 1}}}
+    with monkeypatch.context() as before:
+        before.setattr(source, "_GENERATOR", {})
+        first = collecting.collect(env, world(), "test", tmp_path, quiet=True)
+    now = collecting.collect(env, world(), "test", tmp_path, quiet=True)
+    assert first.path != now.path and (first.header["generator"], now.header["generator"]) == (1, 2)
+    with pytest.raises(Problem, match="generator: expected 2, file has 1"):
+        EpisodeFile(first.path, now.header)
+    assert len(EpisodeFile(first.path)) == 1  # by who asks for no header
+    generators = {category: world(category).header()["generator"] for category in CATEGORIES.values()}
+    assert generators == {"support": 2, "occlusion": 1, "containment": 2, "collision": 1, "barrier": 1}
 
 
 def test_versions_of_a_split():
