@@ -10,27 +10,22 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from envs.problem import Problem, nearest
 from envs.protocols import Source
 from envs.spec import Action, EnvSpec, Observation
 from envs.voe import published_files as files
-from envs.voe import shapes
-from envs.voe.clip import CATEGORIES, CONTAINER, FRAMES, LEFT, OBJECT, OCCLUDER, RIGHT, SHAPES, SUBTYPES, SUPPORT, WALL, Version
+from envs.voe.clip import CATEGORIES, FRAMES, SUBTYPES, Version
 from envs.voe.features import FEATURES
+from envs.voe.published_table import of_one_origin, poses_of, table
 from envs.voe.recording import DEPTH_STEP, rows_of
-from envs.voe.scenes import RATE
-from envs.voe.table import COLUMNS, ENTITIES, KINDS, SHAPES_SEEN, WIDTH
+from envs.voe.table import ENTITIES, WIDTH
 
 LABELS = ("released", "ours")
 _VERSIONS = (Version.EXPECTED, Version.SURPRISING)  # of the published set
 _LETTERS = {name: letter for letter, name in CATEGORIES.items()}
-_SEGMENTS = {
-    "object": OBJECT, "wall": WALL, "occluder": OCCLUDER, "middle": OCCLUDER, "container": CONTAINER, "support": SUPPORT,
-    "left": LEFT, "right": RIGHT,
-}  # fmt: skip
 _SAME = 1e-4  # scene units and radians
+_READER = 2  # 1, in whose files it is not said: other sizes, and surprising objects of A as of another origin
 
 
 class PublishedVoe(Source):
@@ -95,7 +90,7 @@ class PublishedVoe(Source):
             f"{path.relative_to(self._home)} {path.stat().st_size}" for path in self._home.rglob("*") if path.is_file()
         )
         return {"world": type(self).__name__, "category": self._letter, "labels": self._kind, "size": self._size,
-                "depth": self._depth, "mask": self._mask, "skip_broken": self._skips,
+                "depth": self._depth, "mask": self._mask, "skip_broken": self._skips, "reader": _READER,
                 "files": hashlib.sha256("\n".join(named).encode()).hexdigest()[:16]}  # fmt: skip
 
     def save_beside(self, path) -> None:
@@ -115,6 +110,7 @@ class PublishedVoe(Source):
 
         depth: of whole scene units in published files.  label_violation: what the files say; those of the published set say
         nothing, and it is the first row whose poses differ from the expected version's, -1 where that one is not there.
+        objects: of a surprising A as `of_one_origin` gives them; as the files say where the expected version is not there.
         """
         rows = rows_of(plan, files.SEGMENTS, Version)
         folder = self._home / files.SEGMENTS[plan["segment"]] / plan["version"]
@@ -162,11 +158,12 @@ class PublishedVoe(Source):
         if stored.dtype != np.uint8:
             raise Problem(f"{folder / 'inst_raw.npz'} holds {stored.dtype}, instances are numbers of one byte (uint8)")
         masks = self._squeezed(files.instances(stored, data, self._letter), rows)
-        poses = _poses(data, self._letter)
+        version = Version(folder.parent.name)
+        poses, expected = self._poses(folder, version, data)
         video = files.video(folder / "rgb.avi")
         columns = {
             "pixels": self._squeezed(video, rows),
-            "objects": _table(self._letter, poses, features, masks),
+            "objects": table(self._letter, poses, features, masks, bool(self._manifest)),
         }
         if stored.shape[1:] != video.shape[1:3]:
             raise Problem(f"{folder / 'inst_raw.npz'} has {stored.shape[1]} x {stored.shape[2]} pixels, its video "
@@ -177,12 +174,11 @@ class PublishedVoe(Source):
             columns["depth"] = np.minimum(units * whole, 65535).astype(np.uint16)
         if self._mask:
             columns["mask"] = masks
-        version = Version(folder.parent.name)
         alike = {
             "trial": np.int32(trial), "version": np.uint8(list(Version).index(version)), "features": features,
             "subtype": np.uint8(SUBTYPES.index(self._subtype(folder, version, features, posterior))), "prior": prior,
             "posterior": posterior,
-            "violation": np.int16(self._violation(folder, version, data, rows)),
+            "violation": np.int16(_violation(data, poses, expected, rows)),
         }  # fmt: skip
         return columns | {f"label_{name}": np.repeat(value[None], rows, 0) for name, value in alike.items()}
 
@@ -196,17 +192,15 @@ class PublishedVoe(Source):
         down, across = (((np.arange(self._size) + 0.5) / self._size * full).astype(int) for full in frames.shape[1:3])
         return np.ascontiguousarray(frames[:rows, down[:, None], across])
 
-    def _violation(self, folder: Path, version: Version, data: Mapping, rows: int) -> int:
-        if "first_frame_that_differs" in data:
-            return data["first_frame_that_differs"] if data["first_frame_that_differs"] < rows else -1
-        other = folder.parent.parent / Version.EXPECTED / folder.name / "scene_data.json"
-        if version == Version.EXPECTED or not other.is_file():
-            return -1
-        poses, expected = (_poses(one, self._letter) for one in (data, files.scene(other)))
-        differ = np.zeros(FRAMES, bool)
-        for name in poses.keys() & expected.keys():
-            differ |= (np.abs(poses[name] - expected[name]) > _SAME).any(1)
-        return int(np.argmax(differ)) if differ[:rows].any() else -1
+    def _poses(self, folder: Path, version: Version, data: Mapping) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Of a trial, and of its expected version; none of that where the file says itself what differs, or it is not there."""
+        found, other = poses_of(data, self._letter), folder.parent.parent / Version.EXPECTED / folder.name / "scene_data.json"
+        if version == Version.EXPECTED or "first_frame_that_differs" in data or not other.is_file():
+            return found, {}
+        expected = poses_of(files.scene(other), self._letter)
+        if self._letter == "A" and found.keys() & expected.keys() & {"object"}:
+            found["object"] = of_one_origin(found["object"], expected["object"])
+        return found, expected
 
     def _subtype(self, folder: Path, version: Version, features: np.ndarray, posterior: np.ndarray) -> str:
         """By the outcome of the expected version in A, B and C; where that one is not there, by the opposite of the other's."""
@@ -230,45 +224,15 @@ class PublishedVoe(Source):
         return self._letter + ("2" if second != flipped else "1")
 
 
+def _violation(data: Mapping, poses: Mapping, expected: Mapping, rows: int) -> int:
+    """The first row that differs from the expected version, -1: none.  expected: its poses; empty where they are not there."""
+    if "first_frame_that_differs" in data:
+        return data["first_frame_that_differs"] if data["first_frame_that_differs"] < rows else -1
+    differ = np.zeros(FRAMES, bool)
+    for name in poses.keys() & expected.keys():
+        differ |= (np.abs(poses[name] - expected[name]) > _SAME).any(1)
+    return int(np.argmax(differ)) if differ[:rows].any() else -1
+
+
 def _number(folder: Path) -> int:
     return int(folder.name.removeprefix("trial_"))
-
-
-def _poses(data: Mapping, category: str) -> dict[str, np.ndarray]:
-    """Entity -> (FRAMES, 6): position, Euler angles. Names are those of `envs/voe/table.py`."""
-    found: dict[str, list] = {}
-    for frame in range(1, FRAMES + 1):
-        for entity, place in data["frame"][str(frame)].items():
-            name = next((name for name in ENTITIES[category] if name in entity.lower()), None)
-            if name is None and entity.lower() in SHAPES and "object" in ENTITIES[category]:
-                name = "object"  # named by its shape
-            if name is not None:
-                found.setdefault(name, []).append([place[kind][axis] for kind in ("Pose", "Orientation") for axis in "xyz"])
-    return {name: np.array(rows, float) for name, rows in found.items() if len(rows) == FRAMES}
-
-
-def _table(category: str, poses: dict[str, np.ndarray], features: np.ndarray, masks: np.ndarray) -> np.ndarray:
-    """(rows, N, WIDTH) float32; sizes are known of objects and containers alone."""
-    said = dict(zip(FEATURES, features.tolist()))
-    found = np.zeros((len(masks), len(ENTITIES[category]), WIDTH), np.float32)
-    for row, name in enumerate(ENTITIES[category]):
-        if name not in poses:
-            continue
-        of_row, place = found[:, row], poses[name][: len(masks)]
-        of_row[:, COLUMNS["seen"]] = (masks == _SEGMENTS[name]).any((1, 2))[:, None]
-        of_row[:, COLUMNS["position"]] = place[:, :3]
-        of_row[:, COLUMNS["velocity"]] = np.diff(place[:, :3], axis=0, prepend=place[:1, :3]) * RATE
-        of_row[:, COLUMNS["axes"]] = (
-            Rotation.from_euler("xyz", place[:, 3:]).as_matrix()[..., :2].transpose(0, 2, 1).reshape(-1, 6)
-        )
-        height = said.get(f"{name}_size", said.get(f"{name}_height", -1))
-        width = said.get(f"{name}_width", height)
-        of_row[:, COLUMNS["size"]] = np.maximum([width, width, height], 0)
-        of_row[:, COLUMNS["kind"]] = np.array(KINDS) == _SEGMENTS[name]
-        shape = said.get(f"{name}_shape")
-        if shape is not None:
-            names = (*(shapes.CONTAINERS if name == "container" else SHAPES), "")
-            of_row[:, COLUMNS["shape"]] = np.array(SHAPES_SEEN) == names[int(shape)]
-        if name == "wall" and said["wall_opening"] == 1:
-            of_row[:, COLUMNS["opening"]] = 2 * said["opening_width"], 2 * said["opening_height"]
-    return found

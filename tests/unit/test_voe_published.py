@@ -114,7 +114,7 @@ def test_a_trial_is_read_as_what_it_shows(root):
     red = (pixels[..., 0] > 150) & (pixels[..., 2] < 100)
     assert (red & (masks == OBJECT)).sum() > 0.8 * (masks == OBJECT).sum()  # first red, where the mask has it
     assert np.diff(columns["objects"][:FRAMES, 0, 1]) == pytest.approx(0.1, abs=1e-5)  # x of the object
-    assert columns["objects"][:, 0, 0].all() and columns["objects"][0, 0, 13:16] == pytest.approx([0.8, 0.8, 1.2])
+    assert columns["objects"][:, 0, 0].all() and columns["objects"][0, 0, 13:16] == pytest.approx([1, 0.25, 1.5])
 
 
 def test_released_labels_are_the_files_and_ours_are_mended(root):

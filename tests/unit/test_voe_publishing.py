@@ -53,6 +53,9 @@ def test_what_is_published_is_read_as_it_was_collected(files, category, tmp_path
                     assert np.array_equal(read[name], made[name]) and read[name].dtype == made[name].dtype, name
             same = np.r_[COLUMNS["position"], COLUMNS["axes"], COLUMNS["kind"]]
             assert np.abs(read["objects"][..., same] - made["objects"][..., same]).max() < 1e-4
+            sizes, ours = (clip["objects"][0][:, COLUMNS["size"]] for clip in (read, made))
+            known = sizes.any(1)  # of objects and containers
+            assert known[0] and np.allclose(sizes[known], ours[known], atol=1e-5)
 
 
 def test_lists_and_manifest(files, tmp_path):
