@@ -36,7 +36,6 @@ class Stream(IntEnum):
     HELD_OUT_PAIRS = 7021
     PICTURES = 7022  # which cases a page shows
     CANDIDATES = 7023  # plans that a planner draws
-    VIOLATIONS = 7024  # surprise of one who guesses
     CAUSES = 7025  # values that causes are set to
     ORDERS = 7026  # of weights, of which there are too many to ask all
 

@@ -15,6 +15,7 @@ from eval.paper.voe_runs import Row, Runs, voe_tables
 from eval.paper.voe_stored import STORED, StoredRuns
 
 MEAN = "mean"  # the column of the mean over categories
+RANDOM, GUESSED = "floor/random/voe/hit_rate", 0.5  # its expectation; results of before hold one draw, the same of every env
 SUBTYPES = Counter(name[0] for name in NAMED)  # how many each category has
 
 
@@ -153,9 +154,10 @@ def fill(table: VoeTable, cfg: dict) -> Filled:
         values[row.name, 0][MEAN] = _means(values[row.name, 0])
     for name, key in table.bounds.items():
         every = {
-            column: [one["metrics"][key] for one in shown if one["env"] == env and key in one["metrics"]]
+            column: [GUESSED if key == RANDOM else one["metrics"][key] for one in shown
+                     if one["env"] == env and key in one["metrics"]]
             for column, env in envs.items()
-        }
+        }  # fmt: skip
         values[name, 0] = {column: {-1: mean(some)} if some else {} for column, some in every.items()}
         values[name, 0][MEAN] = _means(values[name, 0])
     return Filled(table, rows, values, shown)
