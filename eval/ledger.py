@@ -38,7 +38,7 @@ def collected(held: list[dict]) -> dict[tuple[str, str], dict[str, Scores]]:
     """(env, row) -> split -> scores, of the two splits.  held: entries of a ledger."""
     found: dict[tuple[str, str], dict[str, Scores]] = {}
     for entry in held:
-        run = f"{entry['run']} {entry['config_hash']}"  # several settings may have been trained under one name
+        run = f"{entry['run']} {entry.get('config_hash', '')}"  # several settings may have been trained under one name
         splits = found.setdefault((entry["env"], entry["row"]), {SELECT: {}, FINAL: {}})
         for split, scores in splits.items():
             for key, value in entry["scores"].get(split, {}).get("metrics", {}).items():

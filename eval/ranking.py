@@ -44,7 +44,7 @@ def ranks(predicted, target, rule: str = "grouped", groups=None) -> np.ndarray:
 
 
 SLACK = 1e-9  # of squared norms, below which two squared distances are equal
-ROUNDING = 1e-12  # the same of norms before a mean is taken off, which were rounded to single precision
+ROUNDING = 2e-7  # by how much single precision may have moved a vector, as a share of its norm, twice
 
 
 def centred(query: torch.Tensor, candidates: torch.Tensor, over: int | tuple[int, ...]) -> tuple[torch.Tensor, ...]:
@@ -55,8 +55,8 @@ def centred(query: torch.Tensor, candidates: torch.Tensor, over: int | tuple[int
     """
     center, raw = candidates.mean(over, keepdim=True), candidates.pow(2).sum(-1).amax(over, keepdim=True)
     query, candidates = query - center, candidates - center
-    largest = candidates.pow(2).sum(-1).amax(over, keepdim=True)
-    return query, candidates, SLACK * (query.pow(2).sum(-1) + largest) + ROUNDING * raw
+    far = query.pow(2).sum(-1) + candidates.pow(2).sum(-1).amax(over, keepdim=True)
+    return query, candidates, SLACK * far + ROUNDING * (raw * far).sqrt()
 
 
 def _count_alone(query, candidates, own) -> np.ndarray:

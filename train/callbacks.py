@@ -11,7 +11,6 @@ import torch
 from pytorch_lightning import Callback, seed_everything
 from pytorch_lightning.callbacks import Checkpoint, ModelCheckpoint
 
-from envs.problem import Problem
 from eval.probes.pair_scores import auc, hit_rate
 from eval.probes.sensitivity import NEEDS, SMALL, pairs, sensitivities
 from eval.runs.metrics_csv import COLUMNS, whole_rows
@@ -35,20 +34,23 @@ class SeedEpochs(Callback):
 
 
 class Reached(Callback):
-    """Refuses a stage with a part that its objective does not reach: it would be scored as if it had learned."""
+    """Tells after the first epoch which parts of a stage its objective has not reached: they would be scored as if they had
+    learned. Some objectives begin later with one, so that none is refused."""
 
     def __init__(self, stage: str, trains: Sequence[str]) -> None:
-        self.stage, self.trains, self.asked = stage, trains, False
+        self.stage, self.missed = stage, set(trains)
 
     def on_after_backward(self, trainer, model) -> None:
-        if self.asked:
-            return
-        self.asked = True
-        for name in self.trains:
+        for name in [*self.missed]:
             weights = [weight for weight in getattr(model, name).parameters() if weight.requires_grad]
-            if weights and all(weight.grad is None for weight in weights):
-                raise Problem(f"stage '{self.stage}' is to train the {name}, and {type(model.objective).__name__} does not "
-                              f"reach it; leave it out of trains= of this stage")  # fmt: skip
+            if not weights or any(weight.grad is not None for weight in weights):
+                self.missed.remove(name)
+
+    def on_train_epoch_end(self, trainer, model) -> None:
+        if self.missed and trainer.current_epoch == 0 and rank() == 0:
+            parts = " and the ".join(sorted(self.missed))
+            print(f"stage '{self.stage}' is to train the {parts}, and {type(model.objective).__name__} gave no gradient for a "
+                  f"whole epoch; what is never trained stays as it was drawn: leave it out of trains=", file=sys.stderr)
 
 
 class MetricsFile(Callback):

@@ -5,7 +5,7 @@ from statistics import mean
 
 from eval.effort.filled import Filled
 from eval.effort.ledger_rows import asked_by_pushes, chosen_there
-from eval.effort.score_names import AT_ONCE, BAYES, BLIND, LIKELIEST, READ_OUTS, WEIGHTS
+from eval.effort.score_names import ALONE, AT_ONCE, BAYES, BLIND, LIKELIEST, PAINTER, READ_OUTS, WEIGHTS
 from eval.effort.settings import MAIN, causes
 from eval.effort.studies import Study
 from eval.effort.training_captions import (
@@ -156,9 +156,11 @@ def _of_kept_tasks(filled: Sequence[Filled]) -> list[str]:
 def _of_goals(filled: Sequence[Filled]) -> list[str]:
     if not filled[0].study.goals:
         return []
+    painted = any(one.number(PAINTER.format(h), SELECT, "valid") for one in filled for h in one.study.horizons)
     return ["goals: 1000 tasks, closed loop, exactly T actions, on no split, "
             "the same of seed 0 that runs were asked all through development",
             *_of_kept_tasks(filled),
+            *["painting by number: who gives the lowest wrong number its colour, and needs no model"] * painted,
             "true world: the same search, greedy and one step ahead, in the world itself, "
             "a comparison and no bound"]  # fmt: skip
 
@@ -167,11 +169,13 @@ def _of_bounds(filled: Sequence[Filled]) -> list[str]:
     """What a world has besides: an order of weights, or a bound that chance sets."""
     order = [f"{WEIGHTS}: which block is heavier, asked by pushes, Kendall's tau; by number: who calls that of the smaller "
              f"number heavier, and asks nothing"] if asked_by_pushes(filled) else []  # fmt: skip
+    alone = any(one.number(ALONE.format(h)) for one in filled for h in one.study.horizons)
     drawn = any(one.number(BAYES.format(h)) for one in filled for h in one.study.horizons)
     asked = any(one.number(LIKELIEST.format(h)) for one in filled for h in one.study.horizons)
     return [
         *order,
         *drawn * ["exact Bayes: outcomes are drawn, and no model of any kind can expect more"],
+        *alone * ["one outcome: of questions all of whose actions end in it, so that any answer is right"],
         *asked * ["likeliest: of the outcomes of all actions, by exact Bayes; no bound: outcomes of one state share "
                   "what chance decided, and the mean over classes of actions pays for leaning to the rare one"],
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from eval.figures.charts import Point, rank_correlation
-from eval.paper.table_specs import metrics_of, paper_tables
+from eval.paper.table_specs import metrics_of, paper_tables, seeds_of
 from eval.terminal import print_table
 
 STRUCTURED, MONOLITHIC = ("GNN", "Modular"), "AE"
@@ -50,7 +50,7 @@ Value = Callable[..., float | None]  # (row, env, key, file) -> mean over the fi
 
 def _reader(cfg) -> Value:
     def value(row: str, env: str, key: str, file: str = "results.json") -> float | None:
-        every = (metrics_of(row, env, seed, cfg, file) for seed in range(cfg["seeds"]))
+        every = (metrics_of(row, env, seed, cfg, file) for seed in seeds_of(cfg))
         found = [metrics[key] for metrics in every if metrics and key in metrics]
         return mean(found) if found else None
 
@@ -189,7 +189,7 @@ def print_claims(verdicts: list[Verdict], cfg) -> None:
 
 
 def claims_caption(cfg) -> str:
-    seeds = f"means over the finished seeds (of {cfg['seeds']})"
+    seeds = f"means over the finished seeds (of {len(seeds_of(cfg))})"
     return f"Runs of budget {cfg['budget']}, {seeds}; a claim holds where every setting decided speaks for it."
 
 

@@ -1,7 +1,7 @@
 """The tables and figures of paper_tables.yaml as values: rows of runs, columns of numbers, and what those runs say."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -230,19 +230,24 @@ def seeds_named(cfg: dict) -> set[int]:
     return {int(found[1]) for name in names if (found := re.search(r"-s(\d+)(-\w+\.json)?$", name))}
 
 
-def seeds_found(has: Callable[[int], bool], asked: int, named: Iterable[int]) -> int:
-    """How many seeds are counted from 0 until the largest that exists; at least those asked for.
+def seeds_of(cfg: dict) -> Sequence[int]:
+    """Those that a table shows."""
+    return cfg.get("every_seed") or range(cfg["seeds"])
+
+
+def all_seeds(has: Callable[[int], bool], cfg: dict, named: Iterable[int]) -> dict:
+    """The config of a command, with the seeds that exist beside those asked for.
 
     has: whether anything has a seed.  named: those that may.
     """
-    return max([asked, *(seed + 1 for seed in named if seed >= asked and has(seed))])
+    return cfg | {"every_seed": sorted({*range(cfg["seeds"]), *filter(has, named)})}
 
 
 def with_seeds_of(panels: list[TableSpec], cfg: dict) -> dict:
     """The config of a command, with all seeds that a row of some panels has."""
     rows = {(row, panel.env) for panel in panels for row in panel.rows}
     has = lambda seed: any(metrics_of(*row, seed, cfg) for row in rows)  # noqa: E731
-    return cfg | {"seeds": seeds_found(has, cfg["seeds"], seeds_named(cfg))}
+    return all_seeds(has, cfg, seeds_named(cfg))
 
 
 def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:
@@ -254,16 +259,16 @@ def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:
     for column in panel.columns:
         found = {}  # row -> seed -> metrics
         for row in panel.rows:
-            runs = {seed: metrics_of(row, panel.env, seed, cfg, column.file) for seed in range(cfg["seeds"])}
+            runs = {seed: metrics_of(row, panel.env, seed, cfg, column.file) for seed in seeds_of(cfg)}
             found[row] = {seed: metrics for seed, metrics in runs.items() if metrics}
         for h in HORIZONS:
             for row, of_row in found.items():
                 values = {seed: m[column.at(h)] for seed, m in of_row.items() if column.at(h) in m}
-                cells[row, column.label, h] = Cell(values, cfg["seeds"])
+                cells[row, column.label, h] = Cell(values, len(seeds_of(cfg)))
                 for name, kind in panel.beside.items():
                     key = column.beside(kind).at(h)
                     values = {seed: m[key] for seed, m in of_row.items() if key in m}
-                    cells[line_below(row, name), column.label, h] = Cell(values, cfg["seeds"])
+                    cells[line_below(row, name), column.label, h] = Cell(values, len(seeds_of(cfg)))
             for bound, pattern in panel.bounds.items():
                 name = pattern.format(h) if "h{}" in pattern else pattern.format(column.at(h).removeprefix("test/"))
                 fits = pattern.startswith("plan/") == column.key.startswith("plan/")  # success bounds no ranking

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from eval.paper.table_specs import HORIZONS, Cell, TableSpec, is_agent_row, line_below
+from eval.paper.table_specs import HORIZONS, Cell, TableSpec, is_agent_row, line_below, seeds_of
 
 
 def lines(panel: TableSpec, pages: dict, cells: dict) -> tuple[list[str], list[list[str]]]:
@@ -39,7 +39,7 @@ def _joined(cells: list[Cell]) -> str:
 def caption(panel: TableSpec, pages: dict, cfg) -> str:
     """The protocol in one line: a number without it means nothing."""
     budget = pages["budgets"][cfg["budget"]]
-    seeds = ", ".join(map(str, range(cfg["seeds"])))
+    seeds = ", ".join(map(str, seeds_of(cfg)))
     agents = f" ({budget['agents']})" if any(map(is_agent_row, panel.rows)) else ""
     said = f"; the paper's text: {panel.said}" if panel.said else ""
     trained = f"{budget['told']}{agents} (budget {cfg['budget']}), seeds {seeds}"

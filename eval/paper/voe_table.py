@@ -10,7 +10,7 @@ import numpy as np
 
 from envs.problem import Problem
 from envs.voe.clip import SUBTYPES as NAMED
-from eval.paper.table_specs import seeds_found
+from eval.paper.table_specs import all_seeds, seeds_of
 from eval.paper.voe_runs import Row, Runs, voe_tables
 from eval.paper.voe_stored import STORED, StoredRuns
 
@@ -131,7 +131,7 @@ def with_seeds_of(tables: Sequence[VoeTable], cfg: dict) -> dict:
     runs = _runs(cfg)
     asked = {(row, env) for table in tables for row in _rows(table, runs) for env in voe_tables()["envs"].values()}
     has = lambda seed: any(runs.results(*row, seed) for row in asked)  # noqa: E731
-    return cfg | {"seeds": seeds_found(has, cfg["seeds"], runs.seeds)}
+    return all_seeds(has, cfg, runs.seeds)
 
 
 def fill(table: VoeTable, cfg: dict) -> Filled:
@@ -141,7 +141,7 @@ def fill(table: VoeTable, cfg: dict) -> Filled:
     values: dict[tuple[str, int], Values] = {}
     shown: list[dict] = []
     for row in rows:
-        own = {column: {seed: found for seed in range(cfg["seeds"]) if (found := runs.results(row, env, seed))}
+        own = {column: {seed: found for seed in seeds_of(cfg) if (found := runs.results(row, env, seed))}
                for column, env in envs.items()}  # fmt: skip
         shown += [found for of_seed in own.values() for found in of_seed.values()]
         asked = {column: {seed: runs.asked(row, envs[column], seed, found) for seed, found in of_seed.items()}

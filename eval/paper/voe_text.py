@@ -3,6 +3,7 @@
 import csv
 import io
 
+from eval.paper.table_specs import seeds_of
 from eval.paper.table_text import CSV_HEADER
 from eval.paper.voe_runs import told_of, voe_tables
 from eval.paper.voe_table import MEAN, SUBTYPES, Cell, Filled, difference, published
@@ -35,7 +36,7 @@ def lines(filled: Filled, cfg: dict) -> tuple[list[str], list[list[str]]]:
 
     for row in filled.rows:
         name, cells = row.name, ours[row.name]
-        short = {column: f"{cell}{f' ({cell.seeds} of {asked})' if cell.seeds < (asked := cfg['seeds']) else ''}"
+        short = {column: f"{cell}{f' ({cell.seeds} of {asked})' if cell.seeds < (asked := len(seeds_of(cfg))) else ''}"
                  for column, cell in cells.items()}  # fmt: skip
         add(f"{name}, ours" if table.published else name, short, NOT_RUN)
         if table.published:
@@ -65,7 +66,7 @@ def caption(filled: Filled, cfg: dict) -> str:
     """The protocol in one line: a number without it means nothing."""
     table, budget = filled.table, voe_tables()["budgets"][cfg["budget"]]
     tests = "t, p: Welch's test, two-sided; " if table.published else ""
-    seeds = ", ".join(map(str, range(cfg["seeds"])))
+    seeds = ", ".join(map(str, seeds_of(cfg)))
     return (f"{table.title}. Hit rates from 0 to 1, ties one half; mean ± sample standard deviation over seeds, as many as are "
             f"there of seeds {seeds}; mean: over the categories, of seeds that have all; {tests}{budget['told']} "
             f"(budget {cfg['budget']}); {told_of(filled.runs)}; OFPR-Net and OF-Net are told the rules that hold in the clip "

@@ -42,7 +42,8 @@ class Data:
         (self.obs,) = self.read(run.world.shown.column)
         self.protocol = {
             "pool": len(self), "asked": episodes, "rule": "grouped", "direction": "prediction queries true outcomes",
-            "ties": "count against us", "split": file.header["split"], "observation": run.world.observation,
+            "ties": "count against us, of outcomes less what they share",
+            "split": file.header["split"], "observation": run.world.observation,
             "episodes": min(len(self), int((file.ep_len > max(horizons)).sum())),
             "too_short": int((file.ep_len <= max(horizons)).sum()),
             "distinct": {f"h{h}": len(np.unique(self.groups(h))) for h in self.horizons},

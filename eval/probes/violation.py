@@ -186,7 +186,7 @@ def _rows() -> tuple[Row, ...]:
                         **number))  # fmt: skip
         if not kind:
             rows.append(Row(f"ceiling/features/{key}", "trees on true features", "comparison", key, **number))
-            rows.append(Row(f"floor/random/{key}", "random, expectation", "floor", key, **number))
+            rows.append(Row(f"floor/random/{key}", "random", "floor", key, **number))
         rows.append(Row(f"floor/change/{key}", "change of what is shown", "floor", key, **number))
         rows += [Row(f"{key}/{name}", f"hit rate, {label}, {name}", horizons=(), higher_is_better=better, **number)
                  for name in SUBTYPES]  # fmt: skip

@@ -152,3 +152,11 @@ def test_every_job_of_a_sweep_reads_what_is_added():
 ])  # fmt: skip
 def test_a_key_that_something_may_read_is_added(added):
     check("fit", ["model=modular", added])
+
+
+def test_a_part_that_a_loss_does_not_reach_is_told(command_here, small, tmp_path):
+    """A decoder as it was drawn was scored as if it had learned."""
+    asked = "loss=infonce", "loss.stages.0.trains=[encoder,transition,decoder]"
+    done = command_here("train/fit.py", *small, *asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "stage 'joint' is to train the decoder, and InfoNCE gave no gradient for a whole epoch" in done.stderr

@@ -2,14 +2,14 @@
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from ledger_runs import copied, run  # noqa: F401  fixtures
 from omegaconf import OmegaConf
 
+import eval.runs.ledger
 from envs.problem import Problem
 from eval.ledger import run as ledger_command
 from eval.ledger import run_lines
@@ -217,12 +217,15 @@ def test_entries_that_cannot_be_told_apart_are_told(copied, tmp_path):
     assert entry_of(tmp_path / "ledger", "physics3", "other") is None
 
 
-def test_a_run_is_entered_by_one_command_at_a_time(copied, tmp_path):
+def test_a_run_is_entered_by_one_command_at_a_time(copied, tmp_path, monkeypatch):
     """Scores and goals asked side by side each wrote what the other did not know of."""
-    path = enter(copied, tmp_path / "ledger")
-    with ThreadPoolExecutor() as pool:
-        with FileLock(path.with_suffix(".lock")):
-            later = pool.submit(enter, copied, tmp_path / "ledger")
-            with pytest.raises(TimeoutError):
-                later.result(timeout=0.3)
-        assert later.result(timeout=60) == path
+    held, read = [], eval.runs.ledger._scored
+
+    def scored(*asked):
+        with pytest.raises(Timeout):
+            FileLock(next((tmp_path / "ledger").glob("*/*.lock"))).acquire(timeout=0)
+        held.append(True)
+        return read(*asked)
+
+    monkeypatch.setattr(eval.runs.ledger, "_scored", scored)
+    assert enter(copied, tmp_path / "ledger").exists() and held, "from the first file that is read"

@@ -156,3 +156,21 @@ def test_refused_in_a_sentence(case, saved):
     overrides, nodes, sentence = REFUSED[case]
     with pytest.raises(Problem, match=sentence):
         noisy_run(saved(*overrides), None, None, 20, nodes, 100, 0)
+
+
+class Shifted(Knowing):
+    """Knowing, far from the origin."""
+
+    def encode(self, frames):
+        return super().encode(frames) + 1e5
+
+    def rollout(self, latent, actions):
+        return super().rollout(latent, actions) + 1e5
+
+
+def test_what_all_codes_share_hides_no_colour():
+    """Colours were tied within a share of the whole latent, and of the largest of the boards that were asked together."""
+    obs, action, state = episodes()
+    assert measure(Shifted(), WORLD, obs, action, state, [0, 2], 100.0, 0) == measure(
+        Knowing(), WORLD, obs, action, state, [0, 2], 100.0, 0
+    )

@@ -6,9 +6,11 @@ from io import BytesIO
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from eval.pages.html import picture
+from eval.pages.rollout_figures import nearest
 
 
 @pytest.mark.parametrize("pictures", [1, 2, 3])
@@ -20,3 +22,11 @@ def test_what_several_cameras_or_moments_show_stands_side_by_side(pictures):
     assert drawn.shape == (5, 4 * pictures, 3)
     for number in range(pictures):
         assert np.array_equal(drawn[:, 4 * number : 4 * number + 4], frame[..., 3 * number : 3 * number + 3])
+
+
+def test_the_nearest_candidate_is_shown_whatever_all_share():
+    rng = np.random.default_rng(0)
+    candidates, names = torch.from_numpy(rng.normal(size=(30, 4))), np.arange(30)
+    plain, moved = (nearest(candidates + 0.1 + shift, candidates + shift, names, names) for shift in (0.0, 1e5))
+    assert np.array_equal(plain, moved)
+    assert (nearest(candidates + 1e5, candidates + 1e5, names, names) == names).all()

@@ -1,6 +1,5 @@
 """Parts that do not fit together are refused in a sentence before anything is collected, and what fits trains."""
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +10,8 @@ from torch.nn import functional as F
 
 from envs.problem import Problem
 from losses.inverse_action import InverseAction
-from models.actions import vector
 from models.interfaces import Batch
 from train.agents.learner import check_learner
-from train.callbacks import Reached
 from train.checks import check_parts, check_plan
 from train.datamodule import _epoch_seed
 
@@ -140,21 +137,6 @@ def test_every_seed_and_epoch_has_an_order_of_its_own():
     assert len({_epoch_seed(seed, epoch) for seed in range(100) for epoch in epochs}) == 100 * len(epochs)
     assert _epoch_seed(3, 900_007) == 3 * 1_000_003 + 900_007, "ten rounds are drawn as before"
     assert 0 <= _epoch_seed(2**32 - 1, 99_999_999) < 2**63
-
-
-@pytest.mark.parametrize("loss, trains, lost", [
-    ("infonce", ["encoder", "transition", "decoder"], "decoder"), ("infonce", ["encoder", "transition"], None),
-])  # fmt: skip
-def test_a_part_that_no_objective_reaches_is_refused(compose, loss, trains, lost):
-    """A decoder as it was drawn was scored as if it had learned."""
-    model, (objective, *_), spec, _ = parts_of(compose, "env=physics3", "model=modular", f"loss={loss}")
-    model.configure_stage(objective, trains, 1e-3)
-    obs = torch.randint(0, 2, (8, 3, 3, 50, 50), dtype=torch.uint8)
-    action = vector(torch.zeros(8, 2, dtype=torch.long), spec.action)
-    terms = objective(model.train(), Batch(obs, action, torch.arange(24).view(8, 3)))
-    sum(terms.values()).backward()
-    with pytest.raises(Problem, match=f"is to train the {lost}, and") if lost else nullcontext():
-        Reached("joint", trains).on_after_backward(None, model)
 
 
 def test_the_first_remedy_of_a_recurrent_state_is_the_last(compose):

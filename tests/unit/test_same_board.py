@@ -204,3 +204,12 @@ def test_ten_objects_of_ten_colours_do_not_run_over():
     assert len({row.tobytes() for row in keys}) == len(keys) == len(pool.boards)
     every = codes(world, pool.boards)
     assert score_alternatives(every[torch.from_numpy(pool.members[:, 0])], every, pool) == (100, 100)
+
+
+def test_what_all_boards_share_hides_no_difference(case):
+    """A large common part had all candidates tied, which counts against a model that is right."""
+    world, state, action, pool = case
+    shown = codes(world, pool.boards).double()
+    predicted = codes(world, mode(world, state, action)).double()
+    plain, moved = (score_alternatives(predicted + shift, shown + shift, pool) for shift in (0.0, 1e5))
+    assert plain == moved and plain.hits > 0

@@ -130,11 +130,14 @@ def test_a_tournament_counts_wrong_pairs():
 class Remembering(Model):
     """Its memory holds what `kept` (E, N) says of the weights; a step believes it."""
 
-    transition = types.SimpleNamespace(start=None, step=None)
+    def elsewhere(self, memory, seen, latent):
+        self.asked |= {"seen": seen, "laid": latent}
+        return memory
 
     def __init__(self, world, kept):
         super().__init__(None)
         self.world, self.kept = world, torch.from_numpy(kept)
+        self.transition = types.SimpleNamespace(start=None, step=None, elsewhere=self.elsewhere)
 
     def filter(self, latents, actions):
         assert latents.shape[1] == actions.shape[1] + 1 == 31
@@ -170,6 +173,8 @@ def test_hidden_weights_are_asked_of_a_memory(monkeypatch):
         run = types.SimpleNamespace(world=world, model=model, file=lambda split, folder: file, config=config)
         found[name] = weight_order(run, types.SimpleNamespace(state=None, data_dir=None, say=lambda text: None))
     assert found["true"]["order/tau"] == pytest.approx(1) and found["true"]["order/shd"] == 0
+    last = here.encode_frames(model, obs[:, -1]).repeat_interleave(12, 0)  # for every ordered pair of four
+    assert torch.equal(model.asked["seen"], last) and not torch.equal(model.asked["laid"], last)
     assert 0.1 < found["watched"]["ceiling/order/tau"] < 0.95 and found["watched"]["order/tau"] == pytest.approx(
         found["watched"]["ceiling/order/tau"], abs=0.1)  # fmt: skip
     model.transition = types.SimpleNamespace()

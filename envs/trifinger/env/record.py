@@ -22,7 +22,6 @@ from envs.episodes import Column, EpisodeFile, EpisodeWriter
 from envs.problem import Problem
 from envs.trifinger.env.env import TriFingerEnv
 from envs.trifinger.env.play import Controller, EachEpisode, Step, play
-from envs.trifinger.scene.views import VIEWS
 from envs.trifinger.tasks import TASKS
 
 _BLOCK = 20  # episodes that are written together: the list of blocks is written anew with each, and a file keeps the old ones
@@ -89,9 +88,8 @@ def _stays(path: str | Path, header: dict) -> bool:
         return False
     before = EpisodeFile(path).header
     header = {key: value for key, value in header.items() if key in before or key not in ("seeds", "wrapper_settings")}
-    settings, theirs = header["settings"], before.get("settings")
-    if isinstance(theirs, dict) and "cameras" not in theirs and settings.get("cameras") == _cameras_of_before():
-        header["settings"] = {key: value for key, value in settings.items() if key not in ("cameras", "renderer")}
+    if isinstance(theirs := before.get("settings"), dict) and "cameras" not in theirs:  # files of before name none
+        header["settings"] = {key: value for key, value in header["settings"].items() if key not in ("cameras", "renderer")}
     EpisodeFile(path, header, f"record into another file, or remove it: rm {shlex.quote(str(path))}")
     return True
 
@@ -99,11 +97,6 @@ def _stays(path: str | Path, header: dict) -> bool:
 def _settings(base) -> dict:
     """All that decides what a step gives; where it gives pictures, what draws them, too."""
     return base.settings | ({"renderer": base.drawn_by} if "cameras" in base.settings else {})
-
-
-def _cameras_of_before() -> list[dict]:
-    """Of pictures in files that do not name their cameras."""
-    return [camera.plain() for camera in VIEWS]
 
 
 def _seed_of(header: dict, episode: int) -> int:
@@ -118,8 +111,8 @@ def replay(path: str | Path, episode: int, env=None, camera: Camera | None = Non
     recording bit for bit; pixels where a camera is given.
 
     env: made and wrapped as for the recording. The header names wrappers, a Curriculum say, but cannot make them, nor a task or
-    observations of the user's own; without those the env is made of the header. A Problem where its variables are others than
-    those recorded, in any row.
+    observations of the user's own; without those the env is made of the header. A Problem where variables or rewards are others
+    than those recorded, in any row, or pictures whose cameras the header does not name.
     """
     file = EpisodeFile(path, allowed={"action": Column((9,), "f")})
     if not isinstance(episode, int | np.integer) or not 0 <= episode < len(file.ep_len):
@@ -129,9 +122,10 @@ def replay(path: str | Path, episode: int, env=None, camera: Camera | None = Non
         raise Problem(f"the header of {path} does not name what was around the environment; record it again with this version")
     if other := [key for key, kind in _HEADER.items() if not isinstance(header.get(key), kind)]:
         raise Problem(f"the header of {path} has no {other[0]} as record writes them; record it again with this version")
-    recorded, played = file.read("action", "variables"), env if env is not None else _made(path, header)
+    recorded = {key: column[rows] for key, column in file.read("action", "variables", "reward", "observation").items()}
+    played = env if env is not None else _made(path, header)
     try:
-        return _played(played, path, episode, recorded["action"][rows], recorded["variables"][rows], header, camera)
+        return _played(played, path, episode, recorded, header, camera)
     finally:
         if env is None:
             played.close()
@@ -150,18 +144,22 @@ def _made(path: str | Path, header: dict):
         if "cameras" in settings:
             settings["cameras"] = tuple(map(Camera.of, settings["cameras"]))
         return TriFingerEnv(header["task"], **settings)
+    except Problem as problem:
+        if settings.get("renderer") != "moderngl":
+            raise
+        raise Problem(f"{path} was drawn by OpenGL, which is not available here; expected the renderer that drew it; install "
+                      f"libegl1 and libgl1-mesa-dri") from problem  # fmt: skip
     except (TypeError, ValueError, KeyError, AttributeError) as error:  # of another version, or crafted
         raise Problem(f"{path} was recorded with settings that make no environment here ({error}); record it again") from error
 
 
-def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray, header: dict, camera: Camera | None) -> dict:
+def _played(env, path, episode: int, recorded: dict, header: dict, camera: Camera | None) -> dict:
+    """recorded: the columns of the episode."""
     base = env.unwrapped
     own = {"task": base.task.name, **_settings(base), "wrapper_settings": None, **_around(env)}
     theirs = {"task": header["task"], **header["settings"], "wrappers": header["wrappers"]}
     if "wrapper_settings" in header:
         theirs["wrapper_settings"] = header["wrapper_settings"]
-    if theirs.get("observation") == "pixel":
-        theirs.setdefault("cameras", _cameras_of_before())
     if other := [key for key in theirs if own.get(key) != theirs[key]]:
         key = other[0]
         raise Problem(f"{path} was recorded with {key}={theirs[key]}, the env has {own.get(key)}; make it as it was")
@@ -172,15 +170,20 @@ def _played(env, path, episode: int, actions: np.ndarray, variables: np.ndarray,
     observation, info = env.reset(seed=_seed_of(header, episode))
     names = sorted(base.variables())
     first = _row(base, observation, info, names, camera)
-    if _entries(base, names) != header["variables"] or not np.array_equal(first["variables"], variables[0]):
+    if _entries(base, names) != header["variables"] or not np.array_equal(first["variables"], recorded["variables"][0]):
         raise Problem(
             f"episode {episode} of {path} began in another scene than here (set_start, or other actors); make the env as for it"
         )
-    again = iter(actions[:-1])
-    steps = islice(play(env, lambda _: next(again), observation), len(actions) - 1)
+    if "cameras" in base.settings and "cameras" not in theirs and not np.array_equal(observation, recorded["observation"][0]):
+        raise Problem(f"{path} shows other pictures than here, and its header does not name their cameras and renderer; give "
+                      f"replay the same env=")  # fmt: skip
+    again = iter(recorded["action"][:-1])
+    steps = islice(play(env, lambda _: next(again), observation), len(recorded["action"]) - 1)
     columns = _columns(base, first, steps, names, camera)
-    if other := _difference(header["variables"], variables, columns["variables"]):
-        raise Problem(f"episode {episode} of {path} goes otherwise here: {other}; make the env and its wrappers as for it")
+    if other := (_difference(header["variables"], recorded["variables"], columns["variables"])
+                 or _difference(["reward"], recorded["reward"][:, None], columns["reward"][:, None])):  # fmt: skip
+        raise Problem(f"episode {episode} of {path} goes otherwise here: {other}; make the env and its wrappers as for it, or "
+                      f"record it again, as another PyBullet or processor gives other digits")  # fmt: skip
     return columns
 
 
