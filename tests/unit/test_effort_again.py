@@ -104,7 +104,7 @@ def test_goals_are_asked_that_nobody_saw_before(cfg, scripts, tmp_path):
     row, path, entry = tuned_and_run(cfg)
     assert entry["plans"]["final"]["protocol"] == {"seed": 31}
     text, csv = ((tmp_path / f"out/causes/physics3.{kind}").read_text() for kind in ("md", "csv"))
-    assert ("of 1 runs also 1000 tasks of seed 31, asked of the frozen setting alone: "
+    assert ("of 1 runs also 1000 tasks of seed 31, asked of the frozen setting alone, with a distance learned anew: "
             "-2.0 on average at 10 steps, from -2.0 to -2.0") in text  # fmt: skip
     assert "physics3,edge + InfoNCE,\"goals, final\",10,end,0," in csv
     path.write_text(json.dumps(entry | {"plans": {}}))
