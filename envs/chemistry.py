@@ -194,7 +194,7 @@ class ChemistryWorld(GridWorld):
         return ChemistryBoards(boards.positions, colors, boards.waiting)
 
     def events(self, boards: ChemistryBoards, action: np.ndarray) -> dict[str, np.ndarray]:
-        """effect (B,) bool: the acted object has descendants, so that something follows from the action."""
+        """effect (B,) bool: the acted object has descendants, so that something follows, with `delay` at later steps."""
         return {"effect": self.parents.any(0)[np.asarray(action) // self.num_colors]}
 
     def _set_object(self, boards: ChemistryBoards, index: int, rng: np.random.Generator) -> ChemistryBoards:
