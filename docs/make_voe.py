@@ -47,7 +47,7 @@ _STYLE = """<style>.three { display: grid; grid-template-columns: repeat(3, 1fr)
 @media (max-width: 700px) { .three { grid-template-columns: 1fr; } }</style>"""
 
 
-def chosen(studio: Studio) -> dict[str, Setting]:
+def chosen() -> dict[str, Setting]:
     """Sub-type -> the setting of its first test trial."""
     found: dict[str, Setting] = {}
     for category in CATEGORIES:
@@ -100,7 +100,7 @@ def described(setting: Setting, labels: dict) -> str:
 def gallery(studio: Studio, height: int = 180, width: int = 320) -> tuple[str, np.ndarray]:
     """The page, and the sheet (H, W, 3): a row for each sub-type, four frames of each version."""
     sections, rows = [], []
-    for name, setting in sorted(chosen(studio).items()):
+    for name, setting in sorted(chosen().items()):
         cells, strip, first = [], [], None
         for version in Version:
             clip = simulate(setting, version).clip

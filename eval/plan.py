@@ -39,12 +39,12 @@ from envs.streams import Stream
 from envs.whole_files import check_writable
 from eval.planning.actions import countable
 from eval.planning.blocks_distance import BlocksDistance
-from eval.planning.ceilings import has_ceiling
 from eval.planning.goal_distance import HEADS, NOT_LEARNED, learned_distance
 from eval.planning.kept import asked_of, keep, kept_metrics, read_plans
 from eval.planning.oracles import LowestWrong, Random, Replay, TrueGreedy
 from eval.planning.planners import check_name, check_planner, labels, make_planner, weights_of
 from eval.planning.tasks import TASKS, Oracle, Policy, Tasks, draw_own_tasks, draw_tasks, last_state
+from eval.probes.same_board import has_chance
 from eval.runs import Run, folders_of
 from eval.runs.checkpoints import digest
 from eval.runs.final import FINAL, KEPT_TASKS, open_final
@@ -65,7 +65,7 @@ def baselines(world: Goals, seed: int) -> dict[str, Oracle]:
     found: dict[str, Oracle] = {"floor/random": Random(world, seed)}
     if countable(world.spec.action):  # it tries every action
         found = {"true/greedy": TrueGreedy(world, seed), **found}
-    if has_ceiling(world):  # elsewhere it never fails
+    if has_chance(world):  # elsewhere a replay never fails
         found["true/replay"] = Replay()
     if isinstance(world, Painting):
         found["floor/painter"] = LowestWrong(world)
@@ -153,7 +153,7 @@ def plan_run(folder, data_dir=None, again: bool = False, **asked) -> dict:
     run = Run.open(folder)
     check_asked(run, asked)
     folder, names, seed, horizons = run.folder, asked["planners"], asked["seed"], asked["horizons"]
-    (model, cfg), world = run, run.world
+    model, cfg, world = run.model, run.config, run.world
     asked |= {} if run.round is None else {"round": run.round}
     weights = digest(model.state_dict())[:12]
     existing = set() if again else kept_metrics(folder, asked, weights)

@@ -20,7 +20,7 @@ def actions_of(action: np.ndarray, spec) -> torch.Tensor:
 
 
 def finite(latent: torch.Tensor, what: str = "predictions") -> torch.Tensor:
-    """The same.
+    """The latent as it came.
 
     Raises Diverged on NaN or infinity: comparisons with NaN are all false, and a diverged model would look like a weak one.
     """
@@ -203,7 +203,7 @@ def counterfactual_ranks(model, world, obs, state, action, horizon: int, rng) ->
 
 
 def ranks_among(model, world, obs, found: Outcomes) -> CounterfactualRanks:
-    """The same among outcomes that are known."""
+    """`rank_outcomes` of a model's predictions among known outcomes.  obs (M, ...): what it is shown of their states."""
     outcomes = world.observe(found.states)
     ids = frame_ids(outcomes, world.shown.resolution)
     start, codes = encode_frames(model, obs), encode_frames(model, outcomes)

@@ -29,7 +29,7 @@ from itertools import product
 
 import torch
 from filelock import FileLock
-from omegaconf import ListConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from envs.collect import plan_of
 from envs.episodes import EpisodeFile
@@ -181,13 +181,11 @@ def score_run(
     if machine is None or before.get("weights") == weights:  # nothing was trained now
         machine = before.get("machine")
     count = {name: sum(p.numel() for p in part.parameters()) for name, part in run.model.named_children()}
-    updates = cfg.trainer.get("updates")
-    updates = sum(updates) if OmegaConf.is_list(updates) else updates
     results = {
         "run": cfg.name,
         "model": cfg.model.name, "loss": cfg.loss.name, "env": cfg.env.name, "trainer": cfg.trainer.name, "seed": cfg.seed,
         "metrics": {name: round(value, 4) for name, value in metrics.items() if math.isfinite(value)},
-        "protocol": {**data.protocol, "seeds": [cfg.seed], "budget": f"{updates} updates" if updates else cfg.trainer.budget,
+        "protocol": {**data.protocol, "seeds": [cfg.seed], "budget": _budget(cfg.trainer),
                      "epochs": [stage.epochs for stage in cfg.loss.stages], "probes": [one.name for one in wanted],
                      **({} if run.round is None else {"round": run.round})},
         "structure": {},
@@ -202,13 +200,26 @@ def score_run(
         "setting_hash": config_hash(cfg, seed=False),
         "versions": versions(),
     }  # fmt: skip
-    with FileLock(run.folder / ".results.lock"):  # eval/plan.py adds to the same file
+    _write(path, results)
+    return results
+
+
+def _budget(trainer: DictConfig) -> str:
+    """How much a training was given: so many updates, or what its trainer is called."""
+    updates = trainer.get("updates")
+    if not updates:
+        return trainer.budget
+    return f"{sum(updates) if OmegaConf.is_list(updates) else updates} updates"
+
+
+def _write(path: Path, results: dict) -> None:
+    """Write results, and beside them the plans of the same weights that stand in the file, which `results` then has as well."""
+    with FileLock(path.parent / ".results.lock"):  # eval/plan.py adds to the same file
         before = _before(path)
         if "plan" in before and before["plan"].get("weights", results["weights"]) == results["weights"]:
             results["plan"] = before["plan"]
             results["metrics"] |= {k: v for k, v in before["metrics"].items() if k.startswith("plan/")}
         write_whole(path, json.dumps(results, indent=2))
-    return results
 
 
 def _check(run: Run, splits: list[str], ledger: str | None) -> None:

@@ -25,7 +25,7 @@ def contrastive(
 def contrastive_terms(
     anchor: Tensor, negative: Tensor, predicted: Tensor, target: Tensor, hinge: float = 1.0, sigma: float = 0.5
 ) -> LossTerms:
-    """The two terms that it adds, each a mean over the batch.  All latents (B, K, D); as many anchors as negatives."""
+    """The two terms of `contrastive`, each a mean over the batch.  All latents (B, K, D); as many anchors as negatives."""
     return {
         "positive": energy(predicted, target, sigma).mean(),
         "negative": (hinge - energy(anchor, negative, sigma)).clamp(min=0).mean(),

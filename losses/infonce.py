@@ -23,6 +23,13 @@ def squared_distances(a: Tensor, b: Tensor) -> Tensor:
     return (a.pow(2).sum(-1)[:, None] + b.pow(2).sum(-1)[None] - 2 * a @ b.T).clamp(min=0)
 
 
+def _at(batch: Batch, steps: Tensor) -> Batch:
+    """The frames of some steps alone, ascending from 0, and every action up to the last of them."""
+    kept = {"obs": batch.obs, "obs_id": batch.obs_id, "latent": batch.latent}
+    kept = {name: values if values is None else values[:, steps] for name, values in kept.items()}
+    return replace(batch, **kept, action=batch.action[:, : int(steps[-1])])
+
+
 class InfoNCE:
     """Softmax over -distance^2 in both directions, plus the squared prediction error.
 
@@ -37,7 +44,7 @@ class InfoNCE:
     that is compared; needs open_loop. Frames of one window are much alike: the same encodings show more windows.
     """
 
-    later: int | None = None
+    later: int | None = None  # also before __init__: what a loss needs can be asked of one that was not made
 
     def __init__(
         self, squared_weight: float = 1.0, own_window: bool = True, open_loop: bool = False, later: int | None = None
@@ -53,25 +60,22 @@ class InfoNCE:
         yield met, (f"{type(model.transition).__name__} learns its graph from every step of a window, and "
                     f"loss.later={self.later} leaves frames out; set loss.later=null")  # fmt: skip
 
-    def _compared(self, batch: Batch) -> Tensor:
-        """Steps of a window, ascending from 0, drawn by the batch itself: a run that was interrupted draws the same, and so do
-        all processes that share the batch."""
+    def _compared(self, batch: Batch) -> Tensor | None:
+        """Steps of a window, ascending from 0; None: all. Drawn by the batch itself: a run that was interrupted draws the same,
+        and so do all processes that share the batch."""
         steps = batch.action.shape[1]
         if self.later is None or self.later >= steps:
-            return torch.arange(steps + 1)
+            return None
         drawn = torch.randperm(steps, generator=torch.Generator().manual_seed(int(gather(batch.obs_id).sum())))[: self.later]
         return torch.cat([drawn.new_zeros(1), 1 + drawn.sort().values])
 
     def __call__(self, model, batch: Batch) -> LossTerms:
-        steps = self._compared(batch) if model.training else torch.arange(batch.action.shape[1] + 1)
-        last = int(steps[-1])
-        if len(steps) <= batch.action.shape[1]:
-            kept = {"obs": batch.obs, "obs_id": batch.obs_id, "latent": batch.latent}
-            kept = {name: values if values is None else values[:, steps] for name, values in kept.items()}
-            batch = replace(batch, **kept, action=batch.action[:, :last])
+        steps = self._compared(batch) if model.training else None
+        if steps is not None:
+            batch = _at(batch, steps)
         latent = encode_windows(model, batch)
         predicted = step_windows(model, latent, batch.action, self.open_loop)
-        if len(steps) <= last:
+        if steps is not None:
             predicted = predicted[:, steps[1:] - 1]
         with torch.autocast(latent.device.type, enabled=False):  # distances cancel: they need single precision
             obs_id = gather(batch.obs_id)

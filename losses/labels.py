@@ -24,7 +24,7 @@ def head_loss(head, out: Tensor, label: Tensor, spread: float = 1.0) -> Tensor:
 class Labels:
     """A plain sum over heads: over all in the first epochs, afterwards and in validation over those that the clips ask for.
 
-    Which those are the labels of the training clips say: a head is left out where all of them say "irrelevant".
+    Clips do not ask for a head whose label is "irrelevant" in all of those for training.
     every_branch: epochs in which all heads are trained.  scaled: errors of numbers are counted in the standard deviation of the
     training labels, and their heads begin at the mean; false: as the labels are, as published.  frozen: the encoder is, so that
     its vectors are computed once.
@@ -41,7 +41,7 @@ class Labels:
         yield from gives(self, model, "clips")
 
     def prepare(self, model, windows) -> None:
-        """Trees are fitted and pretrained weights taken up."""
+        """Fits trees, takes up pretrained weights, and notes which heads the clips ask for and how their labels spread."""
         labels = windows.labels_of(windows.starts)
         model.begin(labels)
         self.asked = [not head.irrelevant(labels[head.column]) for head in model.heads.heads]

@@ -22,7 +22,7 @@ class JudgesClips(Protocol):
         """Surprise (B,) at clips in which `posterior` (B, 9) was observed; no, yes, irrelevant: 0, 1, 2."""
 
     def judge_latent(self, latent: Tensor, posterior: Tensor) -> Tensor:
-        """The same of clips that were encoded, (B, 1, D)."""
+        """`judge` of clips that were encoded, latent (B, 1, D)."""
 
     def answers(self, obs: Tensor) -> Tensor:
         """What is read off clips, (B, heads), in the order of `heads.heads`."""

@@ -27,7 +27,7 @@ class Bernoulli(nn.Module):
         return F.binary_cross_entropy_with_logits(outputs.float(), target, reduction="sum") / len(obs)
 
     def distance(self, mean: Tensor, obs: Tensor) -> Tensor:
-        """The same of a mean, float, and an observation in [0, 1], summed over all of them."""
+        """Binary cross entropy of a mean, float, and observations in [0, 1], summed over all."""
         return F.binary_cross_entropy(mean.clamp(1e-7, 1 - 1e-7), obs, reduction="sum")
 
 
@@ -60,7 +60,7 @@ class Gaussian(nn.Module):
         return self._nats(outputs, obs).sum() / len(obs)
 
     def distance(self, mean: Tensor, obs: Tensor) -> Tensor:
-        """The same of a mean and an observation, summed over all of them."""
+        """Nats of observations under a mean, summed over all."""
         device = self.normal.mean.device
         return self._nats(self.normal(mean.to(device)), obs.to(device)).sum()
 

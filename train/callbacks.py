@@ -33,7 +33,7 @@ class SeedEpochs(Callback):
         seed_everything(mixed % 2**32, workers=False, verbose=False)
 
 
-class Reached(Callback):
+class UntrainedParts(Callback):
     """Tells after the first epoch which parts of a stage its objective has not reached: they would be scored as if they had
     learned. Some objectives begin later with one, so that none is refused."""
 

@@ -44,8 +44,8 @@ def check_parts(model, objectives, spec, stages=()) -> None:
                     f"stage '{stage.name}' trains the {name}, and this model has {', '.join(there)}; choose another loss="
                 )
     learned = {name for stage in stages for name in stage.trains}
-    drawn = sum(p.numel() for p in model.encoder.parameters()) and "encoder" not in learned
-    if stages and drawn and any(getattr(one, "wants_learned_encoder", False) for one in objectives):
+    untrained = "encoder" not in learned and any(p.numel() for p in model.encoder.parameters())
+    if stages and untrained and any(getattr(one, "wants_learned_encoder", False) for one in objectives):
         raise Problem(f"no stage of this loss trains the encoder, and {type(model.encoder).__name__} would stay as it was "
                       f"drawn; choose another loss=, or a model whose encoder has nothing to learn: "
                       f"model=fingers, model=tracks")  # fmt: skip
@@ -73,7 +73,15 @@ def _check_updates(updates, rounds: dict[str, int]) -> None:
 
 
 def check_plan(cfg) -> None:
-    """Raise Problem on stages, splits and processes that do not fit together."""
+    """Raise Problem on a machine, a budget, splits, stages and processes that do not fit together."""
+    _check_machine(cfg)
+    _check_budget(cfg)
+    _check_splits(cfg)
+    _check_stages(cfg)
+
+
+def _check_machine(cfg) -> None:
+    """Raise Problem where this machine has not what the trainer asks for."""
     if cfg.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise Problem(
             f"trainer={cfg.trainer.name} needs a GPU and none is visible; use trainer=quick, or resume where a GPU is"
@@ -85,19 +93,25 @@ def check_plan(cfg) -> None:
         )
     if cfg.trainer.precision == "16-mixed" and (cfg.trainer.accelerator == "cpu" or not torch.cuda.is_available()):
         raise Problem(f"trainer.precision=16-mixed needs a GPU; set trainer.precision={SINGLE}")
-    processes = processes_of(cfg)
-    kinds = {"cpu_minutes": "is the time", "updates": "is the number of updates"}
-    for key, is_of in kinds.items() if processes > 1 else ():
-        if cfg.trainer.get(key):
-            raise Problem(
-                f"trainer.{key}= {is_of} of one process, and {processes} are asked for; set trainer.devices=1, or trainer=ddp"
-            )
-    if len(asked := [key for key in kinds if cfg.trainer.get(key)]) > 1:
+
+
+def _check_budget(cfg) -> None:
+    """Raise Problem on a time or a number of updates that several processes would share, or that are not enough."""
+    processes, kinds = processes_of(cfg), {"cpu_minutes": "is the time", "updates": "is the number of updates"}
+    asked = [key for key in kinds if cfg.trainer.get(key)]
+    if asked and processes > 1:
+        raise Problem(f"trainer.{asked[0]}= {kinds[asked[0]]} of one process, and {processes} are asked for; "
+                      f"set trainer.devices=1, or trainer=ddp")  # fmt: skip
+    if len(asked) > 1:
         raise Problem(f"a training has so much time or so many updates, and got both, "
                       f"trainer.{asked[0]}={cfg.trainer[asked[0]]} and trainer.{asked[1]}={cfg.trainer[asked[1]]}; "
                       f"leave one of them out")  # fmt: skip
     if updates := cfg.trainer.get("updates"):
         _check_updates(updates, {stage.name: stage.epochs for stage in cfg.loss.stages})
+
+
+def _check_splits(cfg) -> None:
+    """Raise Problem on splits that are missing, that share episodes with training, that are final, or too short."""
     for split in ("train", "valid", cfg.score.split):  # a resumed run is not checked elsewhere
         if split not in cfg.env.splits:
             raise Problem(f"env '{cfg.env.name}' has no split '{split}': {nearest(split, cfg.env.splits)}")
@@ -117,6 +131,11 @@ def check_plan(cfg) -> None:
             f"({cfg.env.splits[cfg.score.split].length} actions); shorten the horizons or set "
             f"env.splits.{cfg.score.split}.length="
         )
+
+
+def _check_stages(cfg) -> None:
+    """Raise Problem on a stage whose windows, frames or processes do not fit its clips, its batch and its splits."""
+    processes = processes_of(cfg)
     for number, stage in enumerate(cfg.loss.stages):
         if stage.get("hard_share", 0) and "transition" not in stage.trains:
             raise Problem(

@@ -28,7 +28,7 @@ from envs.workers import cores
 from models.layers.sync_norm import share_statistics
 from train.datamodule import EpisodeData, splits_of
 from train.malloc import keep_freed_memory
-from train.stages import on_gpu, train_stages, wandb_logger
+from train.stages import nodes_of, on_gpu, train_stages, wandb_logger
 
 GRACE_S = 10  # seconds between SIGTERM and SIGKILL
 PATIENCE = timedelta(hours=2)  # the first machine may have data to collect while the others wait
@@ -51,12 +51,12 @@ def devices_of(cfg: DictConfig) -> int:
 
 def processes_of(cfg: DictConfig) -> int:
     """Processes that share a batch, on all machines."""
-    return devices_of(cfg) * (cfg.trainer.get("nodes") or 1)
+    return devices_of(cfg) * nodes_of(cfg)
 
 
 def node_of(cfg: DictConfig) -> int:
     """The number of this machine, from NODE_RANK; raises Problem on a missing or impossible one."""
-    nodes = cfg.trainer.get("nodes") or 1
+    nodes = nodes_of(cfg)
     if nodes == 1:
         return 0
     rank = os.environ.get("NODE_RANK", "")
@@ -71,7 +71,7 @@ def node_of(cfg: DictConfig) -> int:
 
 def train_together(cfg: DictConfig, folder: Path) -> None:
     """Train all stages of a run whose folder and data exist; returns when every process of this machine has ended."""
-    devices, nodes = devices_of(cfg), cfg.trainer.get("nodes") or 1
+    devices, nodes = devices_of(cfg), nodes_of(cfg)
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # every process would print advice on flags of DDP
     errors = multiprocessing.get_context("spawn").SimpleQueue()
     with tempfile.TemporaryDirectory() as meeting:  # a file needs no free port

@@ -3,7 +3,6 @@
 import logging
 import sys
 import warnings
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -20,7 +19,7 @@ from eval.runs.metrics_csv import by_epoch
 from models.abilities import Prepared
 from models.processes import count, rank
 from models.world_model import WorldModel
-from train.callbacks import BestWeights, EpochLines, LastState, MetricsFile, Pairs, Reached, SeedEpochs, Sensitivity
+from train.callbacks import BestWeights, EpochLines, LastState, MetricsFile, Pairs, SeedEpochs, Sensitivity, UntrainedParts
 from train.checkpoint_files import WholeCheckpoints, forget_scores, state_to_resume
 from train.datamodule import EpisodeData
 from train.hard_windows import HardWindows
@@ -88,6 +87,11 @@ def on_gpu(cfg: DictConfig) -> bool:
     return cfg.trainer.accelerator != "cpu" and torch.cuda.is_available()
 
 
+def nodes_of(cfg: DictConfig) -> int:
+    """Machines that share a training; trainers of one machine do not say."""
+    return cfg.trainer.get("nodes") or 1
+
+
 def accelerator_of(cfg: DictConfig) -> str:
     """What Lightning is told: where several processes share a batch without a GPU of ours, the processor,
     as it would take Apple's.
@@ -119,11 +123,10 @@ def _train_stage(cfg, stage, number, model, data, working, logger) -> int:
     objective = instantiate(stage.objective)
     usual = {key: stage[key] for key in ("schedule", "weight_decay", "optimizer") if key in stage}
     rounds = _rounds(cfg, number, working.parent)
-    model.configure_stage(
-        objective, stage.trains, stage.learning_rate, **usual, progress=rounds and partial(getattr, rounds, "progress")
-    )
+    progress = None if rounds is None else lambda: rounds.progress
+    model.configure_stage(objective, stage.trains, stage.learning_rate, **usual, progress=progress)
     data.cut(stage.window, stage.batch_size)
-    data.loader = rounds and rounds.round
+    data.loader = None if rounds is None else rounds.round
     data.label(getattr(objective, "columns", ()))
     if number == 0:
         model.fit_normalisation(data.train)
@@ -135,8 +138,8 @@ def _train_stage(cfg, stage, number, model, data, working, logger) -> int:
         data.keep_latents(model)
     pairs = [Pairs(*data.parts[1:])] if len(data.parts) > 2 else []
     keep = BestWeights(working, by_pairs=bool(pairs))
-    progress = RichProgressBar() if sys.stdout.isatty() else EpochLines(stage.name)
-    nodes = cfg.trainer.get("nodes") or 1
+    shown = RichProgressBar() if sys.stdout.isatty() else EpochLines(stage.name)
+    nodes = nodes_of(cfg)
     shared = DDPStrategy(cluster_environment=LightningEnvironment(), find_unused_parameters=True)  # any model, any loss
     trainer = Trainer(
         accelerator=accelerator_of(cfg),
@@ -151,12 +154,12 @@ def _train_stage(cfg, stage, number, model, data, working, logger) -> int:
             MetricsFile(working.parents[1] / "metrics.csv", stage.name),  # first: its clock covers the others
             HardWindows(data.train, stage.get("hard_share", 0.0)),
             SeedEpochs(cfg.seed, number),
-            Reached(stage.name, stage.trains),
+            UntrainedParts(stage.name, stage.trains),
             *([Sensitivity(instantiate(cfg.env.world))] if "encoder" in stage.trains else []),
             *pairs,
             keep,
             LastState(working),
-            progress,
+            shown,
         ],
         plugins=[WholeCheckpoints()],
         logger=logger or False,

@@ -18,7 +18,7 @@ class OnDisk:
     """
 
     def __init__(self, file: EpisodeFile, name: str) -> None:
-        self._file, self._name = file, name
+        self._file = file
         (self._source,), self._make = file.source(name)  # what models are shown is made of one column at most
         self._rows: h5py.Dataset | None = None
         self._process = 0

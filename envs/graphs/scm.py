@@ -160,13 +160,18 @@ class StructuralCausalModel:
 
     def respond(self, colors, object, color, noise: np.ndarray | None) -> np.ndarray:
         """`intervene` with its noise (B, N) in [0, 1) given; without noise every draw takes its likeliest colour."""
+        after, touched = self._do(colors, object, color)
+        for v in self.order:
+            self._redraw(v, np.flatnonzero((touched & self.parents[v]).any(1)), after, touched, noise)
+        return after
+
+    def _do(self, colors, object, color) -> tuple[np.ndarray, np.ndarray]:
+        """Colours (B, N) after do(object := color), before any effect, and where that is a change for children (B, N)."""
         after, row = np.array(colors), np.arange(len(colors))
         touched = np.zeros(after.shape, bool)
         touched[row, object] = (after[row, object] != color) | (self.redraw == "descendants")
         after[row, object] = color
-        for v in self.order:
-            self._redraw(v, np.flatnonzero((touched & self.parents[v]).any(1)), after, touched, noise)
-        return after
+        return after, touched
 
     def _redraw(self, v: int, rows: np.ndarray, colors: np.ndarray, touched: np.ndarray, noise: np.ndarray | None) -> None:
         """Draws `v` anew on some boards, in place, and sets `touched` where that counts as a change for its children."""
@@ -188,14 +193,11 @@ class StructuralCausalModel:
         acted variable; a variable that is acted on or redrawn queues its children, each after the delay of its edge.
         -> (colors (B, N), waiting).
         """
-        after, row = np.array(colors), np.arange(len(colors))
-        due, later = waiting[..., 0].copy(), np.zeros_like(waiting)
+        after, touched = self._do(colors, object, color)
+        due, later, row = waiting[..., 0].copy(), np.zeros_like(waiting), np.arange(len(after))
         later[..., :-1] = waiting[..., 1:]
         due[row, object] = False
         later[row, object] = False
-        touched = np.zeros(after.shape, bool)
-        touched[row, object] = (after[row, object] != color) | (self.redraw == "descendants")
-        after[row, object] = color
         for v in self.order:
             self._redraw(v, np.flatnonzero(due[:, v]), after, touched, noise)
         for child, parent in np.argwhere(self.parents):

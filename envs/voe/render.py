@@ -13,7 +13,7 @@ import envs.voe.extra  # noqa: F401  first
 from envs.bodies.rendering.cameras import Camera
 from envs.bodies.rendering.lighting import Lighting
 from envs.bodies.rendering.open import open_renderer
-from envs.bodies.rendering.parts import Part
+from envs.bodies.rendering.parts import Part, quads
 from envs.bodies.rotations import rotation
 from envs.voe import shapes
 from envs.voe.clip import FRAMES, GROUND, Clip
@@ -38,8 +38,7 @@ def _ground() -> np.ndarray:
     """What the camera sees of the ground, as squares: Bullet's renderer draws no triangle that begins behind the camera."""
     x, y = np.meshgrid(np.linspace(-60, 100, 9), np.linspace(-17, 103, 7), indexing="ij")
     points = np.stack([x, y, 0 * x], -1)
-    a, b, c, d = points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:]
-    return np.stack([np.stack([a, b, c], -2), np.stack([a, c, d], -2)]).reshape(-1, 3, 3)
+    return quads(points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:])
 
 
 MESHES = {"ground": _ground(), **{name: shapes.mesh(name) for name in shapes.COMMON}}

@@ -186,18 +186,14 @@ def enters(setting: Setting) -> bool:
     return setting.width * wider <= setting.container_width + 1e-9
 
 
-def sample(category: str, preset: str = "supplement", seed: int = 0, colors: str = "by_shape", admit=None) -> list[Setting]:
-    """5000 settings of a category, in the order of their trials.
-
-    admit(setting) -> bool: a further condition, asked of every trial in turn.
-    """
+def sample(category: str, preset: str = "supplement", seed: int = 0, colors: str = "by_shape") -> list[Setting]:
+    """5000 settings of a category, in the order of their trials."""
     drawn, found = stream(category, preset, seed), []
     for values in drawn:
         setting = Setting(category, len(found) + 1, **values, colors=colors, seed=seed)
         if category == "C" and setting.segment != "train" and not enters(setting):
             continue
-        if admit is None or admit(setting):
-            found.append(setting)
+        found.append(setting)
         if len(found) == TRIALS:
             return found
     raise Problem(f"the grid of category {category}, preset '{preset}', has no {TRIALS} settings that were asked for")

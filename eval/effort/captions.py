@@ -57,7 +57,7 @@ def of_claims(filled: Sequence[Filled]) -> list[str]:
 
 
 def one_line(facts: Sequence[str]) -> str:
-    """As a terminal shows them."""
+    """Facts of a caption as a terminal shows them."""
     return "; ".join(facts)
 
 

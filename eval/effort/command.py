@@ -28,7 +28,7 @@ from eval.effort.jobs import (
 )
 from eval.effort.ledger_rows import seeds_of, tell_left_out, whole_of
 from eval.effort.scaling import scaling_figure
-from eval.effort.settings import MAIN, Row, causes, choose, envs_of, family, finalists
+from eval.effort.settings import MAIN, Row, causes, choose, envs_of, finalists
 from eval.effort.studies import MISSING_SEEDS, Study, studies
 from eval.effort.table import CLAIMED, long_csv, tables, waiting
 from eval.effort.worlds import write_worlds
@@ -36,6 +36,7 @@ from eval.figures.charts import replace_chart
 from eval.paper.sweep import Job
 from eval.paper.table_text import bullets, markdown
 from eval.runs.final import SELECT, check_overrides
+from eval.runs.identity import family
 from eval.runs.ledger import entry_of
 from eval.terminal import print_table
 

@@ -29,7 +29,7 @@ def marks_of(filled: Sequence[Filled]) -> dict[str, dict[str, Mark]]:
 
 
 def rows_figure(filled: Sequence[Filled], title: str = ""):
-    """The same drawn; None without a run.  -> matplotlib Figure."""
+    """`marks_of` as a chart; None without a run.  -> matplotlib Figure."""
     marks = marks_of(filled)
     h = filled[0].study.horizons[-1]
     every = [Level(name, of.word, of.common) for name in MARKED for of in beside(filled, name, h) if of.common is not None]

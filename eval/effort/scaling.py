@@ -28,7 +28,7 @@ def scaling(filled: Sequence[Filled]) -> tuple[str, Lines]:
 
 
 def scaling_figure(filled: Sequence[Filled], title: str = ""):
-    """The same drawn; None where no line has two points.  -> matplotlib Figure."""
+    """`scaling` as a chart; None where no line has two points.  -> matplotlib Figure."""
     what, lines = scaling(filled)
     if not any(len(points) > 1 for points in lines.values()):
         return None

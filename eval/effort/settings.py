@@ -14,6 +14,7 @@ import yaml
 from envs.problem import Problem, nearest
 from envs.whole_files import write_whole
 from eval.runs.final import FINAL, KEPT_WORLDS
+from eval.runs.identity import family
 from eval.runs.run import CONFIGS
 
 QUOTED = """; a name with a comma is quoted once more: "rows=['edge + hinge, same episode']\""""
@@ -148,11 +149,6 @@ def envs_of(cfg: dict) -> list[str]:
 def _config(env: str) -> dict:
     """The content of configs/env/<env>.yaml, without what it inherits."""
     return yaml.safe_load((CONFIGS / "env" / f"{env}.yaml").read_text())
-
-
-def family(env: str) -> str:
-    """The family of an env by its name: physics of physics5_unobserved."""
-    return env.partition("_")[0].rstrip("0123456789")
 
 
 def drawn(number: int) -> dict:

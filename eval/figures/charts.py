@@ -192,12 +192,12 @@ def scatter_chart(plots: dict[str, list[Point]], x_label: str, y_label: str) -> 
 
 
 def scatter_html(found: Scatter, salt: str) -> str:
-    """Its drawing as inline SVG, whose marks tell their titles."""
+    """A `Scatter` as inline SVG, whose marks tell their titles."""
     return f'<div class="scroll chart">{inline_svg(found.drawing, salt, found.titles)}</div>'
 
 
 def scatter_figure(plots: dict[str, list[Point]], x_label: str, y_label: str, title: str = "") -> Scatter:
-    """The same as a matplotlib Figure."""
+    """The drawing of `scatter_chart`, and the titles of its marks."""
     from matplotlib.lines import Line2D
 
     every = [point for points in plots.values() for point in points]

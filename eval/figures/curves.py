@@ -101,6 +101,6 @@ def _calm(axes) -> None:
 
 
 def _calm_svg(figure, axes, salt: str) -> str:
-    """The same, and the figure as inline SVG."""
+    """`_calm`, and the figure as inline SVG."""
     _calm(axes)
     return inline_svg(figure, salt)

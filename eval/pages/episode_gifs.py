@@ -14,7 +14,6 @@ from hydra.utils import instantiate
 from envs.boards import Boards
 from envs.frames import frame_ids
 from envs.problem import Problem
-from eval.effort.settings import family
 from eval.pages.html import gif, gif_image
 from eval.pages.rollout_figures import decodes_pictures, nearest
 from eval.planning.latent_search import LatentSearch
@@ -22,6 +21,7 @@ from eval.planning.oracles import after_every_action
 from eval.planning.tasks import draw_tasks, has_goals, play
 from eval.rollouts import actions_of, decode_frames, encode_frames
 from eval.runs import load_run
+from eval.runs.identity import family
 from eval.runs.run import weights_file
 from eval.terminal import Steps
 from models.goal_distance import LatentDistance

@@ -99,7 +99,7 @@ def _numbers(results: dict) -> dict[str, float]:
 
 
 def in_order(scored: dict[Path, dict]) -> dict[Path, dict]:
-    """The same, runs of one setting side by side."""
+    """Scored runs, those of one setting side by side."""
     return dict(
         sorted(scored.items(), key=lambda item: (*(str(item[1][key]) for key in ("env", "model", "loss")), item[1]["seed"]))
     )

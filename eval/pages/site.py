@@ -5,7 +5,6 @@ from pathlib import Path
 
 from envs.problem import Problem
 from envs.whole_files import write_whole
-from eval.effort.settings import family
 from eval.figures.charts import Point, scatter_chart
 from eval.pages.episode_gifs import gifs_section
 from eval.pages.frame import SCRIPT, STYLE, framed
@@ -14,6 +13,7 @@ from eval.pages.html import page
 from eval.pages.overview import agents_section, in_order, overview_section, runs_section, seeds_section
 from eval.pages.paper_section import table_sections
 from eval.runs import is_agent, read_results, run_folders
+from eval.runs.identity import family
 
 SCATTER_NOTE = """<p class="soft">One point for each run, pointing at it tells its name; success of greedy planning with the
 model, true frame every step (eval/plan.py). Spearman's rank correlation over the points of a plot, ties by average ranks;

@@ -46,6 +46,11 @@ def steps_of(job: Job) -> list[tuple[str, ...]] | None:
         return None
 
 
+def _interrupt(*_) -> None:
+    """SIGTERM ends a sweep as Ctrl-C does: its children are stopped first."""
+    raise KeyboardInterrupt
+
+
 def run_jobs(jobs: list[Job], workers: int, folder: Path, say: Callable[[str], None] = print) -> dict[str, str]:
     """Run jobs, `workers` at a time; what they print goes to <folder>/<name>.log.  -> name of each failed job: why.
 
@@ -54,7 +59,7 @@ def run_jobs(jobs: list[Job], workers: int, folder: Path, say: Callable[[str], N
     folder.mkdir(parents=True, exist_ok=True)
     sweep = _Sweep(deque(jobs), len(jobs), folder, say)
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        before = signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        before = signal.signal(signal.SIGTERM, _interrupt)
     else:
         before = None
     try:

@@ -246,8 +246,7 @@ def all_seeds(has: Callable[[int], bool], cfg: dict, named: Iterable[int]) -> di
 def with_seeds_of(panels: list[TableSpec], cfg: dict) -> dict:
     """The config of a command, with all seeds that a row of some panels has."""
     rows = {(row, panel.env) for panel in panels for row in panel.rows}
-    has = lambda seed: any(metrics_of(*row, seed, cfg) for row in rows)  # noqa: E731
-    return all_seeds(has, cfg, seeds_named(cfg))
+    return all_seeds(lambda seed: any(metrics_of(*row, seed, cfg) for row in rows), cfg, seeds_named(cfg))
 
 
 def fill(panel: TableSpec, cfg) -> dict[tuple[str, str, int], Cell]:

@@ -130,8 +130,7 @@ def with_seeds_of(tables: Sequence[VoeTable], cfg: dict) -> dict:
     """The config of a command, with all seeds that a row of some tables has."""
     runs = _runs(cfg)
     asked = {(row, env) for table in tables for row in _rows(table, runs) for env in voe_tables()["envs"].values()}
-    has = lambda seed: any(runs.results(*row, seed) for row in asked)  # noqa: E731
-    return all_seeds(has, cfg, runs.seeds)
+    return all_seeds(lambda seed: any(runs.results(*row, seed) for row in asked), cfg, runs.seeds)
 
 
 def fill(table: VoeTable, cfg: dict) -> Filled:

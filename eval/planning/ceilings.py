@@ -24,7 +24,7 @@ from eval.probes.bayes import bayes_scores, enumerable, likeliest_is_true
 from eval.probes.counterfactual import CF, asked_outcomes, class_shares
 from eval.probes.probe import Row, bounds, probe
 from eval.probes.ranking_pool import H1, MRR
-from eval.probes.same_board import ACCURACY, BOARD, alternatives, has_chance, no_chance, score_alternatives
+from eval.probes.same_board import ACCURACY, BOARD, alternatives, no_chance, score_alternatives
 from eval.ranking import hits_at_k, mrr, ranks
 from eval.runs.results import numbers, read_object
 
@@ -32,7 +32,6 @@ VERSION = 4  # of what is measured
 SAMPLES = 128  # rollouts of the true model whose mean stands for its exact expectation
 PLANS = 1000  # episodes planned for
 LIKELIEST = "bayes/cf_hits@1"
-has_ceiling = has_chance
 ROWS = (
     *(row for score in (H1, MRR, BOARD, ACCURACY) for row in bounds(
         score, (score.replace("test/", "bayes/"), "exact Bayes", "ceiling"),

@@ -34,7 +34,7 @@ class Sampling(LatentPlanner):
         super().__init__(model, world, distance, seed, closed)
         self.check(model, world)
         _check(cost, search, world.spec.action)
-        self.cost, self.seed, self.search = cost, seed, search
+        self.cost, self.search = cost, search
         self.at_once = ROWS // search.get("candidates", CANDIDATES)
 
     @staticmethod

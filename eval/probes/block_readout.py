@@ -17,7 +17,7 @@ from envs.episodes.on_disk import OnDisk
 from envs.protocols import Blocks
 from eval.probes.block_error import MOVED, millimetres
 from eval.probes.probe import Row, bounds, no_forecast, probe
-from eval.probes.readout import BATCH, FRAMES, HIDDEN, RATES, STEPS, ReadoutNet
+from eval.probes.readout import HIDDEN, STEPS, learned, scale, spread_rows
 from eval.rollouts import decode_frames, encode_frames
 
 MEDIAN, MEAN = "readout/block_error/median/", "readout/block_error/mean/"
@@ -27,26 +27,16 @@ Places = Callable[[Tensor], np.ndarray]  # latents (B, K, D) -> centres of the b
 
 
 def fit_places(latent: Tensor, true: np.ndarray) -> Places:
-    """latent (M, K, D), true (M, N, 3).  The same network, draws and steps for every model."""
+    """latent (M, K, D), true (M, N, 3)."""
     flat, target = latent.flatten(1).float(), torch.from_numpy(np.ascontiguousarray(true)).float().flatten(1)
-    mean, spread = flat.mean(0), flat.std(0).clamp(min=1e-6 * flat.std().clamp(min=1e-12).item())
+    mean, spread = scale(flat)
     middle, unit = target.mean(0), target.std(0).clamp(min=1e-3)
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
-        torch.manual_seed(0)
-        net = ReadoutNet(flat.shape[1], target.shape[1], HIDDEN)
-        optimizer = torch.optim.Adam(
-            [{"params": part.parameters(), "lr": rate} for part, rate in zip((net.linear, net.more), RATES)]
-        )
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
-        inputs, wanted = (flat - mean) / spread, (target - middle) / unit
-        for _ in range(STEPS):
-            rows = torch.randint(len(inputs), (min(BATCH, len(inputs)),))
-            loss = F.smooth_l1_loss(net(inputs[rows]), wanted[rows], beta=_BEND)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-    net.eval()
+    wanted = (target - middle) / unit
+
+    def loss(out: Tensor, rows: Tensor) -> Tensor:
+        return F.smooth_l1_loss(out, wanted[rows], beta=_BEND)
+
+    net = learned((flat - mean) / spread, target.shape[1], HIDDEN, STEPS, loss)
 
     @torch.no_grad()
     def places(of: Tensor) -> np.ndarray:
@@ -60,7 +50,7 @@ def read_places(run, data_dir) -> Places | None:
     """The read-out of a run, fitted on frames spread over its training split; None where there are no blocks."""
     file = run.file("train", data_dir)
     shown, tables = OnDisk(file, run.world.shown.column), OnDisk(file, "objects")
-    rows = np.unique(np.linspace(0, len(tables) - 1, min(FRAMES, len(tables))).astype(int))
+    rows = spread_rows(len(tables))
     true = run.world.positions(tables.take(rows))
     return fit_places(encode_frames(run.model, shown.take(rows)), true) if true.shape[1] else None
 

@@ -6,6 +6,7 @@ read-out learn the factors of all objects from the latents of the same 8192 vali
 read. A prediction counts where every factor of every object is right.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -59,27 +60,44 @@ def _logits(out: Tensor, sizes: tuple[int, ...]) -> list[Tensor]:
     return list(out.unflatten(1, (-1, sum(sizes))).split(sizes, -1))
 
 
-def fit(latent: Tensor, true: np.ndarray, sizes: tuple[int, ...], kind: str) -> Readout:
-    """latent (M, K, D), true (M, N, G).  The same draws, steps and rate for every model; few frames are given few steps."""
-    flat, target = latent.flatten(1), torch.from_numpy(true).long()
-    mean, spread = flat.mean(0), flat.std(0).clamp(min=1e-6 * flat.std().clamp(min=1e-12).item())
-    outputs, steps = true.shape[1] * sum(sizes), min(STEPS, max(100, len(flat) // 12))
+def scale(flat: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and spread of the columns of (M, F); no spread is less than a millionth of that of the whole."""
+    return flat.mean(0), flat.std(0).clamp(min=1e-6 * flat.std().clamp(min=1e-12).item())
+
+
+def learned(inputs: Tensor, outputs: int, hidden: int, steps: int, loss: Callable[[Tensor, Tensor], Tensor]) -> ReadoutNet:
+    """A read-out of standardised inputs (M, F), by the same draws, rates and schedule for every model.
+
+    loss: (what the network gives (B, outputs), numbers of their rows (B,))  ->  a scalar.
+    """
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(0)
-        net = ReadoutNet(flat.shape[1], outputs, HIDDEN if kind == "mlp" else 0)
-        groups = zip((part for part in (net.linear, net.more) if part is not None), RATES)
-        optimizer = torch.optim.Adam([{"params": part.parameters(), "lr": rate} for part, rate in groups])
+        net = ReadoutNet(inputs.shape[1], outputs, hidden)
+        parts = [part for part in (net.linear, net.more) if part is not None]
+        optimizer = torch.optim.Adam([{"params": part.parameters(), "lr": rate} for part, rate in zip(parts, RATES)])
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-        inputs = (flat - mean) / spread
         for _ in range(steps):
             rows = torch.randint(len(inputs), (min(BATCH, len(inputs)),))
-            heads = zip(_logits(net(inputs[rows]), sizes), target[rows].unbind(-1))
-            loss = sum(F.cross_entropy(out.flatten(0, 1), right.flatten(), ignore_index=-1) for out, right in heads)
+            error = loss(net(inputs[rows]), rows)
             optimizer.zero_grad()
-            loss.backward()
+            error.backward()
             optimizer.step()
             schedule.step()
-    return Readout(mean, spread, net.eval(), sizes)
+    return net.eval()
+
+
+def fit(latent: Tensor, true: np.ndarray, sizes: tuple[int, ...], kind: str) -> Readout:
+    """latent (M, K, D), true (M, N, G).  Few frames are given few steps."""
+    flat, target = latent.flatten(1), torch.from_numpy(true).long()
+    mean, spread = scale(flat)
+
+    def loss(out: Tensor, rows: Tensor) -> Tensor:
+        heads = zip(_logits(out, sizes), target[rows].unbind(-1))
+        return sum(F.cross_entropy(one.flatten(0, 1), right.flatten(), ignore_index=-1) for one, right in heads)
+
+    steps = min(STEPS, max(100, len(flat) // 12))
+    net = learned((flat - mean) / spread, true.shape[1] * sum(sizes), HIDDEN if kind == "mlp" else 0, steps, loss)
+    return Readout(mean, spread, net, sizes)
 
 
 def exact(read: np.ndarray, true: np.ndarray) -> np.ndarray:
@@ -95,11 +113,16 @@ class Frames(NamedTuple):
     episode: np.ndarray
 
 
+def spread_rows(count: int) -> np.ndarray:
+    """Numbers of FRAMES rows spread evenly over `count`, or of all."""
+    return np.unique(np.linspace(0, count - 1, min(FRAMES, count)).astype(int))
+
+
 def frames_of(run, split: str, data_dir) -> Frames:
     """FRAMES of a split, or all."""
     file = run.file(split, data_dir)
     shown, stored = OnDisk(file, run.world.shown.column), OnDisk(file, "state")
-    rows = np.unique(np.linspace(0, len(stored) - 1, min(FRAMES, len(stored))).astype(int))
+    rows = spread_rows(len(stored))
     episode = np.searchsorted(file.ep_offset, rows, side="right") - 1
     return Frames(encode_frames(run.model, shown.take(rows)), values(run.world, run.world.unpack(stored.take(rows))), episode)
 

@@ -18,6 +18,11 @@ _NOT_SCIENCE = (  # `spec` follows from env.world, name_part is a table of befor
 )  # fmt: skip
 
 
+def family(env: str) -> str:
+    """The family of an env by its name: physics of physics5_unobserved."""
+    return env.partition("_")[0].rstrip("0123456789")
+
+
 def _science(cfg: DictConfig) -> dict:
     found = {k: v for k, v in OmegaConf.to_container(cfg, resolve=True).items() if k not in _NOT_SCIENCE}
     if isinstance(found.get("env"), dict):

@@ -49,13 +49,12 @@ class CellPatches(nn.Module):
     """Every 10x10 cell as one column of features, (B, 3, 10 N, 10 N) -> (B, outputs, N, N) on N x N cells: a convolution whose
     stride is its kernel, computed as the matrix product it is (several times faster on CPUs)."""
 
-    def __init__(self, outputs: int, cell: int = CELL) -> None:
+    def __init__(self, outputs: int) -> None:
         super().__init__()
-        self.cell = cell
-        self.linear = nn.Linear(3 * cell * cell, outputs)
+        self.linear = nn.Linear(3 * CELL * CELL, outputs)
 
     def forward(self, obs: Tensor) -> Tensor:
-        patches, scale = to_float(patches_of(obs, self.cell))
+        patches, scale = to_float(patches_of(obs, CELL))
         features = F.linear(patches, self.linear.weight * scale, self.linear.bias)
         return features.permute(0, 3, 1, 2)
 

@@ -17,6 +17,7 @@ from models.layers.columns import Columns, units_of
 from models.layers.precision import LatentLinear
 
 NAMES = ("position", "joint_positions", "joint_velocities", "axes", "linear_velocity", "angular_velocity", "size")
+_SEEN = 8 * 3 + 3 + 3 + 1 + 1  # of a finger beside joints and action: directions, inside, gap, distance, near
 NUMBERS, VECTORS = 64, 12  # the message of a finger to the block: numbers, and vectors that turn with the finger
 
 
@@ -57,7 +58,7 @@ class FingersTransition(nn.Module):
         rotations = [[[math.cos(a), -math.sin(a), 0], [math.sin(a), math.cos(a), 0], [0, 0, 1]] for a in angles]
         self.register_buffer("frames", torch.tensor(rotations), persistent=False)  # (fingers, 3, 3), own frame -> world
         joints = len(columns["joint_positions"])
-        self.finger = perceptron(2 * joints + action_size // fingers + 6 * 3 + 3 + 3 + 1 + 1 + 6, hidden, 3)
+        self.finger = perceptron(2 * joints + action_size // fingers + _SEEN, hidden, 3)
         self.finger_out, self.tell = small(hidden, 3 + 2 * joints), LatentLinear(hidden, NUMBERS + 3 * VECTORS)
         self.block = perceptron(NUMBERS + 3 * VECTORS + 14, hidden, 2)
         self.block_out = small(hidden, 12)
@@ -66,22 +67,22 @@ class FingersTransition(nn.Module):
         device = latent.device.type
         with torch.autocast(device, enabled=False):  # millimetres among decimetres are lost in bfloat16
             table = latent.float() * self.units
-            x, own, axes = self._seen(table, per_slot(action.float(), self.fingers, self.fingers))
-        hidden = self.finger(x)
+            of_fingers, of_block, axes = self._seen(table, per_slot(action.float(), self.fingers, self.fingers))
+        hidden = self.finger(of_fingers)
         change, message = self.finger_out(hidden).float(), self.tell(hidden).float()
         with torch.autocast(device, enabled=False):
-            vectors = self._world(message[..., NUMBERS:].unflatten(-1, (VECTORS, 3)))
+            vectors = self._to_world(message[..., NUMBERS:].unflatten(-1, (VECTORS, 3)))
             pushed = torch.einsum("bkni,bij->bnj", vectors, axes).flatten(1)
-            received = torch.cat([message[..., :NUMBERS].sum(1), pushed, own], -1)
+            received = torch.cat([message[..., :NUMBERS].sum(1), pushed, of_block], -1)
         push = self.block_out(self.block(received)).float()
         with torch.autocast(device, enabled=False):
             return latent + self._change(table, axes, change, push) / self.units
 
-    def _own(self, vectors: Tensor) -> Tensor:
+    def _to_fingers(self, vectors: Tensor) -> Tensor:
         """Vectors of the world (B, fingers, 3) in every finger's frame."""
         return torch.einsum("kji,bkj->bki", self.frames, vectors)
 
-    def _world(self, vectors: Tensor) -> Tensor:
+    def _to_world(self, vectors: Tensor) -> Tensor:
         """Vectors (B, fingers, n, 3) in the fingers' frames, in that of the world."""
         return torch.einsum("kij,bknj->bkni", self.frames, vectors)
 
@@ -108,7 +109,7 @@ class FingersTransition(nn.Module):
         ]  # fmt: skip
         x = torch.cat([
             self._get(fingers, "joint_positions") / 0.3, self._get(fingers, "joint_velocities") / 0.4, action,
-            *map(self._own, directions), (inside / 0.03).clamp(-3, 3), (gap / 0.01).clamp(-3, 3),
+            *map(self._to_fingers, directions), (inside / 0.03).clamp(-3, 3), (gap / 0.01).clamp(-3, 3),
             (distance / 0.02).clamp(-2, 3), near,
         ], -1)  # fmt: skip
         height = (position[:, 2:] - self._get(block, "size")[:, 2:] / 2) / 0.003
@@ -121,7 +122,7 @@ class FingersTransition(nn.Module):
         change = torch.zeros_like(table)
         tip, joints, speeds = finger.split([3, *[(finger.shape[-1] - 3) // 2] * 2], -1)
         unit = {name: self.units[self.columns[name]] for name in NAMES}
-        change[:, : self.fingers, self.columns["position"]] = self._own_to_world(tip * unit["position"][0])
+        change[:, : self.fingers, self.columns["position"]] = self._to_world(tip[:, :, None] * unit["position"][0])[:, :, 0]
         change[:, : self.fingers, self.columns["joint_positions"]] = joints * unit["joint_positions"]
         change[:, : self.fingers, self.columns["joint_velocities"]] = speeds * unit["joint_velocities"]
         position, turn, velocity, spin = (torch.einsum("bij,bj->bi", axes, part) for part in block.chunk(4, -1))
@@ -137,6 +138,3 @@ class FingersTransition(nn.Module):
         change[:, self.fingers, self.columns["linear_velocity"]] = velocity * unit["linear_velocity"][0]
         change[:, self.fingers, self.columns["angular_velocity"]] = spin * unit["angular_velocity"][0]
         return change
-
-    def _own_to_world(self, vectors: Tensor) -> Tensor:
-        return self._world(vectors[:, :, None])[:, :, 0]

@@ -170,7 +170,7 @@ def grounded(changes: Changes, state: State, *names: str) -> Changes:
     return changes
 
 
-def same_size(changes: Changes, tool: str = "tool_block", goal: str = "goal_block") -> Changes:
+def same_size(changes: Changes) -> Changes:
     """A size given for the block or its goal is the other's too; the goal's wins."""
-    size = changes.get(f"{goal}/size", changes.get(f"{tool}/size"))
-    return changes if size is None else {**changes, f"{goal}/size": size, f"{tool}/size": size}
+    size = changes.get("goal_block/size", changes.get("tool_block/size"))
+    return changes if size is None else {**changes, "goal_block/size": size, "tool_block/size": size}
