@@ -4,7 +4,7 @@ import hashlib
 import random
 from itertools import product
 
-from omegaconf import OmegaConf
+from omegaconf import ListConfig, OmegaConf
 
 from configs import sizes as sizes  # registers its resolvers
 from envs.graphs import adjacency, parse, preset
@@ -14,6 +14,8 @@ from models.native_precision import fast_precision  # imports no torch before it
 
 def _nodes(graph) -> int:
     """`${nodes:graph}`: the number of objects of a graph, given as a preset's name, a text of the language or an adjacency."""
+    if not isinstance(graph, str | ListConfig):
+        raise Problem(f"env.graph must be a preset as chain5, a text as '0->1', or an adjacency, got {graph!r}; set env.graph=")
     if not isinstance(graph, str):
         return len(graph)
     return len(preset(graph) if graph[:1].isalpha() else parse(graph))
@@ -28,6 +30,7 @@ def _movement(dynamic) -> str:
 
 def _chemistry(graph, dynamic, delay) -> str:
     """`${chemistry:graph,dynamic,delay}`: the name of a chemistry env and of its data; a digest for a drawn graph."""
+    _nodes(graph)  # says what is no graph
     if not (isinstance(graph, str) and graph.isalnum() and graph[:1].isalpha()):
         text = graph if isinstance(graph, str) else OmegaConf.to_container(graph)
         graph = "graph-" + hashlib.sha256(str(text).replace(" ", "").encode()).hexdigest()[:8]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from configs.limits import LIMITS
+from configs.ranges import LIMITS
 
 LINE = re.compile(r"(?P<indent> *)(?P<key>\w+):(?: +(?P<value>[^#\s].*?))?(?: +# (?P<comment>.*))?$")
 WIDTH = 120  # of the lists of entries
@@ -27,7 +27,7 @@ def keys_of(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _range(key: str) -> str:
-    """The range of a key, from `configs/limits.py`."""
+    """The range of a key, from `configs/ranges.py`."""
     return next((expected for pattern, (expected, _) in LIMITS.items() if fnmatchcase(key, pattern)), "")
 
 

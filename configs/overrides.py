@@ -202,6 +202,7 @@ def _find(node, key: str, config: str, known: dict):
             node = node._get_node(part)
         else:
             names = list(node.keys()) if isinstance(node, DictConfig) and not node._is_none() else []
+            names += range(len(node)) if isinstance(node, ListConfig) and not node._is_none() else []
             where = ".".join(here) or f"the configuration of {config}"
             more = list(known) if not here else []
             raise Problem(f"{where} has no key '{part}': {nearest(part, {*map(str, names), *more})}")

@@ -38,7 +38,11 @@ def _spec_of(world: str, observation: str) -> DictConfig:
     try:
         made = instantiate(plain)
     except InstantiationException as error:
-        raise error.__cause__ or error from None
+        cause = error.__cause__ or error
+        if isinstance(cause, Problem):
+            raise cause from None
+        why = " ".join(str(cause).split()).removesuffix(", set env var HYDRA_FULL_ERROR=1 to see chained exception.")
+        raise Problem(f"env.world cannot be made: {why}; set env.world._target_= and the keys beside it") from error
     spec = made.spec
     shown = spec.shown(observation)
     slots = shown.shape[0] if len(shown.shape) == 2 else spec.objects

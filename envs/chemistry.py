@@ -80,14 +80,14 @@ class ChemistryWorld(GridWorld):
         for name in ("num_objects", "num_colors", "scm_seed"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise Problem(f"chemistry takes a whole number >= 0 as {name}, got {value!r}; set {name}=")
+                raise Problem(f"chemistry takes a whole number >= 0 as {name}, got {value!r}; set env.world.{name}=")
         if not isinstance(self.skewness, int | float) or isinstance(self.skewness, bool):
-            raise Problem(f"chemistry takes a number >= 0 as skewness, got {self.skewness!r}; set skewness=")
+            raise Problem(f"chemistry takes a number >= 0 as skewness, got {self.skewness!r}; set env.world.skewness=")
         if not 1 <= n <= len(SHAPES):
             raise Problem(f"chemistry tells objects apart by shape and has {len(SHAPES)} shapes, got {n} objects; "
-                          f"choose a graph of fewer nodes, or set num_objects=")  # fmt: skip
+                          f"choose a graph of fewer nodes, or set env.world.num_objects=")  # fmt: skip
         if not 2 <= c <= len(PALETTE):
-            raise Problem(f"the palette tells 2 to {len(PALETTE)} colours apart, got {c}; set num_colors=")
+            raise Problem(f"the palette tells 2 to {len(PALETTE)} colours apart, got {c}; set env.world.num_colors=")
         if self.movement not in MOVEMENT:
             raise Problem(f"chemistry has no movement '{self.movement}': {nearest(str(self.movement), MOVEMENT)}")
         if self.numbering not in NUMBERING:
@@ -123,7 +123,7 @@ class ChemistryWorld(GridWorld):
         ):  # fmt: skip
             if held != asked:
                 raise Problem(f"{self.scm} holds a causal model of {held} {what}, this env has {asked}; choose another scm= or "
-                              f"set num_{'colors' if what == 'colours' else what}={held}")  # fmt: skip
+                              f"set env.world.num_{'colors' if what == 'colours' else what}={held}")  # fmt: skip
         held = {"graph": describe(found.parents), "numbering": "causal", "skewness": found.skewness, "redraw": found.redraw,
                 "delay": None if found.delays is None else found.delays.tolist()}  # fmt: skip
         for name, value in held.items():

@@ -205,6 +205,14 @@ def _columns(world: Source, plan: dict) -> dict[str, Column]:
     return {name: Column(v.shape[1:], v.dtype.kind, limits.get(name)) for name, v in sample.items()}
 
 
+def check_columns(env: dict, world: Source, asked: set[str]) -> None:
+    """Raise Problem where a world does not record columns that are asked for, before an episode is collected."""
+    lacking = sorted(asked - _columns(world, plan_of(env, "train")).keys()) if asked else []
+    if lacking:
+        raise Problem(f"env '{env['name']}' records no {', '.join(lacking)}, from which this loss learns; choose an env that "
+                      f"does, such as env=voe_barrier, or another loss=")  # fmt: skip
+
+
 def _check_recorded(world: Source, sample: dict[str, np.ndarray]) -> None:
     """Raise Problem where what models are shown, or the action, is not recorded as the spec says."""
     shown, action = world.shown, world.spec.action

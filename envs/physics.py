@@ -135,7 +135,7 @@ class PhysicsWorld(GridWorld):
         if not 2 <= self.num_objects <= most:
             raise Problem(
                 f"physics {self.setting} {self.object_order} takes 2 to {most} objects, got {self.num_objects}; "
-                f"set num_objects="
+                f"set env.world.num_objects="
             )
         if not GRID <= self.board <= 9:
             raise Problem(f"physics takes boards of 5 to 9 cells a side, got {self.board}; set env.world.board=")

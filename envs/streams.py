@@ -2,7 +2,7 @@
 
 numpy pads seeds with zeros: default_rng(1), default_rng([1]) and default_rng([1, 0]) are one generator. A name therefore
 stands first, and it is larger than the seeds of data, whose blocks are drawn from [seed of the split, block]: these end at
-6999 (configs/limits.py).
+6999 (configs/ranges.py).
 """
 
 from enum import IntEnum

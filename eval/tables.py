@@ -224,9 +224,13 @@ def run(cfg) -> None:
     if not effort_asked and (cfg.get("tune") or cfg.get("envs") is not None):
         raise Problem(f"tune= and envs= are of tables causes...; expected one of {', '.join(studies())}, got "
                       f"{', '.join(map(str, asked))}; leave them out")  # fmt: skip
+    if cfg.get("humans") is not None and not voe:
+        raise Problem(f"humans= is of tables voe...; expected one of {', '.join(voe_tables()['tables'])}, got "
+                      f"{', '.join(map(str, asked))}; leave it out")  # fmt: skip
+    known = {str(name) for name in (*paper_tables()["tables"], "all", *voe_tables()["tables"], GRID, *studies())}
     for name in rest:
-        if str(name).startswith("voe"):
-            raise Problem(f"there is no table '{name}': {nearest(name, (*voe_tables()['tables'], GRID))}")
+        if name is not None and str(name) not in known:
+            raise Problem(f"there is no table '{name}': {nearest(name, known)}")
     if grid:
         show_grid(cfg)
     failed = _run_voe(voe, cfg) if voe else {}

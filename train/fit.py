@@ -59,7 +59,7 @@ def run(cfg) -> dict:
     from pytorch_lightning import seed_everything
 
     from configs.sizes import spec_of
-    from envs.collect import collect
+    from envs.collect import check_columns, collect
     from envs.whole_files import check_writable
     from eval.runs import Run
     from eval.score import probes_of
@@ -89,12 +89,14 @@ def run(cfg) -> dict:
     tell_untrained_memory(model.transition, cfg.loss.stages)
     check_shapes(model, objectives, world.shown, world.spec)
     env = OmegaConf.to_container(cfg.env)
+    columns = {name for objective in objectives for name in getattr(objective, "columns", ())}
+    check_columns(env, world, columns)
     start = time.monotonic()
     node = node_of(cfg)
     needed = splits_of(model, world)
     files = {split: collect(env, world, split, cfg.data_dir, quiet=node > 0) for split in (*needed, cfg.score.split)}
-    for column in {name for objective in objectives for name in getattr(objective, "columns", ())}:
-        files["train"].source(column)  # a world without labels is told before a folder is opened
+    for column in columns:
+        files["train"].source(column)  # a file of before that lacks one is told before a folder is opened
     timing = {"data_s": time.monotonic() - start}
     train, valid, *pairs = (files[split] for split in needed)
     # refuses files that lack a column or memory

@@ -135,7 +135,7 @@ def table_specs(pages: dict, table, figure, only: list[str] | str | None) -> lis
         numbers = [number for one in asked for number in (published if one == "all" else [one])]
         for number in numbers:
             if number not in known:
-                raise Problem(f"there is no {kind} '{number}'; known: {', '.join(map(str, known))}, all")
+                raise Problem(f"there is no {kind} '{number}': {nearest(number, (*map(str, known), 'all'))}")
             specs = known[number] if isinstance(known[number], list) else [known[number]]
             specs = [part for s in specs for part in _parts(s, pages)]
             for part, spec in enumerate(specs, 1):

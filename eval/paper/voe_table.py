@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from envs.problem import Problem
+from envs.problem import Problem, nearest
 from envs.voe.clip import SUBTYPES as NAMED
 from eval.paper.table_specs import all_seeds, seeds_of
 from eval.paper.voe_runs import Row, Runs, voe_tables
@@ -96,7 +96,9 @@ def voe_specs(names: Sequence[str], only: Sequence[str] | None = None) -> list[V
             end = f"-part{part}" if len(book["tables"][name]) > 1 else ""
             found.append(VoeTable(name + end, **spec | {"rows": rows, "others": only is None and spec.get("others", False)}))
     if not any(table.rows for table in found):
-        raise Problem(f"no table asked for has the rows {', '.join(only or ())}; leave out rows=")
+        rows = {row for name in names for spec in book["tables"][name] for row in spec["rows"]}
+        asked = ", ".join(only or ())
+        raise Problem(f"no table asked for has the rows {asked}; leave out rows=, or name some: {nearest(asked, rows)}")
     return [table for table in found if table.rows]
 
 

@@ -38,6 +38,8 @@ class Search:
         for name, number in {"depth": depth, "iterations": iterations, "elites": 1 if elites is None else elites}.items():
             if number < 1:
                 raise Problem(f"{name} of a search is at least 1, got {number}; set {name}=")
+        if elites is not None and elites > candidates:
+            raise Problem(f"elites are of the {candidates} candidates of a search, got {elites}; set elites= to less")
         if temperature is not None and not temperature > 0:
             raise Problem(
                 f"the temperature of a search is above 0, or null where elites count alike, got {temperature}; set temperature="

@@ -32,6 +32,7 @@ MODEL, AGENT, CLONE = ("model.module", "loss.stages"), ("algo.learner",), ("clon
 _KINDS = {"a world model": MODEL, "a model-free agent": AGENT, "a cloned agent": CLONE}
 _PLAIN = (bool, int, float, str, bytes, list, tuple, dict, Path, Enum, type(None))  # what a yaml can hold
 _DEPTH = 3  # folders between runs_dir and a run, at most
+NO_RUN = "{} is not a run folder: it has no config.yaml; runs are made by train/fit.py"
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
@@ -171,7 +172,7 @@ def load_config(folder: str | Path, parts: tuple[str, ...] = MODEL) -> DictConfi
     """The resolved config of a run folder; one without `parts` is refused, and one that would call what is not ours."""
     path = Path(folder) / "config.yaml"
     if not path.exists():
-        raise Problem(f"{folder} is not a run folder: it has no config.yaml; runs are made by train/fit.py")
+        raise Problem(NO_RUN.format(folder))
     try:
         config = OmegaConf.load(path)
         if isinstance(config.get("name"), int | float):
@@ -235,6 +236,8 @@ def read_results(folder: Path) -> dict:
     try:
         results = json.loads(path.read_text())
     except FileNotFoundError as error:
+        if not (folder / "config.yaml").exists():
+            raise Problem(NO_RUN.format(folder)) from error
         raise Problem(f"{path} does not exist; make it with: {score}") from error
     except OSError as error:
         raise Problem(f"{path} cannot be read ({error.strerror}); move it away, then make it anew with: {score}") from error

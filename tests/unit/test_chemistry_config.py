@@ -46,11 +46,11 @@ def test_a_graph_against_the_index_order():
 REFUSALS = {
     "shapes": (
         {"num_objects": 11, "graph": "chain11"},
-        "has 10 shapes, got 11 objects; choose a graph of fewer nodes, or set num_objects=",
+        "has 10 shapes, got 11 objects; choose a graph of fewer nodes, or set env.world.num_objects=",
     ),
     "no object": ({"num_objects": 0}, "has 10 shapes, got 0 objects"),
-    "colours": ({"num_colors": 11}, "tells 2 to 10 colours apart, got 11; set num_colors="),
-    "one colour": ({"num_colors": 1}, "tells 2 to 10 colours apart, got 1; set num_colors="),
+    "colours": ({"num_colors": 11}, "tells 2 to 10 colours apart, got 11; set env.world.num_colors="),
+    "one colour": ({"num_colors": 1}, "tells 2 to 10 colours apart, got 1; set env.world.num_colors="),
     "movement": ({"movement": "dynamik"}, "no movement 'dynamik': did you mean 'dynamic'"),
     "numbering": ({"numbering": "casual"}, "no numbering 'casual': did you mean 'causal'"),
     "redraw": ({"redraw": "chnged"}, "no redraw 'chnged': did you mean 'changed'"),
@@ -123,9 +123,9 @@ def test_a_saved_model_must_fit(tmp_path):
     """A model of other objects, of other colours, that is junk, or that is not there is refused with the number to set."""
     world = ChemistryWorld()
     path = str(world.save_beside(tmp_path / "data.h5"))
-    with pytest.raises(Problem, match=r"model of 5 objects, this env has 4; choose another scm= or set num_objects=5"):
+    with pytest.raises(Problem, match=r"of 5 objects, this env has 4; choose another scm= or set env.world.num_objects=5"):
         ChemistryWorld(4, graph="chain4", scm=path)
-    with pytest.raises(Problem, match=r"model of 5 colours, this env has 6; choose another scm= or set num_colors=5"):
+    with pytest.raises(Problem, match=r"model of 5 colours, this env has 6; choose another scm= or set env.world.num_colors=5"):
         ChemistryWorld(num_colors=6, scm=path)
     (tmp_path / "junk.npz").write_text("no")
     with pytest.raises(Problem, match=r"junk\.npz is not a saved causal model"):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from configs.limits import LIMITS, check_values
+from configs.limits import check_values
+from configs.ranges import LIMITS
 from envs.problem import Problem
 
 COMMANDS = (
@@ -28,7 +29,7 @@ REFUSED = {
     "score.split=tset": "has no split 'tset': did you mean 'test'?",
     "loss.open_loop=maybe": "loss.open_loop must be true or false, got 'maybe'",
     "trainer.precision=foo": "trainer.precision must be one of 32-true",
-    "trainer.budget=foo": "the configuration does not resolve",
+    "trainer.budget=foo": "trainer.budget must be smoke, quick, minutes or paper, got 'foo'; set trainer.budget=",
     "env.splits.train.episodes=abc": "episodes must be a whole number >= 1, got 'abc'",
     "env.splits.test.mode=5": "env.splits.test.mode must be a name, got 5",
     "env.world.num_objects=five": "env.world.num_objects must be a whole number >= 1, got 'five'",
@@ -53,6 +54,16 @@ REFUSED = {
     "loss=nll loss.stages.1.name=reconstruction": "two stages of loss 'nll' have the name 'reconstruction'",
     "loss=contrastive loss.stages.0.objective.sigma=0": "objective.sigma must be a number > 0, got 0",
     "loss=hinge loss.stages.0.objective.hinge=-1": "objective.hinge must be a number >= 0, got -1",
+    "loss=vicreg loss.stages.0.objective.variance=-3": "objective.variance must be a number >= 0, got -3",
+    "loss=recurrent_state loss.stages.0.objective.free=abc": "objective.free must be a number >= 0, got 'abc'",
+    "loss=contrastive loss.reference=no_thanks": "loss.reference must be true or false, got 'no_thanks'",
+    "loss=contrastive loss.stages.0.objective.reference=no_thanks": "reference must be true or false, got 'no_thanks'",
+    "env=chemistry env.graph=5": "env.graph must be a preset as chain5",
+    "env=chemistry env.graph=null": "env.graph must be a preset as chain5",
+    "env=chemistry_chain5 env.world.graph=full5": "env.graph=chain5 differ, and this env is called 'chemistry_chain5' by the",
+    "env=chemistry_chain5 env.world.delay=1": "env.world.delay=1 and env.delay=None differ",
+    "model.slots=0": "model.slots must be a whole number >= 1, got 0",
+    "model.slots=abc": "model.slots must be a whole number >= 1, got 'abc'",
     "loss=sigreg loss.stages.0.objective.directions=0": "objective.directions must be a whole number >= 1, got 0",
     "loss=infonce_open_loop loss.squared_weight=-1": "loss.squared_weight must be a number >= 0, got -1",
     "loss.stages.0.objective=InfoNCE": "the objective of stage 0 of loss 'infonce' names no class",
@@ -103,6 +114,21 @@ def test_tables_are_asked_clearly(given, said, compose):
         check_values(compose("tables", given), "tables")
 
 
+@pytest.mark.parametrize("command, given, said", [
+    ("agent", "algo.learner.vf_coef=abc", "a number >= 0, got 'abc'"),
+    ("agent", "algo.learner.max_grad_norm=-1", "a number > 0, got -1"),
+    ("manipulation", "dense_weights=3", r"a list of numbers, for example \[750,250,0\], or null, got 3"),
+    ("manipulation", "dense_weights=[a,b,c]", "a list of numbers"),
+    ("manipulation", "fractional_weight=nan", "a number, or null, got nan"),
+    ("dashboard", "project=2026", "a name, got 2026"),
+    ("plan", "beam.closed=maybe", "true or false, got 'maybe'"),
+])  # fmt: skip
+def test_values_that_ended_in_tracebacks(command, given, said, compose):
+    key = given.split("=")[0]
+    with pytest.raises(Problem, match=rf"^{key} must be {said}.*; set {key}=$"):
+        check_values(compose(command, f"+{given}" if key == "beam.closed" else given), command)
+
+
 @pytest.mark.parametrize("command, key", [
     ("protocols", "protocols"), ("manipulation", "protocols"), ("clone", "protocols"), ("clone", "cloning.starts"),
     ("manipulation", "evaluate.protocols"),
@@ -136,12 +162,15 @@ def test_every_limit_names_a_key_that_exists(compose):
     from configs.limits import _values
 
     commands = (["fit"], ["fit", "model=causal", "trainer=ddp"], ["fit", "trainer=minutes", "loss=contrastive"],
-                ["fit", "loss=sigreg", "trainer=updates"],
+                ["fit", "loss=sigreg", "trainer=updates"], ["fit", "loss=vicreg"],
+                ["fit", "loss=recurrent_state", "model=rssm"],
+                ["fit", "loss=inverse_action", "model=categorical", "env=chemistry_chain5"],
+                ["fit", "loss=prediction", "model=fingers", "env=trifinger_pushing"],
                 ["fit", "env=voe_published"], ["fit", "model=slot_attention"],
                 ["fit", "loss=byol", "model=transformer"], ["fit", "loss=infonce_open_loop"],
                 ["fit", "env=voe_support", "model=ofpr", "loss=labels"],
                 ["fit", "env=voe_support", "env.observation=objects", "model=tracks", "loss=prediction"],
                 ["score"], ["surprise"], ["noisy"], ["plan"], ["tables"], ["report"], ["dashboard"], ["agent"],
-                ["protocols"], ["clone"], ["publish"], ["manipulation", "algo=td3"])  # fmt: skip
+                ["protocols"], ["clone"], ["publish"], ["manipulation", "algo=td3"], ["manipulation", "algo=sac"])  # fmt: skip
     found = {path for c in commands for path, _ in _values(OmegaConf.to_container(compose(*c), resolve=True))}
     assert [p for p in LIMITS if not any(fnmatchcase(path, p) for path in found)] == []

@@ -182,6 +182,7 @@ def test_what_cannot_be_searched_is_told():
         (lambda: Sampling(KnownDynamics(), CART, Place(), depth=0), "depth of a search is at least 1, got 0; set depth="),
         (lambda: Sampling(KnownDynamics(), CART, Place(), iterations=0), "iterations of a search is at least 1, got 0"),
         (lambda: Sampling(KnownDynamics(), CART, Place(), elites=0), "elites of a search is at least 1, got 0"),
+        (lambda: Sampling(KnownDynamics(), CART, Place(), elites=500), "elites are of the 128 candidates of a search, got 500"),
         (lambda: Sampling(KnownDynamics(), CART, Place(), temperature=0.0), "temperature of a search is above 0, .* got 0.0"),
         (lambda: Sampling(KnownDynamics(), CART, Place(), smoothing=1.5), "smoothing of a search is from 0 to 1, got 1.5"),
         (lambda: LatentSearch(KnownDynamics(), CART, Place(), depth=0), "depth of a beam search is at least 1, got 0"),

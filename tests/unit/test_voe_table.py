@@ -206,6 +206,9 @@ def test_pages_are_written_and_bad_names_told(cfg, capsys):
     assert "### voe-control-part2" in page and "not run" in page and told_of([]) == "no run is there"
     for asked, said in (({"table": "voe-tree"}, "no table 'voe-tree': did you mean 'voe-trees'"),
                         ({"table": "voe", "budget": "5min"}, "no budget '5min'"),
+                        ({"table": "cuases"}, "no table 'cuases': did you mean 'causes'"),
+                        ({"table": "4", "humans": "people.json"}, "humans= is of tables voe...; .* got 4; leave it out"),
+                        ({"table": "voe", "rows": ["OFPR-Ne"]}, "leave out rows=, or name some: did you mean 'OFPR-Net'"),
                         ({"table": "voe", "rows": ["GNN + NLL"]}, "no table asked for has the rows GNN . NLL")):  # fmt: skip
         with pytest.raises(Problem, match=said):
             eval.tables.run(OmegaConf.create(cfg | asked))
