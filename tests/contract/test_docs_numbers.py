@@ -35,7 +35,7 @@ TABLES = {
     "| model | what if | H@1 | goals": ("causes/physics5_shuffled", None, BEST, 0),
     "| row in `physics5` |": ("causes/physics5", None,
                               [*each(["what if", "H@1", "copy floor", "goals"], 10), *at("order of weights", ""),
-                               *at("what if", *(f"10 of {seed}" for seed in range(4)))], 0),
+                               *at("what if", *(f"10 of {seed}" for seed in range(5)))], 0),
     "| row | H@1 1 / 5 / 10 | what if": ("causes-published/physics5_shuffled", None,
                                          each(["H@1", "what if", "goals"], *STEPS), 0),
     "| row in chemistry |": ("causes/chemistry_chain5", None,
