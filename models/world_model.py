@@ -113,10 +113,10 @@ class WorldModel(LightningModule):
             return self.transition.windows(latent, action)
         steps = latent[:, :-1]
         if isinstance(self.transition, Remembers):
-            memory, predicted = self.transition.start(latent[:, 0]), torch.empty_like(steps)
+            memory, predicted = None, [None] * steps.shape[1]
             for t in range(steps.shape[1]):
-                predicted[:, t], memory = self.transition.step(steps[:, t], action[:, t], memory)
-            return predicted
+                predicted[t], memory = self.step(steps[:, t], action[:, t], memory)
+            return torch.stack(predicted, 1)
         return self.transition(steps.flatten(0, 1), action.flatten(0, 1)).unflatten(0, steps.shape[:2])
 
     def surprise(
