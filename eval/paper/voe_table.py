@@ -13,9 +13,10 @@ from envs.voe.clip import SUBTYPES as NAMED
 from eval.paper.table_specs import all_seeds, seeds_of
 from eval.paper.voe_runs import Row, Runs, voe_tables
 from eval.paper.voe_stored import STORED, StoredRuns
+from eval.probes.pair_scores import GUESSED
 
 MEAN = "mean"  # the column of the mean over categories
-RANDOM, GUESSED = "floor/random/voe/hit_rate", 0.5  # its expectation; results of before hold one draw, the same of every env
+RANDOM = "floor/random/voe/hit_rate"  # shown is its expectation: results of before hold one draw, the same of every env
 SUBTYPES = Counter(name[0] for name in NAMED)  # how many each category has
 
 

@@ -5,6 +5,8 @@ import math
 import numpy as np
 from scipy.stats import rankdata
 
+GUESSED = 0.5  # of pairs is what guessing hits in the mean, of however many pairs
+
 
 def _scores(expected, surprising) -> tuple[np.ndarray, np.ndarray]:
     """Both sides as numbers; ValueError on an empty one, and on NaN."""

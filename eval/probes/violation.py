@@ -11,14 +11,13 @@ from envs.problem import Problem
 from envs.protocols import Violations
 from envs.voe.clip import SUBTYPES
 from eval.probes.clips import Asked, Clips, clips_of, frames_of, heads_report, labels_of
-from eval.probes.pair_scores import accuracy, auc, hit_rate, interval
+from eval.probes.pair_scores import GUESSED, accuracy, auc, hit_rate, interval
 from eval.probes.probe import Row, probe
 from models.abilities import JudgesClips
 from models.trees import Rules
 
 TOLD = ("label_trial", "label_features", "label_posterior")
 FLOOR = 0.1  # of the mean spread: less spread at a frame is counted as this much
-GUESSED = 0.5  # of pairs is what guessing hits in the mean, of however many pairs
 QUANTILE = 0.95  # of validation clips: a clip that surprises more is called surprising
 HIT, AUC, ACCURACY, MOMENT = "voe/hit_rate", "voe/auc", "voe/accuracy", "voe/moment_error"
 KINDS = {  # of pairs: their name in metrics -> the version that should surprise less, the one that should surprise more
